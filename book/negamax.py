@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.book.storage.arena import ARENA
 from desdaemon.engine.limits import endgame_steps
 
 from .chunks import Bytes, Records, Rows, Words, address
@@ -37,7 +38,6 @@ from .layout import (
 )
 from .options import BookOptions
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices
-from .storage.arena import ARENA
 from .table import BookTable, Filters
 
 _SLICE = 1 << 15

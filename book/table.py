@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.book.storage.table_memory import MIN_SLOTS, ROW_CAPACITY, SEGMENTS, WIDE_COUNT, TableMemory
+
 from .chunks import CHUNK_ROWS, Bytes, Records, Rows, Words, address, by_chunk, without_counts
 from .layout import (
     CHUNK_BITS,
@@ -32,7 +34,6 @@ from .layout import (
 )
 from .progress import ProgressCallback, no_progress, slices
 from .record import COUNTS, RECORD, RESULT, STATE, PositionEntry
-from .storage.table_memory import MIN_SLOTS, ROW_CAPACITY, SEGMENTS, WIDE_COUNT, TableMemory
 
 _STEP = 1 << 12
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from desdaemon.engine.compiler import library
-from desdaemon.engine.evaluation import curve
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore, opposite
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 from . import probcut
+from .compiler import library
+from .evaluation import curve
 from .exports import SPEC
 from .layout import (
     BEST,

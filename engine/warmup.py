@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights, WeightsError
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system import logs
 
+from .compiler import library
 from .exports import SPEC
 
 

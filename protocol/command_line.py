@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from .commands.options import whole_number
+from desdaemon.protocol.commands.options import whole_number
+
 from .errors import quoted
 from .spelling import did_you_mean
 

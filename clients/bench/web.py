@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     try:
         figures = _measure(named)
     except ImportError:
-        from desdaemon.clients.web.command import WITHOUT_TORNADO
+        from desdaemon.clients.web.web import WITHOUT_TORNADO
 
         logs.echo(WITHOUT_TORNADO)
         return 1
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _measure(named: argparse.Namespace) -> list[MeasuredFigure]:
-    from desdaemon.clients.web.files import page_weight
+    from desdaemon.clients.web.page_files import page_weight
 
     plain, packed = page_weight()
     figures = [

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from desdaemon.clients.match.results.journal import Journal
+from desdaemon.clients.match.results.scores import PairingScore, failed_program, pairing_tallies, standings
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import Position
@@ -21,8 +23,6 @@ from .engine_protocols import START_S, EngineClient, start_player
 from .process_groups import SIGNALS_S, ProcessGroups
 from .referee import Finished, MatchTerms, play_game
 from .results import statistics
-from .results.journal import Journal
-from .results.scores import PairingScore, failed_program, pairing_tallies, standings
 from .schedule import Schedule
 from .time_control import TimeControl
 

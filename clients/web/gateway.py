@@ -25,8 +25,8 @@ from desdaemon.clients.errors import DaemonError
 
 from .access import COOKIE_AGE_S, Access, Place
 from .allowed import LARGEST_FRAME
-from .files import page_files
 from .outbox import Outbox
+from .page_files import page_files
 from .tab import Tab, Unwanted
 
 MOST_TABS = 32

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from desdaemon.book.growth.engine_evaluator import HASH_BITS
 from desdaemon.book.growth.rounds import LeafTask, SearchLine, Worker
 from desdaemon.book.progress import WorkCancelled
-from desdaemon.books.jobs import ClusterFigures
+from desdaemon.core.books.jobs import ClusterFigures
 
 from . import tasks as remote
 from .connection import CONNECTIONS, workers_of
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from desdaemon.book.book import Evaluate
     from desdaemon.book.growth.rounds import OnProgress
-    from desdaemon.books.jobs import BookJob
+    from desdaemon.core.books.jobs import BookJob
+    from desdaemon.core.settings import SessionSettings
     from desdaemon.engine.evaluation.weights import Weights
-    from desdaemon.session.settings import SessionSettings
 
 LOOK_S = 1.0
 """How often the workers are counted."""

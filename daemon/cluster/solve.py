@@ -18,9 +18,9 @@ from .pool import POSITIONS, ClusterSearches
 from .window import Search, WorkerAnswer
 
 if TYPE_CHECKING:
+    from desdaemon.core.search.loader import SearchProtocol
+    from desdaemon.dialogue.session import Session
     from desdaemon.protocol.othello.obf import Problem
-    from desdaemon.search.loader import SearchProtocol
-    from desdaemon.session.session import Session
 
 
 def cluster_of(

@@ -19,10 +19,10 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import EVENTS_SUFFIX, events_endpoint
-from desdaemon.transport import sodium
-from desdaemon.transport.zmtp import Security, SocketKind
+from desdaemon.server.transport.zmtp import Security, SocketKind
 
 from .keys import AllowedKey, KeyStore
+from .transport import sodium
 
 _BACKLOG = 1024
 _ATTEMPTS = 50
@@ -112,7 +112,7 @@ class Acceptor:
 
 def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Security]:
     """The factory of CURVE security for new connections; raises `BadInput`."""
-    from desdaemon.transport.curve import CurveSecurity, from_z85
+    from desdaemon.server.transport.curve import CurveSecurity, from_z85
 
     try:
         sodium.library()

@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from desdaemon.core.paths import keys_folder, private_folder
 from desdaemon.protocol.commands.book import ADMIN, READER
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import files, logs, platform
 from desdaemon.protocol.wire.messages import ROLES
-from desdaemon.system.paths import keys_folder, private_folder
 
 USAGE = """\
 desdaemon keys new NAME [--role reader|editor|admin] [--file FILE]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from desdaemon.protocol.system.logs import Log
-    from desdaemon.transport.poller import Poller
+    from desdaemon.server.transport.poller import Poller
 
 HELD_S = 0.02
 """A turn of the loop that lasts longer is logged, once."""

@@ -10,21 +10,21 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from desdaemon.operations.registry import ClientRecord, Operations, PendingRequest, ServerLimits
+from desdaemon.core.requests.registry import ClientRecord, Operations, PendingRequest, ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.states.clients import Action, ClientTable, Instruction, PresentClient
-from desdaemon.transport.connection import ZmtpConnection
-from desdaemon.transport.outbox import ByteTotal, SendQueue
+from desdaemon.server.transport.connection import ZmtpConnection
+from desdaemon.server.transport.outbox import ByteTotal, SendQueue
 
+from .client_table import Action, ClientTable, Instruction, PresentClient
 from .endpoints import Acceptor
 
 if TYPE_CHECKING:
     import socket
 
-    from desdaemon.transport.zmtp import SocketKind
+    from desdaemon.core.metrics import ServerMetrics
+    from desdaemon.server.transport.zmtp import SocketKind
 
-    from .metrics import ServerMetrics
     from .text_sessions import TextSessions
 
 LARGEST_OUTBOXES = 64 << 20

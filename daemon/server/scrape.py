@@ -12,7 +12,7 @@ from functools import partial
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
-from desdaemon.transport.poller import READ, WRITE, Poller
+from desdaemon.server.transport.poller import READ, WRITE, Poller
 
 from .endpoints import is_loopback
 

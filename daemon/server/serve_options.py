@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from desdaemon.books.service import processors
-from desdaemon.command_line.arguments import UnusableFile, UsageError, configured
-from desdaemon.operations.registry import ServerLimits
+from desdaemon.cli.arguments import UnusableFile, UsageError, configured
+from desdaemon.core.books.service import processors
+from desdaemon.core.paths import data_folder, keys_folder
+from desdaemon.core.requests.registry import ServerLimits
+from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import LEVELS
 from desdaemon.protocol.wire.connection import default_endpoint
-from desdaemon.session.settings import SessionSettings
-from desdaemon.system.paths import data_folder, keys_folder
 
 from .endpoints import is_loopback
 from .keys import KeyStore

@@ -18,11 +18,19 @@ import time
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
-from desdaemon.books.jobs import BookJob, BookJobs
-from desdaemon.books.running import begin_opening
-from desdaemon.books.service import Books, processors
-from desdaemon.books.wire import progress_data
-from desdaemon.dialects.stdio import INTERRUPTED, leave
+from desdaemon.core.books.jobs import BookJob, BookJobs
+from desdaemon.core.books.running import begin_opening
+from desdaemon.core.books.service import Books, processors
+from desdaemon.core.paths import made_folder, private_folder
+from desdaemon.core.requests.book_operations import progress_data
+from desdaemon.core.search import loader
+from desdaemon.core.search.helpers import HelperPool
+from desdaemon.core.search.scheduler import Scheduler
+from desdaemon.core.search.workers import step_back
+from desdaemon.core.services import ANALYSES_FILE, Services, build_services
+from desdaemon.core.settings import SessionSettings
+from desdaemon.core.threads import begin
+from desdaemon.dialogue.stdio import INTERRUPTED, leave
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import folders, logs, platform
@@ -31,28 +39,20 @@ from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.connection import ConnectionFile, connection_path
 from desdaemon.protocol.wire.constants import VERSION
-from desdaemon.search import loader
-from desdaemon.search.helpers import HelperPool
-from desdaemon.search.scheduler import Scheduler
-from desdaemon.search.workers import step_back
-from desdaemon.session.settings import SessionSettings
-from desdaemon.system.lifeline import ALIVE, READY, Lifeline
-from desdaemon.system.memory import return_memory, spare_memory
-from desdaemon.system.paths import made_folder, private_folder
-from desdaemon.system.service_manager import notify, watchdog_s
-from desdaemon.system.threads import begin
 
-from .composition import ANALYSES_FILE, Services, build_services
 from .endpoints import open_acceptors
 from .keys import KeyStore
+from .lifeline import ALIVE, READY, Lifeline
+from .memory import return_memory, spare_memory
 from .scrape import Scrape
 from .serve_options import USAGE, ServeOptions, Unservable, read_options, serve_options
+from .service_manager import notify, watchdog_s
 from .sockets import Sockets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from desdaemon.session.session import Session
+    from desdaemon.dialogue.session import Session
 
 
 FINISH_S = 1.0

@@ -20,20 +20,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from desdaemon.operations.registry import Data, Operations, PendingRequest, refusal
+from desdaemon.core.requests.registry import Data, Operations, PendingRequest, refusal
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE, REPEATABLE
 from desdaemon.protocol.wire.messages import RequestError, readable_id
-from desdaemon.transport.connection import RECEIVED_AT_ONCE, accepted
-from desdaemon.transport.outbox import ByteTotal, Outgoing, SendQueue
-from desdaemon.transport.poller import LEFT, READ, WRITE, Poller
-from desdaemon.transport.zmtp import Frame, SocketKind, Violation
+from desdaemon.server.transport.connection import RECEIVED_AT_ONCE, accepted
+from desdaemon.server.transport.outbox import ByteTotal, Outgoing, SendQueue
+from desdaemon.server.transport.poller import LEFT, READ, WRITE, Poller
+from desdaemon.server.transport.zmtp import Frame, SocketKind, Violation
 
 from .endpoints import Acceptor
 from .peers import REVOKED, ServedConnection, SocketClient, SocketClients
 
 if TYPE_CHECKING:
-    from .metrics import ServerMetrics
+    from desdaemon.core.metrics import ServerMetrics
+
     from .text_sessions import TextSessions
 
 _ACCEPTED_AT_ONCE = 32

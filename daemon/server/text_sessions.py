@@ -13,26 +13,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.dialects.text import TextDialect
+from desdaemon.core.paths import Hidden, confined
+from desdaemon.core.search.engine_leases import LeasedEngines
+from desdaemon.core.search.workers import EnginePool, step_back
+from desdaemon.core.settings import SessionSettings
+from desdaemon.core.threads import ThreadPool
+from desdaemon.dialogue.dialects.text import TextDialect
+from desdaemon.dialogue.session import Session
 from desdaemon.protocol.commands.book import ADMIN, EDITOR, READER, find_book_command
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.commands.text import find_command, split_line
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.wire.messages import RequestError, allows
-from desdaemon.search.engine_leases import LeasedEngines
-from desdaemon.search.workers import EnginePool, step_back
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
-from desdaemon.states.client_lines import ClientLine, ClientLines
-from desdaemon.system.paths import Hidden, confined
-from desdaemon.system.threads import ThreadPool
+
+from .client_lines import ClientLine, ClientLines
 
 if TYPE_CHECKING:
-    from desdaemon.books.service import Books
-    from desdaemon.operations.registry import ClientRecord, PendingRequest
-    from desdaemon.search.scheduler import Scheduler
-
-    from .metrics import ServerMetrics
+    from desdaemon.core.books.service import Books
+    from desdaemon.core.metrics import ServerMetrics
+    from desdaemon.core.requests.registry import ClientRecord, PendingRequest
+    from desdaemon.core.search.scheduler import Scheduler
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
 

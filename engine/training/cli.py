@@ -17,7 +17,7 @@ from .compiled import cores
 from .store import TrainingError
 
 if TYPE_CHECKING:
-    from .labelling.chunks import ScoreChunks
+    from desdaemon.engine.training.labelling.chunks import ScoreChunks
 
 PROGRAM = "desdaemon train"
 
@@ -50,7 +50,7 @@ def _depth(text: str) -> int:
 
 
 def _calibrate(options: argparse.Namespace, command: str) -> None:
-    from desdaemon.engine.training.labelling import calibrate
+    from .labelling import calibrate
 
     calibrate.run(
         options.positions,
@@ -81,19 +81,19 @@ def _curve(text: str) -> float:
 
 
 def _games(options: argparse.Namespace, _command: str) -> None:
-    from desdaemon.engine.training.games import files
+    from .games import game_files as files
 
     files.run(options.sources, options.out, sample=options.sample, seed=options.seed)
 
 
 def _make_games(options: argparse.Namespace, _command: str) -> None:
-    from desdaemon.engine.training.games import files
+    from .games import game_files as files
 
     files.make(options.count, options.out, opening=options.random, noise=options.noise, seed=options.seed)
 
 
 def _self_play(options: argparse.Namespace, _command: str) -> None:
-    from desdaemon.engine.training.games import self_play
+    from .games import self_play
 
     self_play.run(
         options.out,
@@ -109,7 +109,7 @@ def _self_play(options: argparse.Namespace, _command: str) -> None:
 
 
 def _positions(options: argparse.Namespace, _command: str) -> None:
-    from desdaemon.engine.training.labelling import positions
+    from .labelling import positions
 
     positions.run(
         options.games,
@@ -127,7 +127,7 @@ def _positions(options: argparse.Namespace, _command: str) -> None:
 
 
 def _label(options: argparse.Namespace, command: str) -> None:
-    from desdaemon.engine.training.labelling import labels
+    from .labelling import labels
 
     if options.remote and options.cluster:
         score = options.remote(options.cluster, options.cluster_tls, options.weights, labels.HASH_BITS)
@@ -150,7 +150,7 @@ def _label(options: argparse.Namespace, command: str) -> None:
 
 
 def _adjudicate(options: argparse.Namespace, _command: str) -> None:
-    from desdaemon.engine.training.labelling import labels
+    from .labelling import labels
 
     labels.adjudicate(options.games, options.positions, options.labels, options.out)
 
@@ -168,8 +168,9 @@ def _fitted_curve(options: argparse.Namespace) -> float | None:
 
 
 def _fit(options: argparse.Namespace, command: str) -> None:
-    from desdaemon.engine.training.fitting import fit, ridge
     from desdaemon.engine.training.fitting.dataset import Mixture
+
+    from .fitting import fit, ridge
 
     fit.run(
         options.positions,
@@ -209,8 +210,9 @@ def _bands(text: str) -> tuple[int, ...]:
 
 
 def _fit_network(options: argparse.Namespace, command: str) -> None:
-    from desdaemon.engine.training.fitting import network
     from desdaemon.engine.training.fitting.dataset import Mixture
+
+    from .fitting import network
 
     if not options.curve:
         raise TrainingError("a network needs a score curve")
@@ -256,7 +258,7 @@ def _match(options: argparse.Namespace, _command: str) -> None:
 
 
 def _probcut(options: argparse.Namespace, command: str) -> None:
-    from desdaemon.engine.training.probcut import fit as probcut
+    from .probcut import fit as probcut
 
     probcut.run(
         options.positions,
@@ -270,7 +272,7 @@ def _probcut(options: argparse.Namespace, command: str) -> None:
 
 
 def _install(options: argparse.Namespace, _command: str) -> None:
-    from desdaemon.engine.training.probcut import fit as probcut
+    from .probcut import fit as probcut
 
     probcut.install(options.model, options.weights, options.out, small=options.small)
 

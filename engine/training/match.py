@@ -17,11 +17,11 @@ import numpy as np
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.training.games import simple
-from desdaemon.engine.training.labelling import boards
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.selectivity import Selectivity
 
+from .games import simple
+from .labelling import boards
 from .store import StageProgress, write_line
 
 HASH_BITS = 20

@@ -11,15 +11,15 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from desdaemon.engine.training.fitting import fit, ridge
 from desdaemon.engine.training.fitting.dataset import EXACT, Mixture
-from desdaemon.engine.training.games import files
-from desdaemon.engine.training.labelling import labels, positions
-from desdaemon.engine.training.probcut import fit as probcut
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.files import replace
 
 from . import match, validate
+from .fitting import fit, ridge
+from .games import game_files as files
+from .labelling import labels, positions
+from .probcut import fit as probcut
 from .store import StageProgress, TrainingError, load, write_line
 
 

@@ -20,11 +20,11 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import read
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.training.fitting import curves, features, ridge
-from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.labelling.positions import HUMAN, Truth, read_truth
 from desdaemon.protocol.othello.scores import MoverScore
 
+from .fitting import curves, features, ridge
+from .labelling import boards
 from .store import Arrays, StageProgress, load, write_line
 
 LINES = ("", "f5", "f5d6", "f5f6", "f5f4", "f5d6c3d3c4", "f5d6c4d3c3", "f5f6e6f4")

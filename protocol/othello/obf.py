@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.scores import MoverScore
 
 from .notation import Position, board_text, illegal_move, move_text, parse_board, parse_move
 from .rules import PASS
+from .scores import MoverScore
 
 NO_FURTHER_MOVE = "--:-127"
 

@@ -10,14 +10,14 @@ import pytest
 from toys import contents
 
 from desdaemon.book.record import START
-from desdaemon.books.files import Forbidden
-from desdaemon.books.jobs import BookJob, BookJobs
-from desdaemon.books.running import begin_opening, run_command
-from desdaemon.books.service import Books, Caller
+from desdaemon.core.books.allowed_files import Forbidden
+from desdaemon.core.books.jobs import BookJob, BookJobs
+from desdaemon.core.books.running import begin_opening, run_command
+from desdaemon.core.books.service import Books, Caller
+from desdaemon.core.search.scheduler import Purpose, SearchTask
+from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, complete, find_book_command, parse_line
 from desdaemon.protocol.errors import BadInput
-from desdaemon.search.scheduler import Purpose, SearchTask
-from desdaemon.session.settings import SessionSettings
 
 ME = Caller("me", SessionSettings())
 
@@ -134,7 +134,7 @@ def test_the_table_is_consistent() -> None:
 
 
 def test_every_command_has_its_work() -> None:
-    from desdaemon.books.commands.registry import WORK
+    from desdaemon.core.books.commands.registry import WORK
 
     assert set(WORK) == {command.name for command in BOOK_COMMANDS}
 

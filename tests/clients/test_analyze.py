@@ -18,7 +18,7 @@ from checkout import SUPPORT
 from programs import PICTURES, programs
 from random_games import random_game, with_pass
 
-from desdaemon.clients.analysis import command
+from desdaemon.clients.analysis import analyze as command
 from desdaemon.clients.analysis.game import GameAnalysis, analyze_game, as_json
 from desdaemon.clients.analysis.page import page
 from desdaemon.clients.analysis.source import ChildDaemon

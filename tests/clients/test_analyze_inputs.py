@@ -21,7 +21,7 @@ from processes import alive, gone
 from random_games import random_game, with_pass
 from test_analyze import NASTY, ExactSource, Page, analysed, base, games, late_game, pretending  # noqa: F401
 
-from desdaemon.clients.analysis import command
+from desdaemon.clients.analysis import analyze as command
 from desdaemon.clients.analysis.collection import Collection
 from desdaemon.clients.analysis.game import AnalyzedPly, analyze_game, as_json
 from desdaemon.clients.analysis.notes import with_notes

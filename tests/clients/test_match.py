@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from programs import programs
 from random_games import OTHER_START
 
-from desdaemon.clients.match import command, workers
+from desdaemon.clients.match import match as command
+from desdaemon.clients.match import workers
 from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
 from desdaemon.clients.match.engine_protocols import PLAYERS, EngineClient, GtpPlayer, detected_protocol, start_player
 from desdaemon.clients.match.openings import listed_openings

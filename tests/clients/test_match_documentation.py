@@ -10,7 +10,7 @@ from pathlib import Path
 
 from checkout import ROOT, SUPPORT
 
-from desdaemon.clients.match import command
+from desdaemon.clients.match import match as command
 
 TEXT = (ROOT / "docs" / "match.md").read_text(encoding="utf-8")
 FAKE = str(SUPPORT / "fake_player.py")

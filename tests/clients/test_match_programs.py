@@ -17,7 +17,7 @@ import pytest
 from checkout import IMPORT, SUPPORT
 from processes import alive, gone
 
-from desdaemon.clients.match import command
+from desdaemon.clients.match import match as command
 from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
 from desdaemon.clients.match.engine_protocols import NBoardPlayer, start_player
 from desdaemon.clients.match.process_groups import MatchStopped, ProcessGroups

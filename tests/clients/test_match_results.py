@@ -23,7 +23,8 @@ from desdaemon.book.formats import edax
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START as BOOK_START
 from desdaemon.book.storage.store import create_store, open_store
-from desdaemon.clients.match import adjudicator, command, workers
+from desdaemon.clients.match import adjudicator, workers
+from desdaemon.clients.match import match as command
 from desdaemon.clients.match.identity import identity
 from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file
 from desdaemon.clients.match.referee import Finished, solve

@@ -23,7 +23,7 @@ WITHOUT_IPC = (
     "import sys\n"
     "from desdaemon.protocol.system import platform\n"
     "platform.HAS_IPC = False\n"
-    "from desdaemon.cli import main\n"
+    "from desdaemon.cli.main import main\n"
     "sys.exit(main(sys.argv[1:]))\n",
 )
 

@@ -281,7 +281,7 @@ def test_nothing_of_dask_is_loaded_without_a_cluster() -> None:
 
 def test_without_the_extra_a_line_says_how_to_get_it() -> None:
     code = (
-        "import sys; sys.modules['dask'] = None; from desdaemon.cluster.command import main; "
+        "import sys; sys.modules['dask'] = None; from desdaemon.cluster.cluster import main; "
         "sys.exit(main(['status', 'tcp://127.0.0.1:1']))"
     )
     found = subprocess.run(

@@ -162,7 +162,7 @@ def test_two_machines_slurm_and_a_match(folder: Folder) -> None:
 
 def test_the_manifests_for_kubernetes_fit_together() -> None:
     """Parsed, and held against each other and the command line; no cluster has read them."""
-    from desdaemon.cluster.command import command_line
+    from desdaemon.cluster.cluster import command_line
 
     scheduler, service, worker = yaml.safe_load_all(block("kind: Deployment"))
     assert [each["kind"] for each in (scheduler, service, worker)] == ["Deployment", "Service", "Deployment"]

@@ -12,13 +12,13 @@ from checkout import ROOT, SUPPORT
 
 from desdaemon import __version__
 from desdaemon.api.engine import Engine
-from desdaemon.cli import main
-from desdaemon.command_line.arguments import UnusableFile, UsageError, protocol_of_program, read_arguments
+from desdaemon.cli.arguments import UnusableFile, UsageError, protocol_of_program, read_arguments
+from desdaemon.cli.main import main
+from desdaemon.core.search.weights_sniff import EDAX_BYTES, MAGICS
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.engine.layout import PLIES
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.errors import BadInput
-from desdaemon.search.weights_sniff import EDAX_BYTES, MAGICS
 
 SCRIPT = str(SUPPORT / "fake_daemon.py")
 
@@ -237,8 +237,9 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_version_loads_no_engine() -> None:
     code = (
-        "import sys; sys.argv = ['desdaemon', '--version']; sys.path.insert(0, %r); import fake_daemon, desdaemon.cli\n"
-        "desdaemon.cli.main(); sys.exit(any(m in sys.modules for m in ('numpy', 'numba', 'llvmlite', 'asyncio')))"
+        "import sys; sys.argv = ['desdaemon', '--version']; sys.path.insert(0, %r)\n"
+        "import fake_daemon, desdaemon.cli.main\n"
+        "desdaemon.cli.main.main(); sys.exit(any(m in sys.modules for m in ('numpy', 'numba', 'llvmlite', 'asyncio')))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code % str(Path(SCRIPT).parent)], capture_output=True, timeout=60, check=False

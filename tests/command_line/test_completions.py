@@ -13,7 +13,7 @@ import pytest
 from checkout import ROOT
 from programs import programs
 
-from desdaemon.command_line.files import FILES
+from desdaemon.cli.completions import FILES
 
 TIMEOUT_S = 60
 

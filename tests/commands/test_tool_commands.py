@@ -11,7 +11,7 @@ from dialogue import Dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desdaemon.commands import lines
+from desdaemon.dialogue.commands import lines
 from desdaemon.protocol.games import wthor
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, moves_text, parse_board, play_moves

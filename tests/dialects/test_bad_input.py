@@ -13,9 +13,9 @@ from dialogue import Dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desdaemon.dialects.text import TextDialect
-from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
-from desdaemon.session.session import Session
+from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
+from desdaemon.dialogue.dialects.text import TextDialect
+from desdaemon.dialogue.session import Session
 
 OPENING = "---------------------------OX------XO--------------------------- X"
 

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from live import Live, converse
 
-from desdaemon.dialects.cassio import CassioDialect
-from desdaemon.dialects.output import Collected
+from desdaemon.core.search.loader import EngineSource, LoadedEngine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.cassio import CassioDialect
+from desdaemon.dialogue.output import Collected
+from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.dialects.cassio import COMMANDS
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.search.loader import EngineSource, LoadedEngine
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
 
 START = "---------------------------OX------XO---------------------------X"
 RESULT = re.compile(

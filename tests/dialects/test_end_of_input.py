@@ -11,9 +11,9 @@ from live import Live, converse
 from test_cassio import START
 from test_gtp import Talk
 
-import desdaemon.states.stops as module
-from desdaemon.search.loader import Abandoned
-from desdaemon.session.interrupt import Interrupt
+import desdaemon.dialogue.stops as module
+from desdaemon.core.search.loader import Abandoned
+from desdaemon.dialogue.interrupt import Interrupt
 
 LATE_S = 15
 """Long before the end of a search of these tests, and long after the end of a grace on a busy machine."""

@@ -19,16 +19,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from live import converse
 
-from desdaemon.dialects.dialogue import InputLine
-from desdaemon.dialects.interrupt_listener import TextListener
-from desdaemon.dialects.output import Collected
-from desdaemon.dialects.protocols import spoken
-from desdaemon.dialects.stdio import LineQueue, _Reader
-from desdaemon.search import loader
-from desdaemon.search.loader import EngineSource, LoadedEngine
-from desdaemon.session.interrupt import Interrupt
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
+from desdaemon.core.search import loader
+from desdaemon.core.search.loader import EngineSource, LoadedEngine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.dialect import InputLine
+from desdaemon.dialogue.dialects.protocols import spoken
+from desdaemon.dialogue.interrupt import Interrupt
+from desdaemon.dialogue.interrupt_listener import TextListener
+from desdaemon.dialogue.output import Collected
+from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.stdio import LineQueue, _Reader
 
 LINES = 25
 """A dialogue."""

@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from live import Live, converse
 from transcripts import read
 
-from desdaemon.books.service import ScoredMove
-from desdaemon.dialects.nboard import NBoardDialect, _HintStream
-from desdaemon.dialects.output import Collected
+from desdaemon.core.books.service import ScoredMove
+from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.nboard import NBoardDialect, _HintStream
+from desdaemon.dialogue.output import Collected
+from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.dialects.nboard import COMMANDS
@@ -25,9 +28,6 @@ from desdaemon.protocol.games.records import parse_ggf
 from desdaemon.protocol.othello.notation import board_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
 
 SQUARE = "(?:[A-H][1-8]|PA)"
 LINES = re.compile(

@@ -12,12 +12,12 @@ import referee
 from live import Live
 from test_nboard import Talk
 
-from desdaemon.books.jobs import BookJobs
-from desdaemon.books.service import Books
+from desdaemon.core.books.jobs import BookJobs
+from desdaemon.core.books.service import Books
+from desdaemon.core.search.loader import EngineSource, build_engine
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.search.loader import EngineSource, build_engine
 
 
 def hints(answers: list[str]) -> list[tuple[str, float, str]]:
@@ -93,7 +93,7 @@ def test_an_interrupted_proof_proves_nothing() -> None:
 @pytest.fixture
 def learner(tmp_path: Path) -> Iterator[Talk]:
     """A dialogue with a book of its own of level 1."""
-    from desdaemon.books.text import carry_out
+    from desdaemon.dialogue.book_lines import carry_out
 
     talk = Talk(level=1)
     talk.session.books = Books(BookJobs())
@@ -145,7 +145,7 @@ def test_nothing_is_called_learned_that_is_not_kept(learner: Talk, tmp_path: Pat
     book = learner.session.books.book
     assert book is not None
     # A book without a file of its own: what it learns is gone with the program.
-    from desdaemon.books.text import carry_out
+    from desdaemon.dialogue.book_lines import carry_out
 
     class Silent:
         session = learner.session

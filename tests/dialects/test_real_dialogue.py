@@ -12,12 +12,12 @@ import referee
 from checkout import ROOT
 from dialogue import Dialogue
 
-from desdaemon.dialects.text import TextDialect
+from desdaemon.core.search.loader import EngineSource, build_engine
+from desdaemon.dialogue.dialects.text import TextDialect
+from desdaemon.dialogue.session import Session
 from desdaemon.engine.evaluation.weights import SHIPPED
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text, parse_move
-from desdaemon.search.loader import EngineSource, build_engine
-from desdaemon.session.session import Session
 
 pytestmark = pytest.mark.skipif(not SHIPPED.exists(), reason="the weights that come with the program are not here")
 

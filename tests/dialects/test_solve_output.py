@@ -11,10 +11,10 @@ from dialogue import Dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desdaemon.core.search.loader import EngineSource, build_engine
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position, board_text, parse_board
 from desdaemon.protocol.othello.rules import legal_moves
-from desdaemon.search.loader import EngineSource, build_engine
 
 PROBLEM = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X"
 BOARD = """\

@@ -253,8 +253,8 @@ def test_an_interrupt_while_solving_waits_for_the_engine(live: Callable[..., Liv
 def test_stray_prints_do_not_reach_the_answers() -> None:
     code = (
         "import os\n"
-        "from desdaemon.dialects.stdio import guard_stdout\n"
-        "from desdaemon.dialects.output import Descriptors\n"
+        "from desdaemon.dialogue.stdio import guard_stdout\n"
+        "from desdaemon.dialogue.output import Descriptors\n"
         "output = Descriptors(guard_stdout(), 2); print('stray'); os.system('echo stray')\n"
         "sys.stdout.flush(); output.write('answer'); output.flush()"
     )
@@ -272,7 +272,7 @@ def test_stray_prints_do_not_reach_the_answers() -> None:
 def test_the_first_prompt_needs_no_heavy_module() -> None:
     done = converse(b"quit\n", "-q", MODULES="1")
     modules = set(done.stderr.decode().split())
-    assert "desdaemon.dialects.stdio" in modules
+    assert "desdaemon.dialogue.stdio" in modules
     heavy = {"numpy", "numba", "llvmlite", "asyncio", "argparse", "logging", "dataclasses", "inspect", "pathlib"}
     # The script itself imports pathlib.
     assert modules & heavy <= {"pathlib"}
@@ -297,7 +297,7 @@ def test_solve_streams_problems_from_standard_input(live: Callable[..., Live]) -
 @pytest.mark.parametrize("blocks", [False, True])
 def test_where_reading_blocks_loading_it_comes_first(blocks: bool) -> None:
     code = IMPORT + (
-        "from desdaemon.dialects import stdio\n"
+        "from desdaemon.dialogue import stdio\n"
         f"stdio.platform.READING_BLOCKS_LOADING = {blocks}\n"
         "stdio.load_before_reading()\n"
         "print('numpy' in sys.modules and 'llvmlite.binding' in sys.modules)\n"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon import __version__
-from desdaemon.dialects.text import HANDLER_MODULES, find_handler
+from desdaemon.dialogue.dialects.text import HANDLER_MODULES, find_handler
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.options import OPTIONS, STARTING
 from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS
@@ -28,7 +28,7 @@ BOTH_STUCK = "X" * 32 + "-" * 32 + " X"
 
 
 def test_the_table_and_the_handlers_name_the_same_commands() -> None:
-    modules = [importlib.import_module(f"desdaemon.commands.{module}") for module in HANDLER_MODULES]
+    modules = [importlib.import_module(f"desdaemon.dialogue.commands.{module}") for module in HANDLER_MODULES]
     handled = [name for module in modules for name in module.HANDLERS]
     assert sorted(command.name for command in COMMANDS) == sorted(handled)
     assert all(callable(find_handler(name)) for name in handled)

@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from live import Live, converse
 from transcripts import read
 
-from desdaemon.dialects.dialogue import InputLine
-from desdaemon.dialects.output import Collected
-from desdaemon.dialects.xboard import XBoardDialect
+from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.dialect import InputLine
+from desdaemon.dialogue.dialects.xboard import XBoardDialect
+from desdaemon.dialogue.output import Collected
+from desdaemon.dialogue.session import Session
 from desdaemon.engine.layout import ENTRY_BYTES
 from desdaemon.engine.limits import MAX_HASH_BITS, MIN_HASH_BITS, Limits, hash_bits_within
 from desdaemon.engine.result import Result
@@ -25,9 +28,6 @@ from desdaemon.protocol.dialects.xboard import COMMANDS, SETUP, drop_text, parse
 from desdaemon.protocol.othello.notation import START as START_POSITION
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.rules import PASS, squares
-from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
 
 START = "---------------------------OX------XO--------------------------- X"
 DROP = r"(?:P@[a-h][1-8]|@@@@)"

@@ -19,8 +19,9 @@ from toys import small_book
 from desdaemon.book.book import Book
 from desdaemon.book.formats import registry
 from desdaemon.book.options import BookOptions
-from desdaemon.doctor import command, engine, installation
-from desdaemon.doctor.finding import FAULT, OK, WARNING, Finding
+from desdaemon.cli.doctor import doctor as command
+from desdaemon.cli.doctor import engine, installation
+from desdaemon.cli.doctor.finding import FAULT, OK, WARNING, Finding
 from desdaemon.engine.compiler import library
 
 CHECKS = ["version", "python", "system", "processor", "memory", "configuration", "cache", "compiled code", "weights"]
@@ -196,7 +197,7 @@ def test_a_library_for_another_system_is_not_missed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(installation, "_version", lambda name: "3.0" if name == "numpy" else "")
     states = {}
     for system in ("linux", "win32"):
-        monkeypatch.setattr("desdaemon.doctor.installation.sys.platform", system)
+        monkeypatch.setattr("desdaemon.cli.doctor.installation.sys.platform", system)
         states[system] = {each.check: each.state for each in installation.libraries()}
     assert "pynacl" not in states["linux"]
     assert states["win32"]["pynacl"] == FAULT
@@ -217,6 +218,6 @@ def test_the_report_for_people(
 
 
 def test_it_imports_nothing_heavy_to_understand_its_line() -> None:
-    code = "import sys; from desdaemon.doctor import command; command.command_line()\nprint(*sys.modules)"
+    code = "import sys; from desdaemon.cli.doctor import doctor; doctor.command_line()\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {"numpy", "numba", "zmq", "llvmlite", "desdaemon.engine"} & set(done.stdout.split())

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 import referee
 
-from desdaemon.command_line.count import main
+from desdaemon.cli.count import main
 from desdaemon.engine.studies import draws, flips, stoner
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, parse_moves

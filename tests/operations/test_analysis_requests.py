@@ -9,9 +9,9 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
+from desdaemon.core.requests.registry import ClientRecord
+from desdaemon.core.requests.searches import Budget, FoundLines
 from desdaemon.engine.result import Line
-from desdaemon.operations.registry import ClientRecord
-from desdaemon.operations.searches import Budget, FoundLines
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from operated import Operated, until
 
+from desdaemon.core.requests.searches import Budget
+from desdaemon.core.search.loader import EngineConfig, LoadedEngine, build_engine
+from desdaemon.core.search.scheduler import Scheduler, SearchTask
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
-from desdaemon.operations.searches import Budget
 from desdaemon.protocol.wire.positions import read_last
-from desdaemon.search.loader import EngineConfig, LoadedEngine, build_engine
-from desdaemon.search.scheduler import Scheduler, SearchTask
 
 MOVES = "f5d6c3d3c4f4f6f3e6e7d7g6"
 NEXT = [MOVES[:at] for at in range(4, len(MOVES), 2)]

@@ -16,9 +16,9 @@ import referee
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
-from desdaemon.operations import batches
-from desdaemon.operations.batch_files import SUFFIX, BatchFile
-from desdaemon.operations.registry import ClientRecord, ServerLimits
+from desdaemon.core.requests import batches
+from desdaemon.core.requests.batch_files import SUFFIX, BatchFile
+from desdaemon.core.requests.registry import ClientRecord, ServerLimits
 from desdaemon.protocol.wire import messages
 
 QUICK = {"depth": 2, "book": "ignore"}

@@ -8,7 +8,7 @@ import msgpack
 import pytest
 from operated import Operated
 
-from desdaemon.books import wire
+from desdaemon.core.requests import book_operations as wire
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.constants import MOST_POSITIONS

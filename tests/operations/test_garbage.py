@@ -12,12 +12,12 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
+from desdaemon.core.requests.registry import ClientRecord
+from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
-from desdaemon.operations.registry import ClientRecord
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.search.loader import EngineConfig, LoadedEngine
 
 ROUNDS = 3
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from desdaemon.books.jobs import KEPT, BookJob, BookJobs, Result
+from desdaemon.core.books.jobs import KEPT, BookJob, BookJobs, Result
 
 
 def test_a_job_ends_with_its_result() -> None:
@@ -126,7 +126,7 @@ def test_watchers_hear_of_progress_after_it_lasts_and_of_the_end() -> None:
 
 def test_progress_counts_what_is_left_of_a_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("desdaemon.books.jobs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("desdaemon.core.books.jobs.time.monotonic", lambda: now[0])
     job = BookJob(1, "book.fix", "me", lambda job: {})
     job.report("scan", 0, 100, 9)
     assert job.progress.eta_s is None

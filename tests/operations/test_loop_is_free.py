@@ -11,8 +11,8 @@ import pytest
 from operated import Operated
 
 from desdaemon.book.book import Book
-from desdaemon.books import lookup
-from desdaemon.operations import analysis, batch_items
+from desdaemon.core.books import lookup
+from desdaemon.core.requests import analysis, batch_items
 from desdaemon.protocol.wire import codec
 
 

@@ -10,11 +10,11 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
-from desdaemon.operations.registry import ClientRecord, ServerLimits
+from desdaemon.core.requests.registry import ClientRecord, ServerLimits
+from desdaemon.core.search import run_queue, shares
 from desdaemon.protocol.commands.text import COMMANDS
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.search import run_queue, shares
 from desdaemon.server import text_sessions
 from desdaemon.server.text_sessions import COMMAND_ROLES, FILE_COMMANDS, NEVER, checked_line
 

@@ -15,17 +15,17 @@ import referee
 from fake_engine import ENDLESS_DEPTH, FakeSearcher, build_fake
 from operated import Operated, until
 
-from desdaemon.books.running import run_command
-from desdaemon.books.service import Books, Caller
-from desdaemon.dialects import text
-from desdaemon.operations.registry import ClientRecord, ServerLimits
+from desdaemon.core.books.running import run_command
+from desdaemon.core.books.service import Books, Caller
+from desdaemon.core.paths import Hidden
+from desdaemon.core.requests.registry import ClientRecord, ServerLimits
+from desdaemon.core.search.loader import EngineConfig, LoadedEngine
+from desdaemon.core.search.run_queue import RunQueue
+from desdaemon.core.search.shares import Purpose, QueuedTask
+from desdaemon.core.search.workers import EnginePool
+from desdaemon.dialogue.dialects import text
 from desdaemon.protocol.commands.book import BY_NAME
-from desdaemon.search.loader import EngineConfig, LoadedEngine
-from desdaemon.search.run_queue import RunQueue
-from desdaemon.search.shares import Purpose, QueuedTask
-from desdaemon.search.workers import EnginePool
 from desdaemon.server import text_sessions
-from desdaemon.system.paths import Hidden
 
 ENDLESS = {"depth": ENDLESS_DEPTH}
 

@@ -13,11 +13,11 @@ import pytest
 from checkout import ROOT
 from dialogue import Dialogue
 
-from desdaemon.cli import main
-from desdaemon.command_line.arguments import UnusableFile, configured, read_arguments
-from desdaemon.command_line.files import FILES, own_switches, switches
-from desdaemon.command_line.sub_commands import SUB_COMMANDS
-from desdaemon.commands.help import laid_out, topic
+from desdaemon.cli.arguments import UnusableFile, configured, read_arguments
+from desdaemon.cli.completions import FILES, own_switches, switches
+from desdaemon.cli.main import main
+from desdaemon.cli.sub_commands import SUB_COMMANDS
+from desdaemon.dialogue.commands.help import laid_out, topic
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS

@@ -49,21 +49,33 @@ HEAVY = (
 LIGHT = ("desdaemon.engine.training.labelling.chunks",)
 
 AT_THE_PROMPT = """
-    books
-    books.jobs
-    books.service
     cli
-    command_line
-    command_line.arguments
-    command_line.configuration
-    command_line.sub_commands
-    dialects
-    dialects.dialogue
-    dialects.interrupt_listener
-    dialects.output
-    dialects.protocols
-    dialects.stdio
-    dialects.text
+    cli.arguments
+    cli.configuration
+    cli.main
+    cli.sub_commands
+    core
+    core.books
+    core.books.job_turns
+    core.books.jobs
+    core.books.service
+    core.search
+    core.search.loader
+    core.settings
+    core.story
+    dialogue
+    dialogue.dialects
+    dialogue.dialects.dialect
+    dialogue.dialects.protocols
+    dialogue.dialects.text
+    dialogue.game
+    dialogue.interrupt
+    dialogue.interrupt_listener
+    dialogue.move_overhead
+    dialogue.output
+    dialogue.session
+    dialogue.stdio
+    dialogue.stops
     protocol
     protocol.commands
     protocol.commands.options
@@ -79,22 +91,10 @@ AT_THE_PROMPT = """
     protocol.spelling
     protocol.system
     protocol.system.folders
-    protocol.system.logs
     protocol.system.interpreter
+    protocol.system.logs
     protocol.system.platform
     protocol.system.platform.posix
-    search
-    search.loader
-    session
-    session.game
-    session.interrupt
-    session.move_overhead
-    session.session
-    session.settings
-    states
-    states.job_turns
-    states.story
-    states.stops
 """
 """The program's modules that are imported before the first prompt."""
 SLOW_TO_IMPORT = {
@@ -279,7 +279,7 @@ def test_clients_load_no_engine() -> None:
 
 def test_the_version_is_told_without_loading_anything_heavy() -> None:
     loaded = modules_after(
-        "from desdaemon.cli import main\nsys.argv = ['desdaemon', '--version']\n"
+        "from desdaemon.cli.main import main\nsys.argv = ['desdaemon', '--version']\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
     )
     assert not loaded & {"numba", "numpy", "llvmlite", "tornado", "asyncio", "argparse", "desdaemon.engine.search"}

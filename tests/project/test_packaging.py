@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 
-from desdaemon.command_line.files import FILES
+from desdaemon.cli.completions import FILES
 
 DIRECTORIES = ("daemon", "engine", "book", "protocol", "clients")
 
@@ -122,7 +122,7 @@ def test_archives_are_the_same_bytes_wherever_and_whenever_they_are_made(tmp_pat
     junk = shutil.ignore_patterns(".git", ".venv", ".*_cache", "build", "dist", "*.egg-info", "__pycache__", "pictures")
     copy = tmp_path / "copy"
     shutil.copytree(ROOT, copy, ignore=junk, copy_function=shutil.copy)
-    (copy / "daemon/cli.py").chmod(0o600)
+    (copy / "daemon/cli/main.py").chmod(0o600)
     made = []
     for number, source in enumerate((ROOT, copy)):
         folder = tmp_path / str(number)

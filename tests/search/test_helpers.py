@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 from fake_engine import build_fake
 
-from desdaemon.search.helpers import HelpedSearch, HelperPool
-from desdaemon.search.scheduler import CallbackTask, Purpose, Scheduler, SearchTask
-from desdaemon.search.workers import EnginePool, SearchThreads
+from desdaemon.core.search.helpers import HelpedSearch, HelperPool
+from desdaemon.core.search.scheduler import CallbackTask, Purpose, Scheduler, SearchTask
+from desdaemon.core.search.workers import EnginePool, SearchThreads
 
 SLOTS = 8
 

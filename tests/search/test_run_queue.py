@@ -8,8 +8,8 @@ import weakref
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.search.run_queue import LEAST_RUN_S, RunQueue
-from desdaemon.search.shares import AGEING_S, SHORT_S, SLICE_S, Purpose, QueuedTask
+from desdaemon.core.search.run_queue import LEAST_RUN_S, RunQueue
+from desdaemon.core.search.shares import AGEING_S, SHORT_S, SLICE_S, Purpose, QueuedTask
 
 PURPOSES = st.sampled_from(Purpose)
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from desdaemon.search.loader import Abandoned
-from desdaemon.search.scheduler import CallbackTask, Purpose, Scheduler
+from desdaemon.core.search.loader import Abandoned
+from desdaemon.core.search.scheduler import CallbackTask, Purpose, Scheduler
 
 
 def test_a_lease_waits_for_its_turn_and_is_given_up() -> None:

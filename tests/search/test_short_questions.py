@@ -9,12 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desdaemon.engine.limits import Limits
-from desdaemon.engine.result import Result
-from desdaemon.engine.short_searches import MOST_AT_ONCE
-from desdaemon.search.loader import EngineConfig, EngineFailure, LoadedEngine
-from desdaemon.search.scheduler import Purpose, Scheduler
-from desdaemon.search.short_questions import (
+from desdaemon.core.search.loader import EngineConfig, EngineFailure, LoadedEngine
+from desdaemon.core.search.scheduler import Purpose, Scheduler
+from desdaemon.core.search.short_questions import (
     LONGEST_TURN_US,
     MOST_IN_TURN,
     PendingQuestion,
@@ -22,7 +19,10 @@ from desdaemon.search.short_questions import (
     QuestionTurns,
     TurnOwner,
 )
-from desdaemon.search.workers import EnginePool, SearchThreads
+from desdaemon.core.search.workers import EnginePool, SearchThreads
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import Result
+from desdaemon.engine.short_searches import MOST_AT_ONCE
 
 OWNER = TurnOwner(Purpose.ANALYSIS, "key", "client")
 PATIENCE_S = 60

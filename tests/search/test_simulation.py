@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.search import simulation
-from desdaemon.search.shares import Purpose, QueuedTask
-from desdaemon.search.simulation import SimulatedFigure, SimulatedLoad, Simulation
+from desdaemon.core.search import simulation
+from desdaemon.core.search.shares import Purpose, QueuedTask
+from desdaemon.core.search.simulation import SimulatedFigure, SimulatedLoad, Simulation
 
 
 def reached(figures: list[SimulatedFigure]) -> None:

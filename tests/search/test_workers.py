@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from desdaemon.search.loader import EngineConfig, EngineFailure, LoadedEngine
-from desdaemon.search.workers import EnginePool
+from desdaemon.core.search.loader import EngineConfig, EngineFailure, LoadedEngine
+from desdaemon.core.search.workers import EnginePool
 
 
 class Nothing:

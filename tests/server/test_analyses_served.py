@@ -9,7 +9,7 @@ import pytest
 from random_games import random_game
 from served import Served
 
-from desdaemon.clients.analysis import command
+from desdaemon.clients.analysis import analyze as command
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.othello.rules import PASS
 

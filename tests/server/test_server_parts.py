@@ -19,22 +19,22 @@ from checkout import IMPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from desdaemon.core import metrics
+from desdaemon.core.paths import confined, private_folder
+from desdaemon.core.requests.analysis_cache import AnalysisCache
+from desdaemon.core.requests.registry import ServerLimits
 from desdaemon.engine.result import Line
-from desdaemon.operations.analysis_cache import AnalysisCache
-from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.logs import MOST_A_SECOND, Log
-from desdaemon.server import metrics
 from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
 from desdaemon.server.serve_options import read_options
 from desdaemon.server.server import _hold
-from desdaemon.system.paths import confined, private_folder
-from desdaemon.system.service_manager import notify, watchdog_s
+from desdaemon.server.service_manager import notify, watchdog_s
 
 # --- the cache of analyses
 
@@ -390,7 +390,7 @@ _FRAGMENTED = (
     IMPORT
     + """
 import pathlib
-from desdaemon.system.memory import return_memory, spare_memory
+from desdaemon.server.memory import return_memory, spare_memory
 def held():
     status = pathlib.Path("/proc/self/status").read_text()
     return int(status.partition("RssAnon:")[2].split()[0])

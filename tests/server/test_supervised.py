@@ -17,8 +17,8 @@ from served import PATIENCE_S, REAL, ROOT, Served, serving, until
 
 from desdaemon.clients import Client, ConnectionLost
 from desdaemon.clients.bench import daemon, restarts, storm
-from desdaemon.system.lifeline import ALIVE, READY, VARIABLE, Lifeline
-from desdaemon.system.supervisor import Policy, RestartDecision
+from desdaemon.server.lifeline import ALIVE, READY, VARIABLE, Lifeline
+from desdaemon.server.supervisor import Policy, RestartDecision
 
 # --- the policy
 
@@ -146,7 +146,7 @@ def test_a_daemon_that_could_do_nothing_is_not_started(tmp_path: Path, supervise
 
 
 def test_the_supervisor_itself_stays_small() -> None:
-    code = "import sys, desdaemon.server.command, desdaemon.system.supervisor; print(*sys.modules)"
+    code = "import sys, desdaemon.server.serve, desdaemon.server.supervisor; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert not {"numpy", "msgpack", "zmq", "desdaemon.server.server"} & set(done.stdout.split()), done.stderr
 

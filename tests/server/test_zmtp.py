@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raw_zmtp import COMMAND, GREETING, LONG, MORE, PING, frame, ready
 
-from desdaemon.transport import sodium
-from desdaemon.transport.curve import CurveSecurity, from_z85, z85
-from desdaemon.transport.outbox import ByteTotal, Outgoing, SendQueue
-from desdaemon.transport.zmtp import CONSUMED, Conversation, Frame, SocketKind, Violation
+from desdaemon.server.transport import sodium
+from desdaemon.server.transport.curve import CurveSecurity, from_z85, z85
+from desdaemon.server.transport.outbox import ByteTotal, Outgoing, SendQueue
+from desdaemon.server.transport.zmtp import CONSUMED, Conversation, Frame, SocketKind, Violation
 
 LARGEST_KEPT = 1000
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desdaemon.engine.limits import Limits
-from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.session.clock import (
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.clock import (
     LEAST_OF_FIXED,
     MOST_LAG_MS,
     RESERVE_MS,
@@ -20,8 +19,9 @@ from desdaemon.session.clock import (
     move_limits,
     speedup,
 )
-from desdaemon.session.move_overhead import LATE_RESERVE_MS, MOST_LATE_MS, MoveOverhead
-from desdaemon.session.settings import SessionSettings
+from desdaemon.dialogue.move_overhead import LATE_RESERVE_MS, MOST_LATE_MS, MoveOverhead
+from desdaemon.engine.limits import Limits
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 LATENESS_MS = 20
 """What a search may take to notice that its time is over."""

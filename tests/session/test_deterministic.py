@@ -6,13 +6,13 @@ import random
 
 import pytest
 
+from desdaemon.core.search.loader import build_engine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.session import Session
 from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.result import Line
 from desdaemon.protocol.commands.options import find_option
-from desdaemon.search.loader import build_engine
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
 
 MOST_LEVEL = 21
 

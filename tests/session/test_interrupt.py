@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import desdaemon.states.stops as module
-from desdaemon.session.interrupt import Interrupt
+import desdaemon.dialogue.stops as module
+from desdaemon.dialogue.interrupt import Interrupt
 
 
 class Control:

@@ -11,18 +11,18 @@ import pytest
 from fake_engine import FakeControl, FakeSearcher, build_fake
 from live import Live
 
+from desdaemon.core.search.helpers import HelperPool
+from desdaemon.core.search.loader import Abandoned, EngineConfig, EngineSource, LoadedEngine, TooLate
+from desdaemon.core.search.scheduler import Scheduler
+from desdaemon.core.search.shares import Purpose
+from desdaemon.core.search.workers import EnginePool, SearchThreads
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.clock import Clock
+from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.othello.notation import START
-from desdaemon.search.helpers import HelperPool
-from desdaemon.search.loader import Abandoned, EngineConfig, EngineSource, LoadedEngine, TooLate
-from desdaemon.search.scheduler import Scheduler
-from desdaemon.search.shares import Purpose
-from desdaemon.search.workers import EnginePool, SearchThreads
-from desdaemon.session.clock import Clock
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
 
 
 class Turnstile:
@@ -202,7 +202,7 @@ def test_how_late_moves_come_is_measured(monkeypatch: pytest.MonkeyPatch) -> Non
     session.settings.game_time = 10_000
     session.engine()
     first = session.limits(START).time_ms
-    monkeypatch.setattr("desdaemon.session.session.time", searcher)
+    monkeypatch.setattr("desdaemon.dialogue.session.time", searcher)
     session.choose()
     assert session.overhead.worst == pytest.approx(250)
     assert session.game.black_ms == pytest.approx(first + 250)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.states.clients import Action, ClientTable, Instruction, PresentClient
+from desdaemon.server.client_table import Action, ClientTable, Instruction, PresentClient
 
 MOST, GRACE_S, SESSION_S = 3, 10.0, 60.0
 

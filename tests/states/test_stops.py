@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.states.stops import ABSENT_GRACE_S, UNBOUNDED_GRACE_S, SearchEnd, Stops
+from desdaemon.dialogue.stops import ABSENT_GRACE_S, UNBOUNDED_GRACE_S, SearchEnd, Stops
 
 NUMBERS = st.integers(1, 6)
 EVENTS = st.one_of(

@@ -18,7 +18,7 @@ def build(config: object) -> object:
 
     from fake_engine import FakeSearcher, build_fake
 
-    from desdaemon.search.loader import EngineFailure
+    from desdaemon.core.search.loader import EngineFailure
 
     if os.environ.get("COMPILES"):
         from desdaemon.protocol.system import logs
@@ -45,13 +45,13 @@ def build(config: object) -> object:
 
 def main() -> int:
     """Run it; with MODULES set, name the loaded modules on standard error when the first prompt is out."""
-    import desdaemon.search.loader as loader
-    from desdaemon.cli import main as run
+    import desdaemon.core.search.loader as loader
+    from desdaemon.cli.main import main as run
 
     loader.build_engine = build  # type: ignore[assignment]
     loader.SHORT_SEARCHES = False
     if os.environ.get("MODULES"):
-        from desdaemon.session.session import Session
+        from desdaemon.dialogue.session import Session
 
         def tell(session: Session, on_failure: object) -> None:
             sys.stderr.write(" ".join(sys.modules) + "\n")

@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.search.loader import EngineConfig, LoadedEngine
 
 ENDLESS_DEPTH = 37
 
@@ -86,5 +86,5 @@ class FakeSearcher:
 
 
 def build_fake(config: EngineConfig) -> LoadedEngine:
-    """What `desdaemon.search.loader.build_engine` does, without an engine."""
+    """What `desdaemon.core.search.loader.build_engine` does, without an engine."""
     return LoadedEngine(FakeSearcher(), FakeControl)

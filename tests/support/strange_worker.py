@@ -13,7 +13,8 @@ import sys
 
 import checkout
 
-from desdaemon.cluster import command, tasks
+from desdaemon.cluster import cluster as command
+from desdaemon.cluster import tasks
 from desdaemon.cluster.connection import configure, scheduler_address
 from desdaemon.cluster.identity import Identity
 from desdaemon.engine.compiler.library import LibraryError

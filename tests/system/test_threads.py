@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from desdaemon.system import threads
-from desdaemon.system.threads import ThreadPool, begin
+from desdaemon.core import threads
+from desdaemon.core.threads import ThreadPool, begin
 
 WAIT_S = 30
 

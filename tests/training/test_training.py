@@ -16,7 +16,8 @@ from desdaemon.engine.layout import PLIES
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import cli, match, recipe, store, validate
 from desdaemon.engine.training.fitting import dataset, features, ridge
-from desdaemon.engine.training.games import files, self_play
+from desdaemon.engine.training.games import game_files as files
+from desdaemon.engine.training.games import self_play
 from desdaemon.engine.training.labelling import boards, labels, positions
 from desdaemon.protocol.othello.selectivity import Selectivity
 

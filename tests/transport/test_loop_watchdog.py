@@ -6,7 +6,7 @@ import threading
 import time
 
 from desdaemon.server.loop_watchdog import LoopWatchdog, stacks
-from desdaemon.transport.poller import Poller
+from desdaemon.server.transport.poller import Poller
 
 
 class Noted:

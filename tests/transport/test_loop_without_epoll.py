@@ -15,7 +15,7 @@ from operated import Operated
 from desdaemon.protocol.wire import codec
 from desdaemon.server.endpoints import open_acceptors
 from desdaemon.server.sockets import Sockets
-from desdaemon.transport.poller import Poller, SelectorReadiness
+from desdaemon.server.transport.poller import Poller, SelectorReadiness
 
 PATIENCE_MS = 60_000
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from desdaemon.transport.poller import (
+from desdaemon.server.transport.poller import (
     LEFT,
     READ,
     WRITE,
@@ -25,7 +25,7 @@ WAYS: dict[str, Callable[[], Readiness]] = {
 if hasattr(selectors, "PollSelector"):
     WAYS["poll"] = lambda: SelectorReadiness(selectors.PollSelector())
 if hasattr(select, "epoll"):
-    from desdaemon.transport.poller import EpollReadiness
+    from desdaemon.server.transport.poller import EpollReadiness
 
     WAYS["epoll"] = EpollReadiness
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from desdaemon.transport import sodium
-from desdaemon.transport.sodium import KEY, NONCE, TAG, Boxes, NoSodium, PyNaCl
+from desdaemon.server.transport import sodium
+from desdaemon.server.transport.sodium import KEY, NONCE, TAG, Boxes, NoSodium, PyNaCl
 
 NO_POINT = bytes(KEY)
 """A public key of small order, which no shared key is made with."""

@@ -18,8 +18,8 @@ from tornado.websocket import WebSocketClosedError
 from web_gateway import Page, Web
 
 from desdaemon.clients.web.allowed import BOOK, operations
-from desdaemon.clients.web.files import COLOURS, STATIC_FILES
 from desdaemon.clients.web.gateway import LARGEST_FRAME, MOST_TABS, SECURITY_HEADERS
+from desdaemon.clients.web.page_files import COLOURS, STATIC_FILES
 from desdaemon.clients.web.tab import MOST_IN_FLIGHT, MOST_MALFORMED
 from desdaemon.protocol.wire.messages import OPERATIONS
 

@@ -18,9 +18,9 @@ from markdown_tables import cell
 
 from desdaemon.clients.web.access import COOKIE_AGE_S, Access, Place, lasting_key
 from desdaemon.clients.web.allowed import check
-from desdaemon.clients.web.files import COLOURS, STATIC_FILES, page_files, page_weight
 from desdaemon.clients.web.games import ANSWERS, canonical_text, names, read, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
+from desdaemon.clients.web.page_files import COLOURS, STATIC_FILES, page_files, page_weight
 from desdaemon.protocol.commands.book import READER
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import BASE_FORMATS
@@ -283,7 +283,7 @@ def test_the_documentation_has_every_key() -> None:
 def test_without_tornado_it_says_how_to_get_it() -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT / 'tests' / 'support')!r}); import checkout\n"
-        "sys.modules['tornado'] = None\nfrom desdaemon.cli import main\nsys.exit(main(['web']))"
+        "sys.modules['tornado'] = None\nfrom desdaemon.cli.main import main\nsys.exit(main(['web']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
@@ -295,9 +295,9 @@ def test_clients_and_the_version_load_no_tornado() -> None:
     """Nor does the command line of `desdaemon web`, until it has to serve."""
     for line in (
         "import desdaemon.clients",
-        "import desdaemon.clients.web.command as web; web.command_line()",
-        "from desdaemon.cli import main; main(['--version'])",
-        "from desdaemon.cli import main; main(['web', '--help'])",
+        "import desdaemon.clients.web.web as web; web.command_line()",
+        "from desdaemon.cli.main import main; main(['--version'])",
+        "from desdaemon.cli.main import main; main(['web', '--help'])",
     ):
         code = (
             f"import sys; sys.path.insert(0, {str(ROOT / 'tests' / 'support')!r}); import checkout\n"
@@ -318,7 +318,7 @@ def test_only_the_gateway_and_what_measures_it_know_tornado() -> None:
     assert found == {
         "clients/bench/browser.py",
         "clients/bench/web.py",
-        "clients/web/command.py",
+        "clients/web/web.py",
         "clients/web/gateway.py",
     }
 

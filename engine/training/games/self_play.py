@@ -21,7 +21,7 @@ from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.store import StageProgress, TrainingError, digest, load, save
 
-from .files import verify
+from .game_files import verify
 
 SOLVED = 12
 """Empties from which both sides play perfectly."""

@@ -21,7 +21,7 @@ from desdaemon.book.growth.self_play import ROUND, SelfPlayTally, SelfPlayTerms,
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
-from desdaemon.books.lookup import look_data
+from desdaemon.core.books.lookup import look_data
 
 
 def finished_game(seed: int) -> list[int]:

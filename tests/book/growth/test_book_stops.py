@@ -13,8 +13,8 @@ from toys import contents
 from desdaemon.book import book
 from desdaemon.book.formats.registry import load
 from desdaemon.book.reports.check import verify
-from desdaemon.books.jobs import BookJob
-from desdaemon.books.running import DUE
+from desdaemon.core.books.jobs import BookJob
+from desdaemon.core.books.running import DUE
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 
 STOPS = (1, 2, 4, 9)

@@ -18,16 +18,16 @@ from live import Live, converse
 from transcripts import gtp_pairs
 
 from desdaemon import __version__
-from desdaemon.dialects.gtp import GtpDialect
+from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.gtp import GtpDialect
+from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.dialects.gtp import COMMANDS, STREAMS
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
 
 SHORT_GAME = "E6F4E3F6G5D6E7F5C5"  # Black leaves White no disc with its fifth move
 
@@ -530,5 +530,5 @@ def test_book_commands_have_answers_without_empty_lines(monkeypatch: pytest.Monk
         kept.say(f"{argument}\n\nlast")
         kept.warn("odd")
 
-    monkeypatch.setattr("desdaemon.books.text.carry_out", carry_out)
+    monkeypatch.setattr("desdaemon.dialogue.book_lines.carry_out", carry_out)
     assert talk.say("desdaemon-book Show x") == "Show x\nlast\nwarning: odd"

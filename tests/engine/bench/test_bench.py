@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from desdaemon.engine.bench.command import EngineBench, main
+from desdaemon.engine.bench.bench import EngineBench, main
 from desdaemon.engine.bench.peer import Peer, PeerError
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_text

@@ -8,7 +8,7 @@ import judge
 import pytest
 
 from desdaemon.engine.bench import known_scores
-from desdaemon.engine.bench.command import EngineBench
+from desdaemon.engine.bench.bench import EngineBench
 from desdaemon.engine.bench.problems import play_positions
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits

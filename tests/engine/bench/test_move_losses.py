@@ -8,7 +8,7 @@ import judge
 import pytest
 
 from desdaemon.engine.bench import move_losses
-from desdaemon.engine.bench.command import EngineBench, Plan
+from desdaemon.engine.bench.bench import EngineBench, Plan
 from desdaemon.engine.bench.move_losses import MoveLosses
 from desdaemon.engine.bench.problems import play_positions
 from desdaemon.engine.evaluation.weights import Weights

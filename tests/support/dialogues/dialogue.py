@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fake_engine import FakeSearcher, build_fake
 
-from desdaemon.dialects.dialogue import InputLine
-from desdaemon.dialects.output import Collected
-from desdaemon.dialects.text import TextDialect
+from desdaemon.core.search.loader import EngineSource
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.dialect import InputLine
+from desdaemon.dialogue.dialects.text import TextDialect
+from desdaemon.dialogue.output import Collected
+from desdaemon.dialogue.session import Session
 from desdaemon.protocol.othello.notation import board_text
-from desdaemon.search.loader import EngineSource
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
 
 
 class Script:

@@ -8,17 +8,17 @@ from typing import Any
 
 from fake_engine import FakeControl, FakeSearcher
 
-from desdaemon.dialects.dialogue import LineDialect
-from desdaemon.dialects.output import Collected
-from desdaemon.dialects.protocols import spoken
-from desdaemon.dialects.stdio import LineQueue, _Reader
-from desdaemon.dialects.text import TextDialect
+from desdaemon.core.search.loader import EngineSource, LoadedEngine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.dialect import LineDialect
+from desdaemon.dialogue.dialects.protocols import spoken
+from desdaemon.dialogue.dialects.text import TextDialect
+from desdaemon.dialogue.output import Collected
+from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.stdio import LineQueue, _Reader
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.protocol.othello.notation import Position
-from desdaemon.search.loader import EngineSource, LoadedEngine
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
 
 BOARD = "---------------------------OX------XO---------------------------"
 GGF = (
@@ -140,7 +140,7 @@ class Fuzz:
         self.output = Collected()
         self.lines = LineQueue()
         if protocol == "text":
-            from desdaemon.dialects.interrupt_listener import TextListener
+            from desdaemon.dialogue.interrupt_listener import TextListener
 
             self.dialect: Any = TextDialect(self.session, self.output)
             self.reader = _Reader(self.lines, TextListener(self.session.interrupt))

@@ -6,12 +6,12 @@ import re
 
 from fake_engine import FakeControl, FakeSearcher
 
-from desdaemon.dialects.gtp import GtpDialect
-from desdaemon.dialects.output import Collected
+from desdaemon.core.search.loader import EngineSource, LoadedEngine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.gtp import GtpDialect
+from desdaemon.dialogue.output import Collected
+from desdaemon.dialogue.session import Session
 from desdaemon.protocol.othello.notation import board_text
-from desdaemon.search.loader import EngineSource, LoadedEngine
-from desdaemon.session.session import Session
-from desdaemon.session.settings import SessionSettings
 
 ANSWER = re.compile(r"[=?][0-9]*(?: [^\n]+|)(?:\n[^\n]+)*\n\n")
 

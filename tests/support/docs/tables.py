@@ -12,15 +12,15 @@ import protocol_tables
 from checkout import ROOT
 from markdown_tables import cell, rows
 
-from desdaemon.clients.analysis import command as analyze
-from desdaemon.clients.web import command as web
-from desdaemon.command_line import match
+from desdaemon.cli import match
+from desdaemon.clients.analysis import analyze as analyze
+from desdaemon.clients.web import web as web
+from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands import text as commands
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
 from desdaemon.protocol.commands.options import OPTIONS, Option
 from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.dialects import cassio, gtp, nboard, xboard
-from desdaemon.session.settings import SessionSettings
 
 DOCS = ROOT / "docs"
 

@@ -9,17 +9,17 @@ from typing import Any
 
 from fake_engine import FakeSearcher, build_fake
 
-from desdaemon.books.jobs import BookJobs
-from desdaemon.books.service import Books
-from desdaemon.operations.registry import ClientRecord, ServerLimits
+from desdaemon.core.books.jobs import BookJobs
+from desdaemon.core.books.service import Books
+from desdaemon.core.requests.registry import ClientRecord, ServerLimits
+from desdaemon.core.search.loader import EngineConfig, LoadedEngine
+from desdaemon.core.search.scheduler import Scheduler
+from desdaemon.core.services import build_services
+from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import find_operation
 from desdaemon.protocol.wire.replies import reply_faults
-from desdaemon.search.loader import EngineConfig, LoadedEngine
-from desdaemon.search.scheduler import Scheduler
-from desdaemon.server.composition import build_services
-from desdaemon.session.settings import SessionSettings
 
 PATIENCE_S = 60
 

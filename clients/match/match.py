@@ -1,0 +1,505 @@
+"""The command line of `desdaemon match`: options, programs, openings; runs the match and prints its report."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
+from desdaemon.clients.match.results.account import account
+from desdaemon.clients.match.results.book import check_book, count_games
+from desdaemon.clients.match.results.journal import Journal
+from desdaemon.clients.match.results.report import MatchOutcome, outcome, report
+from desdaemon.protocol.commands.options import whole_number
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, format_to_write, write_games
+from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.notation import board_text, moves_text
+from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.platform import processors
+
+from .adjudicator import MOST_EMPTIES, Adjudicator
+from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, program_name
+from .engine_protocols import PLAYERS, detected_protocol
+from .identity import identity, own_version
+from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openings_of_file
+from .process_groups import ProcessGroups, StoppedBySignals
+from .referee import Finished, MatchTerms
+from .schedule import KINDS, Schedule
+from .time_control import TimeControl, parse_clock, parse_seconds
+from .workers import Ending, Match, OtherPlayers, Program, Setting
+
+DESCRIPTION = """\
+Two programs play each opening twice, with either colour; more of them play a
+tournament. A program is a command line in one argument; `self` at its
+beginning stands for this program:
+
+  desdaemon match "self -level 12" "/usr/games/gtp-rhino -l 4" --games 20
+  desdaemon match "self -eval-file new.dat" self --games 400 --sprt 0,10
+  desdaemon match "self -l 4" "self -l 6" "self -l 8" --tournament gauntlet
+
+Values that differ from program to program are as many as these, with commas
+between: --move-time 1,none.
+"""
+
+_MOST_LEVEL = 1000
+
+
+class SpreadGames(Protocol):
+    """Makes the players of games by a cluster; the caller has it because a cluster belongs to a package above."""
+
+    def __call__(self, address: str, tls: str, groups: ProcessGroups, note: Callable[[str], None]) -> OtherPlayers:
+        """``tls`` is the folder of certificates or ""; ``groups`` are for programs of this machine, ``note`` is told
+        what a person should know. Raises `BadInput` where there is no scheduler."""
+
+
+def main(arguments: list[str], spread: SpreadGames | None = None) -> int:
+    """Run a match; ``spread`` is for the option ``--cluster``.
+
+    Returns 0, 1 where a program cannot be used or fails in every game, 2 for a bad command line, 128 and the number
+    of the signal that ended it.
+    """
+    parser = command_line(cluster=spread is not None)
+    options = parser.parse_args(arguments)
+    try:
+        asked = _asked(options)
+    except BadInput as error:
+        parser.error(str(error))
+    groups = ProcessGroups()
+    adjudicator = Adjudicator(groups)
+    begun = time.time()
+    with StoppedBySignals(groups) as signals:
+        try:
+            setting, openings = _setting(asked, options, groups, adjudicator)
+            if signals.number:
+                return 128 + signals.number
+            programs = _identities(setting)
+            if options.book_results:
+                check_book(options.book_results, groups)
+            with Journal(options.journal, _described(setting, programs, options)) as journal:
+                resumed = len(journal.games)
+                others = None
+                if spread and options.cluster:
+                    others = spread(options.cluster, options.cluster_tls, groups, _mention)
+                match = Match(setting, journal, groups, others, [program["sha256"] for program in programs])
+                signals.stop = match.stop
+                ending = match.run()
+                about = _about(options, setting, openings, ending, begun, resumed)
+                _write(options, setting, journal, ending, about, programs)
+                if options.book_results and ending.kind != "stopped":
+                    found = outcome(
+                        journal.games, setting.schedule, _names(setting, journal.games), ending.program, setting.sprt
+                    )
+                    # The match has ended its own groups for good.
+                    counting = ProcessGroups()
+                    signals.stop = counting.stop
+                    counted = count_games(options.book_results, list(_file_games(found)), options.journal, counting)
+                    _mention(f"{counted} games counted in {options.book_results}")
+        except (BadInput, EngineFault) as error:
+            if signals.number:
+                return 128 + signals.number
+            _mention(str(error))
+            return 1
+        finally:
+            adjudicator.close()
+    if ending.kind == "stopped":
+        return 128 + signals.number
+    if ending.kind == "error":
+        _mention(ending.message)
+    return 1 if ending.kind in ("error", "failed") else 0
+
+
+def command_line(*, cluster: bool = False) -> Parser:
+    """The command line; with the options of a ``cluster`` where there may be one."""
+    parser = Parser(
+        prog="desdaemon match",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("programs", nargs="+", metavar="PROGRAM", help="command line of a program; at least two")
+    add(
+        "--protocol",
+        default="auto",
+        metavar="NAME",
+        help=f"{', '.join(PLAYERS)} or auto, which asks the program (default)",
+    )
+    add("--names", default="", metavar="NAME,NAME", help="what to call them")
+    add(
+        "--tournament",
+        choices=KINDS,
+        default=KINDS[0],
+        help="of more than two programs: each against each (default), or the first against the others",
+    )
+    add(
+        "--games",
+        type=whole(1, 10**6),
+        metavar="N",
+        help="games of each two programs; default 20, or every opening of the file with both colours",
+    )
+    add(
+        "--openings",
+        default="",
+        metavar="FILE",
+        help=f"begin with these games ({' '.join(BASE_FORMATS)}) or positions ({' '.join(POSITION_FORMATS)})",
+    )
+    add(
+        "--plies",
+        type=whole(0, 60),
+        default=60,
+        metavar="N",
+        help="play no more moves of an opening of the file than this",
+    )
+    add(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help=f"which of the listed openings of {PLIES} moves, without a file",
+    )
+    add("--move-time", default="none", metavar="S", help="seconds for each move")
+    add("--clock", default="none", metavar="S[+S]", help="seconds for a game, and seconds added after each move")
+    add("--level", default="none", metavar="N", help="level to tell the program (not possible in GTP)")
+    add(
+        "--margin",
+        type=real(0, 10**9),
+        default=0.0,
+        metavar="MS",
+        help="milliseconds that a move may be late; default 0",
+    )
+    add("--patience", default="600", metavar="S", help="seconds that a move without a limit may take; default 600")
+    add(
+        "--adjudicate",
+        type=whole(0, MOST_EMPTIES),
+        default=0,
+        metavar="N",
+        help=f"end games at N empty squares with their exact score, 0 to {MOST_EMPTIES}",
+    )
+    add(
+        "--concurrency",
+        default="1",
+        metavar="N",
+        help="games at a time; cores is one for each core, or for the threads of a program",
+    )
+    add("--sprt", default="", metavar="ELO0,ELO1", help="stop when the games decide between these (--sprt=-5,0)")
+    add("--journal", default="", metavar="FILE", help="keep the games there; the same command goes on with them")
+    add("--save", default="", metavar="FILE", help="write the games at the end, in the format of the name")
+    add(
+        "--book-results",
+        default="",
+        metavar="FILE",
+        help="add the games to this book at the end, count their results and learn from them",
+    )
+    add(
+        "--json",
+        default="",
+        metavar="FILE",
+        help="write the account as JSON; - is standard output instead of the table",
+    )
+    add("--log", default="", metavar="FOLDER", help="write each program's dialogue and its standard error there")
+    if cluster:
+        add("--cluster", default="", metavar="ADDRESS", help="play on this scheduler's workers (docs/cluster.md)")
+        add("--cluster-tls", default="", metavar="FOLDER", help="certificates for the cluster")
+    return parser
+
+
+# Understanding the command line
+
+
+class _Asked(NamedTuple):
+    """The parsed command line, before any program or file has been checked."""
+
+    commands: list[list[str]]
+    protocols: list[str]
+    names: list[str]
+    controls: list[TimeControl]
+    terms: MatchTerms
+    concurrency: int
+    sprt: tuple[float, float] | None
+
+
+def _asked(options: argparse.Namespace) -> _Asked:
+    """Raises `BadInput`."""
+    if options.log and getattr(options, "cluster", ""):
+        raise BadInput(f"--log {quoted(options.log)}: expected no --cluster, whose programs run elsewhere")
+    commands = [command_of(text) for text in options.programs]
+    if len(commands) < 2:
+        raise BadInput(f"{quoted(options.programs[0])}: expected another program to play against")
+    count = len(commands)
+    protocols = _each(options.protocol, "--protocol", count)
+    for name in protocols:
+        if name not in ("auto", *PLAYERS):
+            raise BadInput(f"--protocol {quoted(name)}: expected auto or one of {' '.join(PLAYERS)}")
+    sprt = None
+    if options.sprt:
+        if count > 2:
+            raise BadInput(f"--sprt {quoted(options.sprt)}: expected two programs, not {count}")
+        low, high = (_number(part, "--sprt") for part in _each(options.sprt, "--sprt", 2))
+        if low >= high:
+            raise BadInput(f"--sprt {quoted(options.sprt)}: expected two differences of Elo, the smaller first")
+        sprt = (low, high)
+    return _Asked(
+        commands,
+        protocols,
+        _each(options.names, "--names", count) if options.names else [""] * count,
+        _controls(options, count),
+        MatchTerms(options.margin, parse_seconds(options.patience, "--patience") or 1e9, adjudicate=options.adjudicate),
+        _concurrency(options.concurrency, commands),
+        sprt,
+    )
+
+
+def _each(text: str, what: str, count: int) -> list[str]:
+    """One value for each program."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) not in (1, count) or not all(parts):
+        raise BadInput(f"{what} {quoted(text)}: expected one value for all programs, or {count} with commas between")
+    return parts * count if len(parts) == 1 else parts
+
+
+def _controls(options: argparse.Namespace, count: int) -> list[TimeControl]:
+    controls = []
+    for move, clock, level in zip(
+        _each(options.move_time, "--move-time", count),
+        _each(options.clock, "--clock", count),
+        _each(options.level, "--level", count),
+        strict=True,
+    ):
+        main, increment = parse_clock(clock, "--clock")
+        number = -1 if level == "none" else whole_number(level)
+        if number is None or not -1 <= number <= _MOST_LEVEL:
+            raise BadInput(f"--level {quoted(level)}: expected a whole number from 0 to {_MOST_LEVEL}, or none")
+        controls.append(TimeControl(parse_seconds(move, "--move-time"), main, increment, number))
+    return controls
+
+
+def _concurrency(text: str, commands: list[list[str]]) -> int:
+    """Games at a time; of a game only one side thinks."""
+    if text == "cores":
+        return max(1, _cores() // max(map(_threads, commands)))
+    number = whole_number(text)
+    if number is None or not 1 <= number <= 256:
+        raise BadInput(f"--concurrency {quoted(text)}: expected a whole number from 1 to 256, or cores")
+    return number
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return processors()
+
+
+def _threads(command: list[str]) -> int:
+    """Search threads of this program, as far as its command line tells; 1 of others."""
+    if command[: len(OWN_COMMAND)] != OWN_COMMAND:
+        return 1
+    threads = 1
+    for word, following in zip(command, [*command[1:], ""], strict=True):
+        name, _, value = word.lstrip("-").partition("=")
+        if word.startswith("-") and name in THREAD_OPTIONS:
+            threads = whole_number(value or following) or 1
+    return max(1, threads)
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        return real(-10_000, 10_000)(text)
+    except argparse.ArgumentTypeError as error:
+        raise BadInput(f"{what} {error}") from None
+
+
+# Files and programs
+
+
+def _setting(
+    asked: _Asked, options: argparse.Namespace, groups: ProcessGroups, adjudicator: Adjudicator
+) -> tuple[Setting, Openings]:
+    """Raises `BadInput` for files and programs that cannot be used."""
+    if options.save:
+        format_to_write(options.save)
+    for option, path in (("--save", options.save), ("--json", options.json)):
+        check_writable(option, path)
+    if options.openings:
+        openings = openings_of_file(options.openings, options.plies)
+        games = 2 * len(openings.openings) if options.games is None else options.games
+    else:
+        games = 20 if options.games is None else options.games
+        openings = listed_openings((games + 1) // 2, options.seed)
+    log = Path(options.log) if options.log else None
+    if log:
+        try:
+            log.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"--log {quoted(options.log)}: {error.strerror}: expected a folder") from None
+    schedule = Schedule(len(asked.commands), options.tournament, games, len(openings.openings))
+    _mention_openings(options, schedule, openings)
+    if asked.concurrency > _cores() and any(control.limited for control in asked.controls):
+        _mention(f"{asked.concurrency} timed games at a time on {_cores()} cores: times are not worth much")
+    programs = [
+        Program(command, detected_protocol(command, groups) if name == "auto" else name, alias, control)
+        for command, name, alias, control in zip(
+            asked.commands, asked.protocols, asked.names, asked.controls, strict=True
+        )
+    ]
+    terms = asked.terms._replace(solver=adjudicator.solve)
+    return Setting(programs, schedule, openings.openings, terms, asked.concurrency, asked.sprt, log), openings
+
+
+def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings: Openings) -> None:
+    """Report on standard error the openings that were left out or lengthened."""
+    name = quoted(options.openings)
+    if openings.coinciding:
+        _mention(
+            f"{name}: {openings.coinciding} openings lead to the position of another one, mirrored or not: played once"
+        )
+    if openings.finished:
+        _mention(f"{name}: {openings.finished} games are over after {options.plies} plies: left out")
+    if openings.drawn:
+        _mention(
+            f"{openings.drawn} of {schedule.openings} openings are two moves longer than the listed ones, these moves "
+            "drawn by lot: not searched for being even"
+        )
+    if schedule.rounds > schedule.openings:
+        _mention(
+            f"{schedule.openings} different openings for {schedule.rounds} pairs of games: they come again, and games "
+            "that repeat each other count as one in the errors"
+        )
+
+
+def _mention(line: str) -> None:
+    logs.message(line, "desdaemon match")
+
+
+def _identities(setting: Setting) -> list[dict[str, Any]]:
+    """The identities of the programs: command, protocol, files, time control."""
+    return [
+        {
+            **identity(program.command),
+            "protocol": program.protocol,
+            "control": program.control._asdict(),
+        }
+        for program in setting.programs
+    ]
+
+
+def _described(setting: Setting, programs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, object]:
+    """The terms that a journal stores to recognise its match; the number of games is not among them."""
+    openings: dict[str, object] = {"seed": options.seed}
+    if options.openings:
+        texts = "\n".join(map(_opening_text, setting.openings))
+        openings = {"sha256": hashlib.sha256(texts.encode()).hexdigest()}
+    return {
+        "programs": programs,
+        "tournament": setting.schedule.kind,
+        "margin": setting.terms.margin,
+        "adjudicate": setting.terms.adjudicate,
+        "openings": openings,
+    }
+
+
+def _opening_text(opening: GameRecord) -> str:
+    return f"{board_text(opening.initial)};{moves_text([played.move for played in opening.moves])}"
+
+
+# What comes out
+
+
+def _about(
+    options: argparse.Namespace, setting: Setting, openings: Openings, ending: Ending, begun: float, resumed: int
+) -> dict[str, Any]:
+    """The settings and times of a match, for its account."""
+    ended = time.time()
+    origin: dict[str, Any] = {"list": True, "seed": options.seed, "lengthened": openings.drawn}
+    if options.openings:
+        origin = {
+            "file": options.openings,
+            "plies": options.plies,
+            "coinciding": openings.coinciding,
+            "finished": openings.finished,
+        }
+    return {
+        "desdaemon": own_version(),
+        "status": ending.kind,
+        "message": ending.message,
+        "started": _iso(begun),
+        "ended": _iso(ended),
+        "seconds": round(ended - begun, 3),
+        "resumed_games": resumed,
+        "machine": {"system": platform.platform(), "python": platform.python_version(), "cores": _cores()},
+        "settings": {
+            "tournament": setting.schedule.kind,
+            "games_per_pairing": setting.schedule.games,
+            "openings": {"different": len(openings.openings), **origin},
+            "margin_ms": setting.terms.margin,
+            "patience_ms": setting.terms.patience,
+            "adjudicate": setting.terms.adjudicate,
+            "concurrency": setting.concurrency,
+            "sprt": setting.sprt,
+        },
+    }
+
+
+def _iso(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds")
+
+
+def _write(
+    options: argparse.Namespace,
+    setting: Setting,
+    journal: Journal,
+    ending: Ending,
+    about: dict[str, Any],
+    programs: list[dict[str, Any]],
+) -> None:
+    names = _names(setting, journal.games)
+    found = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
+    text = report(found, _heading(setting, names))
+    written = json.dumps(account(found, about, programs), indent=1)
+    if options.save:
+        write_games(options.save, _file_games(found))
+    if options.json and options.json != "-":
+        try:
+            Path(options.json).write_text(written + "\n", encoding="utf-8")
+        except OSError as error:
+            raise BadInput(f"--json {quoted(options.json)}: {error.strerror}: expected a file") from None
+    if ending.kind != "error" or journal.games:
+        print_text(written + "\n" if options.json == "-" else text)
+
+
+def _file_games(found: MatchOutcome) -> Iterator[FileGame]:
+    date = time.strftime("%Y-%m-%d")
+    for number, game in sorted(found.games.items()):
+        place = found.schedule.place(number)
+        record = game.record._replace(black=found.names[place.black], white=found.names[place.white])
+        yield FileGame(record, number + 1, "match", date, game.score)
+
+
+def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
+    """The names that were asked for or that the programs gave, made different."""
+    said: dict[int, str] = {}
+    for number, game in sorted(games.items()):
+        place = setting.schedule.place(number)
+        said.setdefault(place.black, game.record.black)
+        said.setdefault(place.white, game.record.white)
+    names = [
+        program.name or said.get(at) or program_name(program.command) for at, program in enumerate(setting.programs)
+    ]
+    return [f"{name} ({at})" if names.count(name) > 1 else name for at, name in enumerate(names, 1)]
+
+
+def _heading(setting: Setting, names: Sequence[str]) -> str:
+    controls = [program.control for program in setting.programs]
+    if len(set(controls)) == 1:
+        time_text = controls[0].text
+    else:
+        time_text = "; ".join(f"{name}: {control.text}" for name, control in zip(names, controls, strict=True))
+    between = " against " if len(names) == 2 or setting.schedule.kind == "gauntlet" else " and "
+    players = f"{names[0]}{between}{' and '.join(names[1:])}" if len(names) > 2 else between.join(names)
+    return f"{players}, {time_text}"

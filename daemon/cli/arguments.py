@@ -1,0 +1,175 @@
+"""Parser of Edax's options, as the dialogue and `desdaemon serve` take them.
+
+`cli` and `serve_options` call it, on the main thread before anything else runs. Start-up time counts here too.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from desdaemon.core.settings import SessionSettings, read_option_file
+from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
+from desdaemon.protocol.commands.options import OPTIONS, find_option
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.spelling import did_you_mean, nearest
+
+from .sub_commands import near_sub_command
+
+OPTION_FILE = "edax.ini"
+"""Read first where the current folder has it and an option of Edax's is given."""
+
+_INFORMATION = {"help": "help", "?": "help", "version": "version", "v": "version"}
+# Options that are not settings of a session, but take a value; those of the second line are not Edax's.
+_WITH_VALUE = ("solve", "wtest", "bench", "o", "option-file", "protocol", "config")
+_NOT_EDAX = ("protocol", "config")
+
+
+class UsageError(Exception):
+    """A command line that cannot be carried out; the message is one line."""
+
+
+class UnusableFile(Exception):
+    """A file that can be read but not used; the message is one line that names it."""
+
+
+class Invocation(NamedTuple):
+    """A parsed command line.
+
+    ``solve`` is a file of problems to solve instead of a dialogue, ``batch`` a line of the text protocol to run
+    instead, ``information`` is ``help`` or ``version`` where nothing but that text is to be printed, and ``config``
+    the value of ``--config``; each is empty where it was not given. ``warnings`` are lines for standard error.
+    ``edax``: the program's name or an option was Edax's.
+    """
+
+    settings: SessionSettings
+    solve: str
+    warnings: list[str]
+    protocol: str = "text"
+    batch: str = ""
+    information: str = ""
+    edax: bool = False
+    config: str = ""
+
+
+def configured(arguments: list[str], program: str = "", section: str = "") -> Invocation:
+    """Parse the options, after those of the configuration file and of `OPTION_FILE`.
+
+    ``program`` is the name that desdaemon was started by, ``section`` the table of the configuration file to read,
+    the protocol's where it is empty. Raises as `read_arguments`.
+    """
+    from .configuration import configuration_path, configure
+
+    begun = Invocation(SessionSettings(), "", [], protocol_of_program(program), edax="edax" in program.lower())
+    asked = read_arguments(arguments, begun.edax, begun.protocol)
+    if asked.information:
+        return asked
+    chosen = False
+    path = asked.config or configuration_path()
+    if asked.config != "none" and (asked.config or os.path.isfile(path)):  # noqa: PTH113
+        try:
+            names, warnings = configure(begun.settings, path, section or asked.protocol)
+        except BadInput as error:
+            raise UnusableFile(str(error)) from None
+        chosen = "edax-compatible" in names
+        begun.warnings.extend(warnings)
+    first = ["-o", OPTION_FILE] if asked.edax and os.path.isfile(OPTION_FILE) else []  # noqa: PTH113
+    found = read_arguments([*first, *arguments], begun.edax, begun.protocol, begun.settings, chosen)
+    return found._replace(warnings=begun.warnings + found.warnings)
+
+
+def protocol_of_program(program: str) -> str:
+    """The protocol in the name that the program was started by, such as that of a link `desdaemon-gtp`."""
+    return next((protocol for protocol in PROTOCOLS[1:] if protocol in program.lower()), "text")
+
+
+def read_arguments(
+    arguments: list[str],
+    edax_name: bool = False,
+    protocol: str = "text",
+    settings: SessionSettings | None = None,
+    chosen: bool = False,
+) -> Invocation:
+    """Parse the options into ``settings``, new ones unless given.
+
+    The announcements are Edax's (``edax-compatible``) when the program's own name says Edax or when any option
+    that Edax has is given, however many dashes it is written with; ``-edax-compatible on|off`` decides over both
+    (``chosen``: it has been set already).
+
+    Raises `UsageError`, and `OSError` or `UnusableFile` for option files.
+    """
+    settings = settings or SessionSettings()
+    solve = batch = config = ""
+    warnings: list[str] = []
+    waiting = list(reversed(arguments))
+    while waiting:
+        argument = waiting.pop()
+        name, equals, given = argument.lstrip("-").partition("=")
+        if name in PROTOCOLS and not equals:
+            protocol = name
+            continue
+        if name == "edax" and not equals:
+            protocol, edax_name = "text", True
+            continue
+        alone = name == "h" and not equals and not waiting and argument.startswith("-")
+        if (name in _INFORMATION and not equals) or alone:
+            return Invocation(settings, "", [], information=_INFORMATION.get(name, "help"))
+        option = find_option(name)
+        if option and not equals and (option.kind == "flag" or (option.kind == "bool" and _at_option(waiting))):
+            value = "on"
+        elif option or name in _WITH_VALUE:
+            if not equals and not waiting:
+                raise UsageError(f"{argument}: expected a value after it" + (f", {option.expected}" if option else ""))
+            value = given if equals else waiting.pop()
+        else:
+            raise UsageError(_unknown(argument, name))
+        if name in _NOT_EDAX:
+            protocol, config = (_protocol(value), config) if name == "protocol" else (protocol, value)
+            continue
+        edax_name = edax_name or option is None or option.edax
+        if option is None and name == "solve":
+            solve = value
+        elif option is None and name in ("wtest", "bench"):
+            batch = f"{name} {value}"
+        elif option is None:
+            names, found = _option_file(settings, value)
+            chosen = chosen or "edax-compatible" in names
+            warnings += found
+        else:
+            chosen = chosen or option.name == "edax-compatible"
+            try:
+                settings.set(option, value)
+            except BadInput as error:
+                raise UsageError(f"-{error}") from None
+    if not chosen:
+        settings.edax_compatible = edax_name
+    return Invocation(settings, solve, warnings, protocol, batch, edax=edax_name, config=config)
+
+
+def _unknown(argument: str, name: str) -> str:
+    """The message about an unknown argument, with the nearest name there is."""
+    names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, "edax", "zmq"]
+    dashes = argument[: len(argument) - len(argument.lstrip("-"))]
+    near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
+    meant = f"; did you mean {quoted(dashes + near)}?" if near else ""
+    what = "is not an option" if dashes else "is neither a program nor an option"
+    return f"{quoted(argument)} {what}: expected one of those that --help lists{meant}"
+
+
+def _protocol(name: str) -> str:
+    if name not in PROTOCOLS:
+        near = did_you_mean(name, PROTOCOLS)
+        raise UsageError(f"--protocol {quoted(name)}: expected one of {' '.join(PROTOCOLS)}{near}")
+    return name
+
+
+def _at_option(waiting: list[str]) -> bool:
+    """Whether the next argument is an option, or there is none: a value does not follow."""
+    return not waiting or waiting[-1].startswith("-")
+
+
+def _option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[str]]:
+    try:
+        return read_option_file(settings, path)
+    except BadInput as error:
+        raise UnusableFile(str(error)) from None

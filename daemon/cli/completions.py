@@ -1,0 +1,237 @@
+"""`desdaemon completions`: the man page, and completions for bash, zsh and fish, generated from the tables.
+
+The files under docs/share/ are this output; they are installed with the package.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+from desdaemon import __version__
+from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
+from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.commands.options import OPTIONS
+
+from .sub_commands import SUB_COMMANDS, SubCommand
+
+
+class Switch(NamedTuple):
+    """An option of a command line: ``-name`` or ``--name``, whether a value follows, and what it does in a line."""
+
+    name: str
+    valued: bool
+    help: str
+
+
+def command_line() -> Parser:
+    """The command line."""
+    parser = Parser(prog="desdaemon completions", description="Print completions for a shell, or the man page.")
+    parser.add_argument("what", choices=list(FILES), help="bash, zsh, fish, or man")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Print a file; 0, or 2 for a bad command line."""
+    sys.stdout.write(FILES[command_line().parse_args(arguments).what][1]())
+    return 0
+
+
+def switches(command: SubCommand) -> list[Switch]:
+    """The options of a sub-command, by its parser or by its usage."""
+    parser = command.parser()
+    if parser is None:
+        found = re.findall(r"--[a-z][a-z-]+", command.usage())
+        return [Switch(name, True, "") for name in dict.fromkeys(found)]
+    found = []
+    for action in parser._actions:
+        long = [name for name in action.option_strings if name.startswith("--")]
+        if action.option_strings:
+            found.append(Switch((long or action.option_strings)[0], action.nargs != 0, _plain(action.help)))
+    return found
+
+
+def words(command: SubCommand) -> list[str]:
+    """The words that may follow a sub-command besides options: kinds, stages, choices."""
+    parser = command.parser()
+    if parser is None:
+        return re.findall(rf"^desdaemon {command.name} ([a-z]+)", command.usage(), re.MULTILINE)
+    found: list[str] = []
+    for action in parser._actions:
+        if not action.option_strings and action.choices:
+            found += [str(choice) for choice in action.choices]
+    return found
+
+
+def programs_of(command: SubCommand) -> list[SubCommand]:
+    """The sub-commands whose names are that of ``command`` and another word, as `bench` has them."""
+    return [other for other in SUB_COMMANDS if other.name.startswith(f"{command.name} ")]
+
+
+def own_switches() -> list[Switch]:
+    """The options of the command line without a sub-command."""
+    ours = [Switch("--help", False, "what there is"), Switch("--version", False, "name and version")]
+    ours += [Switch("--config", True, "read options from this TOML file, none reads no file")]
+    ours += [Switch("--zmq", False, "sockets for other clients beside the dialogue")]
+    ours += [Switch(f"-{name}", False, f"speak {name} on the standard streams") for name in PROTOCOLS[1:]]
+    ours += [Switch(f"-{name}", True, help) for name, help in _FILES]
+    return ours + [
+        Switch(f"-{option.name}", option.kind not in ("flag", "bool"), _plain(option.help))
+        for option in OPTIONS
+        if not option.idle
+    ]
+
+
+_FILES = (("solve", "solve the problems of a file"), ("wtest", "check a WTHOR file"), ("option-file", "read options"))
+
+
+def _plain(text: str | None) -> str:
+    return (text or "").replace("%%", "%").replace("`", "").rstrip(".")
+
+
+def bash() -> str:
+    """Completion for bash."""
+    lines = ["# bash completion for desdaemon, made by `desdaemon completions bash`", "_desdaemon() {"]
+    lines += ['  local current=${COMP_WORDS[COMP_CWORD]} words=""', '  case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in']
+    for command in sorted(SUB_COMMANDS, key=lambda command: -len(command.name.split())):
+        own = [other.name.partition(" ")[2] for other in programs_of(command)]
+        names = " ".join([*own, *words(command), *(switch.name for switch in switches(command))])
+        pattern = f'"{command.name}"*' if " " in command.name else f'"{command.name} "*'
+        lines.append(f"    {pattern})")
+        lines.append(f'      words="{names}" ;;')
+    first = " ".join([*(name for name, _ in _first_words()), *(switch.name for switch in own_switches())])
+    lines += ["    *)", f'      words="{first}" ;;', "  esac"]
+    lines += ['  COMPREPLY=($(compgen -W "$words" -- "$current"))', "}", "complete -o default -F _desdaemon desdaemon"]
+    return "\n".join(lines) + "\n"
+
+
+def _first_words() -> list[tuple[str, str]]:
+    """The words that may follow the program's name, with their descriptions."""
+    found = [(command.name, command.help) for command in SUB_COMMANDS if " " not in command.name]
+    return [*found, ("help", "a command, an option or a program")]
+
+
+def zsh() -> str:
+    """Completion for zsh."""
+    lines = ["#compdef desdaemon", "# made by `desdaemon completions zsh`", "_desdaemon() {", "  local -a found"]
+    lines += ['  case "$words[2] $words[3]" in']
+    for command in sorted(SUB_COMMANDS, key=lambda command: -len(command.name.split())):
+        pattern = f'"{command.name}"*' if " " in command.name else f'"{command.name} "*'
+        lines += [f"    {pattern})", "      found=("]
+        lines += [f"        {_zsh(other.name.partition(' ')[2], other.help)}" for other in programs_of(command)]
+        lines += [f"        {_zsh(name, '')}" for name in words(command)]
+        lines += [f"        {_zsh(switch.name, switch.help)}" for switch in switches(command)]
+        lines += ["      ) ;;"]
+    lines += ["    *)", "      found=("]
+    lines += [f"        {_zsh(name, help)}" for name, help in _first_words()]
+    lines += [f"        {_zsh(switch.name, switch.help)}" for switch in own_switches()]
+    lines += ["      ) ;;", "  esac", "  _describe desdaemon found || _files", "}", '_desdaemon "$@"']
+    return "\n".join(lines) + "\n"
+
+
+def _zsh(name: str, help: str) -> str:
+    quoted = f"{name}:{help}" if help else name
+    return "'" + quoted.replace("'", "'\\''") + "'"
+
+
+def fish() -> str:
+    """Completion for fish."""
+    lines = ["# fish completion for desdaemon, made by `desdaemon completions fish`"]
+    lines += [_fish("__fish_use_subcommand", f"-a {name}", help) for name, help in _first_words()]
+    for command in SUB_COMMANDS:
+        first, _, second = command.name.partition(" ")
+        if second:
+            lines.append(_fish(f"__fish_seen_subcommand_from {first}", f"-a {second}", command.help))
+            continue
+        lines += [_fish(f"__fish_seen_subcommand_from {first}", f"-a {name}", "") for name in words(command)]
+        lines += [
+            _fish(f"__fish_seen_subcommand_from {first}", _fish_switch(switch), switch.help)
+            for switch in switches(command)
+        ]
+    lines += [_fish("__fish_use_subcommand", _fish_switch(switch), switch.help) for switch in own_switches()]
+    return "\n".join(lines) + "\n"
+
+
+def _fish_switch(switch: Switch) -> str:
+    kind = "-l" if switch.name.startswith("--") else "-o"
+    return f"{kind} {switch.name.lstrip('-')}{' -r' if switch.valued else ''}"
+
+
+def _fish(condition: str, what: str, help: str) -> str:
+    description = " -d '" + help.replace("\\", "\\\\").replace("'", "\\'") + "'" if help else ""
+    return f"complete -c desdaemon -n '{condition}' {what}{description}"
+
+
+def man() -> str:
+    """The man page."""
+    lines = [f'.TH DESDAEMON 1 "" "desdaemon {__version__}" "User Commands"', ".SH NAME"]
+    lines += ["desdaemon \\- an Othello engine that runs as a long-lived daemon", ".SH SYNOPSIS"]
+    from .main import USAGES, WORDS
+
+    shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": "~/.config/desdaemon/config.toml"}
+    for head, text in USAGES:
+        lines += [".TP", f".B desdaemon {_roff(head)}", _roff(text.format(**shown))]
+    lines += [".SH OPTIONS"]
+    for head, text in WORDS:
+        lines += [".TP", f".B {_roff(head)}", _roff(text.format(**shown))]
+    for option in OPTIONS:
+        if not option.idle:
+            names = ", ".join(f"-{name}" for name in (option.name, *option.aliases))
+            lines += [".TP", f".B {_roff(names)}", _roff(option.help)]
+    lines += [".SH PROGRAMS"]
+    for command in SUB_COMMANDS:
+        lines += [".SS", f"desdaemon {_roff(command.name)}", f"{_roff(command.help)}."]
+        for switch in switches(command):
+            if switch.help:
+                lines += [".TP", f".B {_roff(switch.name)}", _roff(switch.help)]
+    for title, entries in _MAN_TABLES:
+        lines.append(f".SH {title}")
+        for name, text in entries:
+            lines += [".TP", f".B {_roff(name)}", _roff(text)]
+    return "\n".join(lines) + "\n"
+
+
+_MAN_TABLES = (
+    (
+        "FILES",
+        (
+            ("$XDG_CONFIG_HOME/desdaemon/config.toml", "Options that hold at every start (~/.config)."),
+            ("edax.ini", "Options, in the current folder; read where an option of Edax's is given."),
+            ("$XDG_CACHE_HOME/desdaemon", "Compiled code and expanded weights (~/.cache)."),
+            ("$XDG_DATA_HOME/desdaemon", "The server's data (~/.local/share)."),
+        ),
+    ),
+    (
+        "ENVIRONMENT",
+        (
+            ("DESDAEMON_CACHE_DIR", "Where compiled code is kept, instead of the cache folder."),
+            ("DESDAEMON_RUNTIME_DIR", "Where the server's local socket and connection file are."),
+            ("NUMBA_CPU_NAME, NUMBA_CPU_FEATURES", "The processor to compile for, instead of this one."),
+        ),
+    ),
+    (
+        "EXIT STATUS",
+        (
+            ("0", "Success."),
+            ("1", "A file, the engine or a server cannot be used."),
+            ("2", "The command line cannot be understood."),
+            ("130", "Interrupted."),
+        ),
+    ),
+)
+
+
+def _roff(text: str) -> str:
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{text}" if text[:1] in (".", "'") else text
+
+
+FILES: dict[str, tuple[str, Callable[[], str]]] = {
+    "bash": ("docs/share/bash-completion/completions/desdaemon", bash),
+    "zsh": ("docs/share/zsh/site-functions/_desdaemon", zsh),
+    "fish": ("docs/share/fish/vendor_completions.d/desdaemon.fish", fish),
+    "man": ("docs/share/man/man1/desdaemon.1", man),
+}
+"""What can be printed, where it is installed, and what makes it."""

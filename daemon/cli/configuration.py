@@ -1,0 +1,85 @@
+"""The configuration file: options of the dialogue that hold at every start, in TOML.
+
+`$XDG_CONFIG_HOME/desdaemon/config.toml`, ``~/.config`` without that variable. A key is the name of an option, a table
+named after a protocol (or ``serve``) holds those that count there alone:
+
+    level = 18
+    n-tasks = 4
+
+    [gtp]
+    level = 12
+
+Options of the command line come after it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
+from desdaemon.protocol.commands.options import OPTIONS, find_option
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.spelling import did_you_mean
+from desdaemon.protocol.system import folders
+
+SECTIONS = (*PROTOCOLS, "serve")
+
+# A start without the file must not pay for it: no pathlib, and tomllib only where there is something to read.
+
+
+def configuration_path() -> str:
+    """The path of the configuration file unless ``--config`` names another; the file need not exist."""
+    return os.path.join(folders.configuration(), "config.toml")  # noqa: PTH118
+
+
+def shown_path() -> str:
+    """`configuration_path` as people write it: ``~`` for their home."""
+    path, home = configuration_path(), os.path.expanduser("~")  # noqa: PTH111
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+
+
+def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[str], list[str]]:
+    """Set the options of the file, those of the table ``section`` last. Returns the names that were set, and warnings
+    about unknown names.
+
+    Raises `BadInput` for invalid values, naming file and key, and `OSError` where the file cannot be read.
+    """
+    import tomllib
+
+    with open(path, "rb") as file:  # noqa: PTH123
+        try:
+            content = tomllib.load(file)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise BadInput(f"{path}: {error}: expected TOML such as level = 16") from None
+    names: set[str] = set()
+    warnings: list[str] = []
+    tables = {name: table for name, table in content.items() if isinstance(table, dict)}
+    for name in tables:
+        if name not in SECTIONS:
+            near = did_you_mean(name, SECTIONS)
+            warnings.append(f"{path}: [{name}] is no table: expected one of {' '.join(SECTIONS)}{near}")
+    plain = {name: value for name, value in content.items() if name not in tables}
+    for where, values in (("", plain), (f"[{section}] ", tables.get(section, {}))):
+        for name, value in values.items():
+            names.add(name)
+            warnings += _set(settings, name, value, f"{path}: {where}")
+    return names, warnings
+
+
+def _set(settings: SessionSettings, name: str, value: object, where: str) -> list[str]:
+    """Set one option; a warning where there is none of that name. Raises `BadInput`."""
+    option = find_option(name)
+    if option is None:
+        near = did_you_mean(name, [option.name for option in OPTIONS])
+        return [f"{where}{quoted(name)} is not an option{near}"]
+    if not isinstance(value, bool | int | float | str):
+        raise BadInput(f"{where}{name}: expected {option.expected}")
+    text = ("on" if value else "off") if isinstance(value, bool) else str(value)
+    if option.kind == "path":
+        text = os.path.expanduser(text)  # noqa: PTH111
+    try:
+        settings.set(option, text)
+    except BadInput as error:
+        raise BadInput(f"{where}{error}") from None
+    return []

@@ -1,0 +1,175 @@
+"""Cache, compiler, compiled code, weights, a search, the book."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from desdaemon.engine.compiler import library
+from desdaemon.engine.exports import SPEC as ENGINE
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
+from desdaemon.protocol.system import logs
+
+from .finding import FAULT, OK, WARNING, Finding
+
+FREE_BYTES = 160 << 20
+"""Bytes that compiled code, expanded weights and the compiler's temporary files take, with some to spare."""
+
+_CHILD_S = 300.0
+
+_COMPILE = f"""{library.OURSELVES}
+from desdaemon.engine.compiler import jit
+from desdaemon.engine.compiler.library import Library
+from desdaemon.engine.exports import SPEC
+entries = {{"perft": SPEC.entries["perft"]}}
+found = Library(jit.build(("desdaemon.engine.kernels.perft",), entries), entries)
+print(found.perft(0x0000000810000000, 0x0000001008000000, 6, 0))
+"""
+_LINES = "8200"
+"""perft 6."""
+
+_SEARCH = f"""{library.OURSELVES}
+from desdaemon.cli.main import main
+sys.exit(main(["-q", "-l", "1", "-n", "1", "--config", "none", *sys.argv[1:]]))
+"""
+
+
+def cache() -> Iterator[Finding]:
+    """The folder of what can be made again, and the room in it."""
+    said: list[str] = []
+    logs.redirect(said.append)
+    try:
+        folder = library.cache_folder()
+    finally:
+        logs.redirect(None)
+    mend = "name a folder that can be written: DESDAEMON_CACHE_DIR"
+    if folder is None:
+        yield Finding("cache", WARNING, "; ".join(said), mend)
+        return
+    reason = _refusal(folder)
+    if reason:
+        yield Finding("cache", WARNING, f"{folder}: {reason}: everything is compiled at each start", mend)
+        return
+    free = shutil.disk_usage(folder).free
+    if free < FREE_BYTES and library.read_cached(ENGINE) is None:
+        text = f"{folder}: {free >> 20} MiB free, expected {FREE_BYTES >> 20}: what is compiled may not be kept"
+        yield Finding("cache", WARNING, text, f"make room, or {mend}")
+        return
+    yield Finding("cache", OK, f"{folder}, {free >> 20} MiB free{'; ' if said else ''}{'; '.join(said)}")
+
+
+def _refusal(folder: Path) -> str:
+    """The reason why nothing can be kept in a folder; empty where it can."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".doctor-") as file:
+            file.write(bytes(1 << 16))
+            file.flush()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def compiler() -> Finding:
+    """Compile a small part of the engine, in a process of its own, and see whether it is right."""
+    began = time.monotonic()
+    said, reason = _child(_COMPILE, "")
+    took = f"{time.monotonic() - began:.1f} s"
+    if reason:
+        mend = "pip install --force-reinstall numba llvmlite"
+        if "SIGILL" in reason and (os.environ.get("NUMBA_CPU_NAME") or os.environ.get("NUMBA_CPU_FEATURES")):
+            mend = "unset NUMBA_CPU_NAME and NUMBA_CPU_FEATURES: they ask for what this processor lacks"
+        return Finding("compiler", FAULT, reason, mend)
+    if said.strip() != _LINES:
+        return Finding("compiler", FAULT, f"compiled code counts {said.strip()!r}, not {_LINES}", "report this")
+    return Finding("compiler", OK, f"a kernel was compiled and ran in {took}")
+
+
+def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
+    """The output of a child process, and the reason of its failure; empty without one."""
+    command = [sys.executable, "-P", "-c", program, str(library.ROOT), *arguments]
+    try:
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, encoding="utf-8", errors="replace", timeout=_CHILD_S
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"no end within {_CHILD_S:.0f} s"
+    except OSError as error:
+        return "", f"{sys.executable}: {error.strerror}"
+    if done.returncode < 0:
+        return done.stdout, f"ended by {signal.Signals(-done.returncode).name}"
+    last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
+    return done.stdout, f"status {done.returncode}: {last}" if done.returncode else ""
+
+
+def compiled(*, search: bool) -> Iterator[Finding]:
+    """Whether the compiled engine and book are in the cache, and with ``search`` whether a search answers."""
+    from desdaemon.book.exports import SPEC as BOOK
+
+    missing = [spec.name for spec in (ENGINE, BOOK) if library.read_cached(spec) is None]
+    if missing:
+        text = f"not in the cache: {' and '.join(missing)}; compiled at the first use, for about a minute"
+        yield Finding("compiled code", OK, text, "desdaemon warmup does it now")
+        return
+    yield Finding("compiled code", OK, "engine and book are in the cache")
+    if not search:
+        return
+    began = time.monotonic()
+    said, reason = _child(_SEARCH, "hint 1\nquit\n")
+    if reason or not re.search(r"\b[A-Ha-h][1-8]\b", said):
+        yield Finding("search", FAULT, reason or f"no move in {said[-80:]!r}", "desdaemon warmup; else report this")
+        return
+    yield Finding("search", OK, f"a program started and found a move in {time.monotonic() - began:.1f} s")
+
+
+def weights(path: str) -> Finding:
+    """The weights file that is configured, or the shipped one."""
+    from desdaemon.engine.evaluation.weights import SHIPPED
+    from desdaemon.engine.evaluation.weights_file import WeightsError, read
+
+    place = path or str(SHIPPED)
+    mend = "name another file with -eval-file" if path else "install desdaemon again"
+    try:
+        _, record = read(place)
+    except (WeightsError, OSError) as error:
+        reason = f"{place}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        return Finding("weights", FAULT, reason, mend)
+    name = record.get("name") or Path(place).name
+    return Finding("weights", OK, f"{name}{'' if path else ', the shipped ones'}")
+
+
+def book(path: str) -> Finding:
+    """The book that is configured, if there is one. Nothing is written to it."""
+    from desdaemon.book.errors import Unreadable
+    from desdaemon.book.formats.registry import NATIVE, SHIPPED, format_by_content, load, shipped
+    from desdaemon.book.storage.store import open_store
+
+    if not path:
+        own = f"-book-file {BUILTIN_BOOK} opens the one that ships" if SHIPPED.exists() else "none ships either"
+        return Finding("book", OK, f"none is configured; {own}")
+    place = Path(path)
+    try:
+        if path == BUILTIN_BOOK:
+            place = shipped()
+        if format_by_content(place) == NATIVE:
+            store = open_store(place, read_only=True)
+            count, notes = len(store.book), [*store.notes]
+            store.close()
+        else:
+            loaded = load(place)
+            count, notes = len(loaded.book), loaded.notes
+    except Unreadable as error:
+        return Finding("book", FAULT, str(error), f"a backup is {place.name}.1 beside it" if _has_backup(place) else "")
+    text = f"{place}: {count} positions{'; ' if notes else ''}{'; '.join(notes)}"
+    return Finding("book", WARNING if notes else OK, text)
+
+
+def _has_backup(place: Path) -> bool:
+    return place.with_name(f"{place.name}.1").exists()

@@ -1,0 +1,205 @@
+"""The command line: Edax's options for the text protocol, and sub-commands.
+
+Start-up time counts: nothing here may import what the first prompt does not need.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
+from desdaemon.protocol.commands.options import whole_number
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system import interpreter, logs
+
+from .arguments import UnusableFile, UsageError, configured
+from .sub_commands import SUB_COMMANDS, SubCommand, find_sub_command
+
+if TYPE_CHECKING:
+    from desdaemon.core.books.service import Books
+    from desdaemon.dialogue.session import Session
+
+OK, UNUSABLE, BAD_COMMAND_LINE, INTERRUPTED = 0, 1, 2, 130
+
+USAGES = (
+    ("[OPTION ...]", "the text protocol on standard input and output"),
+    ("-PROTOCOL [OPTION ...]", "another one, also --protocol PROTOCOL: {protocols}"),
+    ("--zmq [OPTION ...]", "sockets for other clients beside it, with the options of desdaemon serve"),
+    ("-solve FILE [OPTION ...]", "solve the problems of an OBF file (- is standard input)"),
+    ("-wtest FILE [OPTION ...]", "check the theoretical scores of a WTHOR file"),
+    ("-bench N [OPTION ...]", "solve N random positions"),
+    ("help [TOPIC]", "a command, an option, book and a book command, or a program of those below"),
+    ("PROGRAM [ARGUMENT ...]", "one of the programs below"),
+)
+
+WORDS = (
+    ("-h, --help", "this text; -h N is the size of the table"),
+    ("--version", "name and version"),
+    ("--config FILE", "read options from this TOML file instead of {configuration}; none reads no file"),
+    ("-edax", "the text protocol, moves announced in Edax's name"),
+    (
+        "-o, -option-file FILE",
+        "read options from a file: name = value, # begins a comment; with any option of Edax's, edax.ini in the "
+        "current folder is read first",
+    ),
+)
+"""Arguments besides options and sub-commands, for ``--help``."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run desdaemon; returns the exit status: 0, 1 for a file that cannot be used, 2 for a bad command line."""
+    program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        try:
+            return _dispatch(program, arguments)
+        finally:
+            # A failed write at the end of the interpreter would be a traceback.
+            sys.stdout.flush()
+    except UsageError as error:
+        return _refuse(str(error), BAD_COMMAND_LINE)
+    except UnusableFile as error:
+        return _refuse(str(error), UNUSABLE)
+    except OSError as error:
+        if error.filename is None:
+            return _lost_output(error)
+        return _refuse(f"{error.filename}: {error.strerror}: expected a file that can be read", UNUSABLE)
+    except KeyboardInterrupt:
+        # At once: while an interpreter ends in the ordinary way, a second Ctrl-C would be a traceback.
+        os._exit(INTERRUPTED)
+
+
+def _dispatch(program: str, arguments: list[str]) -> int:
+    command = find_sub_command(arguments)
+    if not interpreter.has_global_lock() and not (command and command.name == "doctor"):
+        return _refuse(interpreter.WITHOUT_LOCK, UNUSABLE)
+    if command:
+        return _run_sub_command(command, arguments[len(command.name.split()) :])
+    if arguments[:1] == ["help"] and len(arguments) > 1:
+        return _help(" ".join(arguments[1:]))
+    return _run(program, arguments)
+
+
+def _lost_output(error: OSError) -> int:
+    """Report that standard output cannot be written, and send what is still buffered for it to the null device."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if not isinstance(error, BrokenPipeError):
+        _refuse(str(error), UNUSABLE)
+    return UNUSABLE
+
+
+def _run_sub_command(command: SubCommand, arguments: list[str]) -> int:
+    """Run a sub-command and return its exit status, also where its parser of arguments raises `SystemExit`."""
+    try:
+        return command.main(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else OK
+
+
+def _run(program: str, arguments: list[str]) -> int:
+    names = {argument.lstrip("-") for argument in arguments[:1] if argument.startswith("-")}
+    if "count" in names:
+        return main(["count", *arguments[1:]])
+    if "bench" in names and whole_number("".join(arguments[1:2])) is None:
+        return main(["bench", *arguments[1:]])
+    zmq = [argument for argument in arguments if argument in ("--zmq", "-zmq")]
+    arguments, beside = _with_sockets(arguments) if zmq else (arguments, None)
+    invocation = configured(arguments, program)
+    if invocation.information:
+        return _print_information(invocation.information)
+    for warning in invocation.warnings:
+        _refuse(warning, OK)
+    if invocation.settings.eval_file:
+        from desdaemon.core.search.weights_sniff import wrong_head
+
+        wrong = wrong_head(invocation.settings.eval_file)
+        if wrong:
+            raise UnusableFile(f"-eval-file {wrong}")
+
+    from desdaemon.core.search.loader import EngineSource, build_engine
+    from desdaemon.dialogue.stdio import carry_out, serve, solve
+
+    engines = EngineSource(build_engine)
+    if invocation.solve:
+        return solve(invocation.settings, engines, invocation.solve)
+    if invocation.batch:
+        return carry_out(invocation.settings, engines, invocation.batch)
+    return serve(invocation.settings, engines, invocation.protocol, beside)
+
+
+def _print_information(what: str) -> int:
+    if what == "version":
+        from desdaemon.dialogue.commands.game import version_text
+
+        print(version_text())  # noqa: T201
+        return OK
+    from desdaemon.dialogue.commands.help import laid_out, option_page
+
+    width = _width()
+    print(usage(width) + "\n\n" + "\n".join(laid_out(option_page(), width)))  # noqa: T201
+    return OK
+
+
+def _help(topic: str) -> int:
+    """`desdaemon help TOPIC`: a sub-command's own help, or what `help` says in the text protocol."""
+    from desdaemon.dialogue.commands.help import laid_out
+    from desdaemon.dialogue.commands.help import topic as pages
+
+    command = find_sub_command(topic.split())
+    if command and topic == command.name:
+        sys.stdout.write(command.usage())
+        return OK
+    try:
+        found = pages(topic)
+    except BadInput as error:
+        raise UsageError(str(error)) from None
+    print("\n\n".join("\n".join(laid_out(page, _width())) for page in found))  # noqa: T201
+    return OK
+
+
+def _width() -> int:
+    """The columns to print help in: the terminal's, 80 where there is none."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
+def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
+    """The arguments that are not about sockets, and a function that opens these beside a dialogue."""
+    from desdaemon.server.serve_options import split_options
+    from desdaemon.server.server import beside_dialogue
+
+    try:
+        given, insecure, rest = split_options([argument for argument in arguments if argument not in ("--zmq", "-zmq")])
+    except BadInput as error:
+        raise UsageError(str(error)) from None
+
+    def open_sockets(session: Session, books: Books) -> Callable[[], None]:
+        try:
+            return beside_dialogue(session, books, given, insecure)
+        except BadInput as error:
+            raise UnusableFile(str(error)) from None
+
+    return rest, open_sockets
+
+
+def usage(width: int = 0) -> str:
+    """The text of ``--help`` before the options, in lines of at most ``width`` columns; 0 does not break any."""
+    from desdaemon.dialogue.commands.help import HelpEntry, HelpPage, laid_out
+
+    from .configuration import shown_path
+
+    shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": shown_path()}
+    page: HelpPage = ["Usage:", *(HelpEntry(f"desdaemon {head}", text.format(**shown), 37) for head, text in USAGES)]
+    page += ["", "Programs, each with a --help of its own:"]
+    page += [HelpEntry(f"desdaemon {command.name}", command.help, 37) for command in SUB_COMMANDS]
+    page += ["", *(HelpEntry(head, text.format(**shown), 37) for head, text in WORDS)]
+    return "\n".join(laid_out(page, width))
+
+
+def _refuse(message: str, status: int) -> int:
+    logs.message(message, level="error")
+    return status

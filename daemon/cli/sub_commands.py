@@ -1,0 +1,90 @@
+"""The table of sub-commands, which the command line, its help, the man page, the completions and the tests share.
+
+It is read at every start, so it imports nothing heavy: a sub-command's own module is imported when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from desdaemon.protocol.spelling import nearest
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class SubCommand(NamedTuple):
+    """A sub-command: its name of one or two words, its description, and the module that implements it.
+
+    The module's ``main`` takes the arguments after the name and returns the exit status; its ``command_line`` makes the
+    argument parser if it has one, otherwise ``USAGE`` of ``texts`` is the text of ``--help``.
+    """
+
+    name: str
+    help: str
+    module: str
+    texts: str = ""
+
+    @property
+    def main(self) -> Callable[[list[str]], int]:
+        """The function that runs the sub-command; imports its module."""
+        found: Callable[[list[str]], int] = _loaded(self.module, "main")
+        return found
+
+    def parser(self) -> argparse.ArgumentParser | None:
+        """Its argument parser; None where it reads its arguments by itself."""
+        make: Callable[[], argparse.ArgumentParser] | None = _loaded(self.module, "command_line")
+        return make() if make else None
+
+    def usage(self) -> str:
+        """The text of its ``--help``."""
+        parser = self.parser()
+        return parser.format_help() if parser else str(_loaded(self.texts or self.module, "USAGE"))
+
+
+def _loaded(module: str, name: str) -> Any:
+    from importlib import import_module
+
+    return getattr(import_module(module), name, None)
+
+
+SUB_COMMANDS = (
+    SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.analyze"),
+    SubCommand("web", "a board in the browser", "desdaemon.clients.web.web"),
+    SubCommand("cluster", "search on many machines: scheduler, worker, status, check", "desdaemon.cluster.cluster"),
+    SubCommand("match", "two programs play each other", "desdaemon.cli.match"),
+    SubCommand("serve", "answer clients over sockets", "desdaemon.server.serve", "desdaemon.server.serve_options"),
+    SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
+    SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
+    SubCommand("perft", "count the lines of play of so many plies", "desdaemon.cli.perft"),
+    SubCommand("count", "count games, positions, shapes, flips, draws, Stoners", "desdaemon.cli.count"),
+    SubCommand("bench", "measure the engine", "desdaemon.engine.bench.bench"),
+    SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
+    SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.command"),
+    SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.core.search.simulation"),
+    SubCommand("bench restarts", "kill a server while clients work", "desdaemon.clients.bench.restarts"),
+    SubCommand("bench storm", "attack a server while clients check its answers", "desdaemon.clients.bench.storm"),
+    SubCommand("bench web", "measure the board in the browser", "desdaemon.clients.bench.web"),
+    SubCommand("bench cluster", "measure what a cluster costs", "desdaemon.cluster.measure"),
+    SubCommand("train", "make evaluation weights", "desdaemon.cli.train"),
+    SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),
+    SubCommand("warmup", "compile the engine and the book now", "desdaemon.cli.warmup"),
+    SubCommand("doctor", "what was found here, what is missing, how to mend it", "desdaemon.cli.doctor.doctor"),
+    SubCommand("completions", "completions for bash, zsh or fish, and the man page", "desdaemon.cli.completions"),
+)
+
+ALIASES = {"analyse": "analyze"}
+"""Other spellings of sub-commands."""
+
+
+def find_sub_command(arguments: list[str]) -> SubCommand | None:
+    """The sub-command that the arguments begin with, the one of the longest name."""
+    words = [ALIASES.get(argument, argument) for argument in arguments[:1]] + arguments[1:2]
+    found = [command for command in SUB_COMMANDS if words[: len(command.name.split())] == command.name.split()]
+    return max(found, key=lambda command: len(command.name), default=None)
+
+
+def near_sub_command(word: str) -> str:
+    """The name of the sub-command nearest to a misspelt ``word``, or ""."""
+    return nearest(word, [command.name for command in SUB_COMMANDS if " " not in command.name])

@@ -1,0 +1,81 @@
+"""Resolution of the file names that callers give, and the files that no command may overwrite.
+
+A remote client's files are inside the data folder, whatever folders, patterns and links are named. Every function may
+be called from any thread.
+"""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+
+from desdaemon.core.paths import confined
+from desdaemon.protocol.errors import BadInput, quoted
+
+_OF_A_BOOK = (".journal", ".lock")
+
+
+class Forbidden(BadInput):
+    """A remote client named a file outside the data folder, or a caller one that the daemon needs."""
+
+
+class Files:
+    """Resolves file names. ``data_folder`` is the folder of remote clients, None where they may name no files.
+
+    ``reserved`` are files and folders of the daemon's own.
+    """
+
+    def __init__(self, data_folder: str | None) -> None:
+        self.data_folder = data_folder
+        self.reserved: tuple[Path, ...] = ()
+
+    def path(self, name: str, *, remote: bool) -> Path:
+        """The file of that name. Raises `Forbidden`."""
+        if not remote:
+            return Path(name).expanduser()
+        try:
+            return confined(name, self._root(name))
+        except BadInput as error:
+            raise Forbidden(str(error)) from None
+
+    def matching(self, name: str, *, remote: bool) -> list[Path]:
+        """The file of that name, or the files that match it as a pattern. Raises `Forbidden` and `BadInput`."""
+        path = self.path(name, remote=remote)
+        if path.exists() or not glob.has_magic(name):
+            return [path]
+        root = self._root(name) if remote else None
+        pattern = name if remote else str(path)
+        found = sorted(glob.glob(pattern, root_dir=root))  # noqa: PTH207  the pattern may begin at the root
+        if not found:
+            raise BadInput(f"{quoted(name)}: no such files: expected the names of files")
+        return [self.path(each, remote=remote) for each in found]
+
+    def inside(self, folder: Path, *, remote: bool) -> list[Path]:
+        """The files of a folder that `path` or `matching` gave, by name. Raises `Forbidden` and `OSError`."""
+        found = sorted(folder.iterdir())
+        if not remote:
+            return found
+        root = Path(self._root(folder.name)).resolve()
+        return [self.path(str(file.relative_to(root)), remote=True) for file in found]
+
+    def _root(self, name: str) -> str:
+        if self.data_folder is None:
+            raise Forbidden(f"{quoted(name)}: files cannot be named here: the server has no data folder")
+        return self.data_folder
+
+    def check_target(self, path: Path, book_file: Path | None = None) -> None:
+        """Raise `Forbidden` for a file that may not be written.
+
+        These are the file of the book in use, ``book_file``, those of any book that is or was open with a journal, and
+        the reserved ones.
+        """
+        target = path.resolve()
+        taken = [found.resolve() for found in self.reserved]
+        if any(target == found or found in target.parents for found in taken):
+            raise Forbidden(f"{quoted(path.name)}: is a file of the daemon's own: expected another name")
+        book = book_file.resolve() if book_file is not None else None
+        if book is not None and target.parent == book.parent and (target.name + ".").startswith(book.name + "."):
+            raise Forbidden(f"{quoted(path.name)}: is a file of the book in use: expected another name")
+        beside = target.with_name(target.name + ".journal")
+        if beside.exists() or (target.suffix in _OF_A_BOOK and target.exists()):
+            raise Forbidden(f"{quoted(path.name)}: is a file of a book with a journal: expected another name")

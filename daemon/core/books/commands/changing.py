@@ -1,0 +1,182 @@
+"""Book commands that change the book without searching: settings, scores by hand, shrinking."""
+
+from __future__ import annotations
+
+from desdaemon.book.formats.losses import RULES
+from desdaemon.book.formats.text import board_text
+from desdaemon.book.growth import game_results, learn, shrink
+from desdaemon.book.options import Rule
+from desdaemon.book.reports.report import score_text
+from desdaemon.core.books.jobs import Result
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, illegal_move, move_text
+from desdaemon.protocol.othello.scores import seen_by_black
+
+from .context import BookCommandRun, Work
+
+
+def _on(run: BookCommandRun) -> Result:
+    run.caller.settings.book_usage = True
+    return {"text": []}
+
+
+def _off(run: BookCommandRun) -> Result:
+    run.caller.settings.book_usage = False
+    return {"text": []}
+
+
+def _shown(run: BookCommandRun, name: str, value: int) -> Result:
+    """The reply about a setting that was queried or set."""
+    return {name: value, "text": [f"{name} = {value}"] if run.values[_SETTINGS[name]] is None else []}
+
+
+_SETTINGS = {"randomness": "discs", "depth": "depth", "level": "level", "verbose": "verbosity"}
+"""Commands that set a number or, without one, show it, and the parameter of each."""
+
+
+def _randomness(run: BookCommandRun) -> Result:
+    discs = run.values["discs"]
+    if isinstance(discs, int):
+        run.caller.settings.book_randomness = discs
+    return _shown(run, "randomness", run.caller.settings.book_randomness)
+
+
+def _depth(run: BookCommandRun) -> Result:
+    depth = run.values["depth"]
+    if isinstance(depth, int):
+        run.book.options = run.book.options.at_depth(depth)
+    return _shown(run, "depth", run.book.options.depth)
+
+
+def _level(run: BookCommandRun) -> Result:
+    level = run.values["level"]
+    if isinstance(level, int):
+        run.book.options = run.book.options.at_level(level)
+    return _shown(run, "level", run.book.options.level)
+
+
+def _verbose(run: BookCommandRun) -> Result:
+    verbosity = run.values["verbosity"]
+    if isinstance(verbosity, int):
+        run.book.options = run.book.options._replace(verbosity=verbosity)
+    return _shown(run, "verbose", run.book.options.verbosity)
+
+
+def _rule(run: BookCommandRun) -> Result:
+    book, wanted = run.book, run.values["rule"]
+    if not isinstance(wanted, str):
+        rule = book.options.rule
+        return {"rule": rule.name.lower(), "text": [f"rule = {rule.name.lower()}: {RULES[rule]}"]}
+    book.options = book.options._replace(rule=Rule[wanted.upper()])
+    changed = book.negamax(threads=run.worker().threads, progress=run.progress)
+    line = f"Book rule {wanted}...done: {RULES[book.options.rule]}; {changed} positions changed"
+    return {"rule": wanted, "changed": changed, "text": [line]}
+
+
+def _legal(run: BookCommandRun, name: str) -> int:
+    """A parameter that is a move, legal on the board. Raises `BadInput`."""
+    move = run.number(name)
+    position = run.caller.positions[-1]
+    if move == rules.PASS or not position.moves >> move & 1:
+        raise BadInput(illegal_move(position, move))
+    return move
+
+
+def _edit(run: BookCommandRun) -> Result:
+    book, move, score = run.book, _legal(run, "move"), run.number("score")
+    shrink.root_row(book, run.caller.position)
+    book.edit(*run.caller.position, move, score)
+    book.negamax(progress=run.progress)
+    return {"changed": 1, "text": [f"{move_text(move)} is worth {score:+d} now, by hand"]}
+
+
+def _unedit(run: BookCommandRun) -> Result:
+    book = run.book
+    if run.values["move"] is not None:
+        place = book.table.play(*run.caller.position, _legal(run, "move"))
+    elif book.edits:
+        place = book.edits[-1].key
+    else:
+        raise BadInput("book unedit: no score was set by hand since the book was opened: expected book unedit MOVE")
+    try:
+        book.unedit(*place)
+    except ValueError as error:
+        raise BadInput(f"book unedit: {error}: book edits lists where it was") from None
+    book.negamax(progress=run.progress)
+    found = book.entry(*place)
+    now = "is not in the book any more" if found is None else f"is worth {score_text(found.score)} to the side to move"
+    return {"changed": 1, "text": [f"{board_text(*book.table.canonical(*place)[:2])} X {now}"]}
+
+
+def _adjust(run: BookCommandRun) -> Result:
+    positions = run.caller.positions
+    loser = run.values["loser"]
+    black_lost = loser == "black" if loser is not None else _black_lost(positions[-1])
+    first = positions[0]
+    boards = [(position.player, position.opponent) for position in positions]
+    changed = game_results.adjust(run.book, boards, 0 if first.black_to_move is black_lost else 1)
+    side = "Black" if black_lost else "White"
+    return {"changed": changed, "text": [f"Book adjust...done: {changed} positions less attractive to {side}"]}
+
+
+def _black_lost(last: Position) -> bool:
+    if not last.over:
+        raise BadInput(
+            "book adjust: the game on the board is not over: expected book adjust black or book adjust white"
+        )
+    score = seen_by_black(rules.final_score(last.player, last.opponent), last.black_to_move)
+    if score == 0:
+        raise BadInput("book adjust: the game on the board is a draw: neither side lost it")
+    return score < 0
+
+
+def _shrunk(run: BookCommandRun, what: str, done: shrink.Shrunk) -> Result:
+    lines = [f"Book {what}...done: {done.removed} positions removed, {len(run.book)} left"]
+    if done.leaves:
+        lines.append(f"{done.leaves} lost links became leaves")
+    if done.open:
+        lines.append(f"{done.open} positions wait for a search: book fix does them")
+    return {"removed": done.removed, "changed": done.leaves, "open": done.open, "text": lines}
+
+
+def _prune(run: BookCommandRun) -> Result:
+    return _shrunk(run, "prune", shrink.prune(run.book, progress=run.progress))
+
+
+def _subtree(run: BookCommandRun) -> Result:
+    return _shrunk(run, "subtree", shrink.subtree(run.book, run.caller.position, run.progress))
+
+
+def _cut(run: BookCommandRun) -> Result:
+    depth = run.number("depth")
+    return _shrunk(run, f"cut {depth}", shrink.cut(run.book, depth, run.progress))
+
+
+def _reduce(run: BookCommandRun) -> Result:
+    window = learn.Window(run.number("depth"), run.number("per-move"), run.number("cumulative"))
+    return _shrunk(run, "reduce", learn.reduce(run.book, run.caller.position, window, run.progress))
+
+
+def _delete(run: BookCommandRun) -> Result:
+    move = _legal(run, "move") if run.values["move"] is not None else None
+    return _shrunk(run, "delete", shrink.delete(run.book, run.caller.position, move, run.progress))
+
+
+WORK: dict[str, Work] = {
+    "on": _on,
+    "off": _off,
+    "randomness": _randomness,
+    "depth": _depth,
+    "level": _level,
+    "verbose": _verbose,
+    "rule": _rule,
+    "edit": _edit,
+    "unedit": _unedit,
+    "adjust": _adjust,
+    "prune": _prune,
+    "subtree": _subtree,
+    "cut": _cut,
+    "reduce": _reduce,
+    "delete": _delete,
+}

@@ -1,0 +1,242 @@
+"""Book commands about files: new, load, save, import, export, merge, diff, salvage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from desdaemon.book.book import Book
+from desdaemon.book.formats import registry, text
+from desdaemon.book.formats.losses import assumed_by_reading, rule_text
+from desdaemon.book.growth.add import add_positions, enumerate_book, fix
+from desdaemon.book.options import BookOptions, default_depth
+from desdaemon.book.record import START
+from desdaemon.book.reports import compare
+from desdaemon.book.reports.report import moves_text
+from desdaemon.book.storage.salvage import salvage
+from desdaemon.book.storage.store import open_store
+from desdaemon.core.books.jobs import Result
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
+from desdaemon.protocol.errors import BadInput
+
+from .context import BookCommandRun, Work
+
+SHOWN = 10
+"""So many positions of a kind are named, the rest are counted."""
+
+
+def _count(book: Book) -> str:
+    return f"{len(book)} positions"
+
+
+def _new(run: BookCommandRun) -> Result:
+    level = run.number("level")
+    wanted = run.values["depth"]
+    depth = wanted if isinstance(wanted, int) else default_depth(level)
+    book = Book(BookOptions().at_level(level).at_depth(depth))
+    outcome = add_positions(book, [START], run.worker(), "new")
+    if outcome.finished:
+        run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
+        return {"text": [f"New book {level} {depth}...done: it has no file until book save gives it one"]}
+    return {"finished": False, "text": [f"New book {level} {depth}...stopped: the book stays what it was"]}
+
+
+def _enumerate(run: BookCommandRun) -> Result:
+    plies = run.number("plies")
+    book = enumerate_book(plies, BookOptions(min_empties=60 - plies), run.progress)
+    run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
+    return {"text": [f"Book enumerate {plies}...done: {_count(book)} without scores"]}
+
+
+def _shown(path: Path) -> Path:
+    """The name of a book that was read, as its reader gave it."""
+    return Path(BUILTIN_BOOK) if path == registry.SHIPPED else path
+
+
+def _load(run: BookCommandRun) -> Result:
+    path = run.source()
+    opened = run.books.opened
+    store = opened.store if opened is not None else None
+    if opened is not None and store is not None and store.path == path.resolve() and store.locked:
+        return {"notes": [], "text": [f"{path} is the book in use: {_count(opened.book)}"]}
+    opened = registry.open_any(path, level=run.number("level"), progress=run.progress)
+    name = _shown(path)
+    run.books.use(opened, name)
+    return {"notes": opened.notes, "text": [*_about(name, opened.assumed), f"{name}: {_count(opened.book)}"]}
+
+
+def _about(path: Path, what: str) -> list[str]:
+    """One line about data that was lost or assumed in converting between a book and a file, if any."""
+    return [f"{path}: {what}"] if what else []
+
+
+def _reopen(run: BookCommandRun) -> Result:
+    opened, name = run.books.opened, run.books.file
+    if opened is None or not name:
+        raise BadInput("book reopen: the book has no file yet: book save FILE gives it one")
+    if opened.refusal:
+        raise BadInput(f"book reopen: {name} is opened for reading only: {opened.refusal}")
+    if opened.store is not None and opened.store.locked:
+        # What failed before is tried again.
+        opened.book.recorder.allow()
+        return {"notes": [], "text": [f"{name} is open for writing: {_count(opened.book)}"]}
+    if opened.store is None and bool(getattr(opened.book.recorder, "changes", False)):
+        raise BadInput(f"book reopen: {name} lacks changes that were not saved: book save keeps them")
+    again = registry.open_any(Path(name), level=max(1, opened.book.options.level), progress=run.progress)
+    run.books.use(again, Path(name))
+    return {"notes": again.notes, "text": [f"{name}: {_count(again.book)}"]}
+
+
+def _save(run: BookCommandRun) -> Result:
+    book, books = run.book, run.books
+    opened = books.opened
+    assert opened is not None
+    store = opened.store
+    if run.values["file"] is None:
+        if not books.file:
+            raise BadInput("book save: the book has no file yet: expected book save FILE")
+        if opened.refusal:
+            raise BadInput(f"book save: {books.file} is opened for reading only: {opened.refusal}")
+        path = Path(books.file)
+    else:
+        path = run.path()
+    if store is not None and path.resolve() == store.path:
+        store.save(progress=run.progress)
+        return {"notes": [], "text": [f"Book saved to {path}: {_count(book)}"]}
+    if run.values["file"] is not None:
+        books.target(path)
+    saved = registry.save(path, book, run.progress)
+    text = [*_about(path, saved.lost), f"Book saved to {path}: {_count(book)}"]
+    # A book that takes changes stays in use, and what was written is a copy.
+    refused = books.reason
+    if store is not None and books.failure:
+        store.rescued()
+    if saved.format == registry.NATIVE and (store is None or refused):
+        # From now on what is learnt goes to its journal.
+        if store is not None:
+            text.append(f"{path} is the book in use from now on, because {refused}")
+        opened = registry.open_any(path)
+        if opened.store is not None:
+            opened.store.keep(book)
+        books.use(opened, path)
+    elif store is None:
+        books.use(opened._replace(refusal=""), path)
+    return {"notes": saved.notes, "text": text}
+
+
+def _import(run: BookCommandRun) -> Result:
+    path, before = run.source(), run.books.book
+    loaded = registry.load(path, level=1, progress=run.progress)
+    book = loaded.book
+    assumed = loaded.assumed
+    if assumed and before is not None:
+        # As in Edax, whose errors stay what they were.
+        errors = before.options[2:4]
+        book.options = book.options._replace(midgame_error=errors[0], endcut_error=errors[1])
+        assumed = assumed_by_reading(book.options, loaded.format)
+    run.books.use(registry.Opened(book, None, loaded.format, loaded.notes), None)
+    outcome = fix(book, run.worker())
+    name = _shown(path)
+    done = f"importing book from {name}... {_count(book)}...{'done' if outcome.finished else 'stopped'}"
+    return {"finished": outcome.finished, "notes": loaded.notes, "text": [*_about(name, assumed), done]}
+
+
+def _export(run: BookCommandRun) -> Result:
+    path, book = run.target(), run.book
+    saved = registry.save(path, book, run.progress, unnamed=registry.TEXT)
+    if run.books.opened is not None and run.books.opened.store is not None:
+        run.books.opened.store.rescued()
+    done = f"exporting book to {path}... {_count(book)}...done"
+    return {"notes": saved.notes, "text": [*_about(path, saved.lost), done]}
+
+
+@contextmanager
+def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
+    """Read a second book with its journal."""
+    path = run.source(name)
+    opened = run.books.opened
+    if opened is not None and opened.store is not None and opened.store.path == path.resolve():
+        raise BadInput(f"{path} is the book in use: expected another one")
+    if registry.format_by_content(path) != registry.NATIVE:
+        yield registry.load(path, progress=run.progress).book
+        return
+    with open_store(path, read_only=True, progress=run.progress) as store:
+        yield store.book
+
+
+def _merge(run: BookCommandRun) -> Result:
+    book = run.book
+    with _other_book(run) as other:
+        ours = run.values["keep-ours"] is True
+        merged = compare.merge(book, other, keep_ours=ours, threads=run.worker().threads, progress=run.progress)
+        theirs = other.options.rule
+    lines = []
+    if theirs is not book.options.rule:
+        lines.append(
+            f"{run.path()}: there {rule_text(theirs)}; here {rule_text(book.options.rule)}, for what was merged too"
+        )
+    lines += [
+        f"Book merge...done: {merged.added} positions added, "
+        f"{merged.replaced} replaced, {merged.kept} kept, {merged.conflicting} with different scores"
+    ]
+    for conflict in merged.conflicts[:SHOWN]:
+        board = text.board_text(conflict.player, conflict.opponent)
+        lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
+    missing = sum(map(len, book.scan_faults(run.progress)))
+    if missing:
+        lines.append(f"{missing} positions wait for a search: book fix does them")
+    return {
+        "changed": merged.replaced,
+        "conflicts": merged.conflicting,
+        "open": missing,
+        "text": lines,
+    }
+
+
+def _diff(run: BookCommandRun) -> Result:
+    with _other_book(run) as first:
+        if run.values["other"] is None:
+            return _compared(run, run.book, first, "the book in use", str(run.path()))
+        with _other_book(run, "other") as second:
+            return _compared(run, first, second, str(run.path()), str(run.path("other")))
+
+
+def _compared(run: BookCommandRun, first: Book, second: Book, first_name: str, second_name: str) -> Result:
+    found = compare.diff(first, second, examples=SHOWN, progress=run.progress)
+    lines = [
+        f"only in {first_name}: {found.only_first} positions",
+        f"only in {second_name}: {found.only_second} positions",
+        f"in both: {found.same} the same, {found.other_score} with another score, {found.other_leaf} with another "
+        f"leaf, {found.other_level} with another level",
+    ]
+    for example in found.examples:
+        board = text.board_text(example.first.player, example.first.opponent)
+        ours, theirs = moves_text(first.known_moves(example.first)), moves_text(second.known_moves(example.second))
+        lines.append(f"{board} X: {example.first.score:+d} {ours} | {example.second.score:+d} {theirs}")
+    return {**found._asdict(), "examples": len(found.examples), "text": lines}
+
+
+def _salvage(run: BookCommandRun) -> Result:
+    path = run.path()
+    found = salvage(path, run.progress)
+    run.books.use(registry.Opened(found.book, None, registry.NATIVE, found.notes), None)
+    return {
+        "notes": found.notes,
+        "lost": found.lost,
+        "text": [f"{path}: {_count(found.book)} saved, {found.lost} lost; book save FILE keeps them"],
+    }
+
+
+WORK: dict[str, Work] = {
+    "new": _new,
+    "enumerate": _enumerate,
+    "load": _load,
+    "reopen": _reopen,
+    "save": _save,
+    "import": _import,
+    "export": _export,
+    "merge": _merge,
+    "diff": _diff,
+    "salvage": _salvage,
+}

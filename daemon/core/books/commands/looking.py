@@ -1,0 +1,249 @@
+"""Book commands that only read the book: show, info, stats, analyze, grade, lines, verify, check, problem and more."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+
+from desdaemon.book.book import Book
+from desdaemon.book.formats.text import board_text
+from desdaemon.book.growth.hash_seeding import known_scores
+from desdaemon.book.reports import check, report
+from desdaemon.core.books.jobs import Result
+from desdaemon.engine.search import Searcher
+from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.dialects.edax import MoveVerdict
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.games.bases import FileGame, write_games
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
+
+from .context import BookCommandRun, Work
+from .games import Games
+
+FED = 1 << 17
+"""So many scores are given to a search's table at most, the nearest ones."""
+
+_LINES = 64
+_OUTSIDE = "the position is not in the book"
+
+
+def _show(run: BookCommandRun) -> Result:
+    position = run.caller.positions[-1]
+    shown = report.show_lines(run.book, position.player, position.opponent)
+    if not shown:
+        raise BadInput(f"book show: {_OUTSIDE}")
+    moves = report.children_lines(run.books.children(position.player, position.opponent, run.progress))
+    return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *([""] if moves else []), *moves]}
+
+
+def _edits(run: BookCommandRun) -> Result:
+    most, book = run.number("count"), run.book
+    before = {edit.key: edit.before for edit in book.edits}
+    shown: list[str] = []
+    found = 0
+    for entry in book.edited(run.progress):
+        found += 1
+        if found > most:
+            continue
+        line = f"{board_text(entry.player, entry.opponent)} X {entry.score:+d}"
+        if entry[:2] in before:
+            old = before[entry[:2]]
+            line += f", {report.score_text(old.score)} before" if old is not None else ", not in the book before"
+        shown.append(line)
+    return {"edits": found, "text": [*shown, f"{found} scores set by hand"]}
+
+
+def _info(run: BookCommandRun) -> Result:
+    found = report.summary(run.book, run.progress, reached=False)
+    lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(found), *report.more_lines(run.book)]
+    # The book that ships has no name of a file.
+    if run.books.file and Path(run.books.file).exists():
+        written = datetime.datetime.fromtimestamp(Path(run.books.file).stat().st_mtime).astimezone()
+        lines.append(f"Date: {written:%Y-%m-%d %H:%M:%S}")
+    if found.unreachable > 0:
+        lines.append(f"Not reached from the initial position: {found.unreachable}")
+    return {
+        "links": found.links,
+        "leaves": found.leaves,
+        "finished_games": found.finished,
+        "depth": found.depth,
+        "rule": run.book.options.rule.name.lower(),
+        "levels": {str(level): count for level, count in found.levels.items()},
+        "memory_bytes": found.memory,
+        "text": lines,
+    }
+
+
+def _stats(run: BookCommandRun) -> Result:
+    found = report.summary(run.book, run.progress)
+    lines = ["empties  positions      links     leaves   finished"]
+    lines += [
+        f"{row.empties:7d} {row.positions:10d} {row.links:10d} {row.leaves:10d} {row.finished:10d}"
+        for row in found.by_empties
+    ]
+    lines.append("  score  positions")
+    lines += [
+        f"{score:+7d} {count:10d}" if -64 <= score <= 64 else f"{'none':>7} {count:10d}"
+        for score, count in found.scores.items()
+    ]
+    return {"scores": {str(score): count for score, count in found.scores.items()}, "text": lines}
+
+
+def _verdict(book: Book, before: Position, move: int, ply: int) -> MoveVerdict | None:
+    """The book's line about a move that was played; None where the book lacks the position or the move."""
+    known = {move.move: move.score for move in book.moves_on(before.player, before.opponent)}
+    if move not in known:
+        return None
+    reached = rules.canonical(*rules.play(before.player, before.opponent, move))
+    others = [
+        (score, other)
+        for other, score in known.items()
+        if other < rules.PASS and rules.canonical(*rules.play(before.player, before.opponent, other)) != reached
+    ]
+    best = max(others, key=lambda found: found[0], default=None)
+    return MoveVerdict(
+        ply=ply,
+        depth=0,
+        selectivity=Selectivity.FULL,
+        choices=before.moves.bit_count(),
+        move=move,
+        black=before.black_to_move,
+        score=known[move],
+        alternative=best[1] if best else None,
+        alternative_score=best[0] if best else MoverScore(0),
+        exact=False,
+        full=False,
+    )
+
+
+def _verdicts(run: BookCommandRun) -> Iterator[MoveVerdict]:
+    positions, moves = run.caller.positions, run.caller.moves
+    wanted = run.values["n"]
+    first = max(0, len(moves) - wanted) if isinstance(wanted, int) else 0
+    for at in range(len(moves) - 1, first - 1, -1):
+        verdict = _verdict(run.book, positions[at], moves[at], at + 1) if moves[at] != rules.PASS else None
+        if verdict is not None:
+            yield verdict
+
+
+def _analyze(run: BookCommandRun) -> Result:
+    found = list(_verdicts(run))
+    name = run.caller.settings.engine_name
+    lines = edax.ANALYSIS_HEADER.splitlines()
+    for verdict in found:
+        line = edax.analysis_line(verdict, name)
+        lines.append(f"{line[:4]} book  {line[11:]}")
+    return {"plies": len(found), "text": [*lines, *edax.analysis_summary(found).splitlines()]}
+
+
+def _grade(run: BookCommandRun) -> Result:
+    grade = run.books.grade(*run.caller.position, run.progress)
+    if not grade:
+        raise BadInput(f"book grade: {_OUTSIDE}")
+    return {"grade": grade, "text": [f"Grade: {grade}"]}
+
+
+def _best_lines(run: BookCommandRun, limit: int) -> list[list[int]]:
+    player, opponent = run.caller.position
+    if run.book.table.find(player, opponent) < 0:
+        raise BadInput(f"book {run.command.name}: {_OUTSIDE}")
+    found = []
+    for line in report.best_lines(run.book, player, opponent, run.number("loss"), limit):
+        found.append(line)
+        if len(found) % _LINES == 0:
+            run.progress("lines", len(found), 0)
+    return found
+
+
+def _lines(run: BookCommandRun) -> Result:
+    found = _best_lines(run, run.number("count"))
+    shown = ["".join(move_text(move).lower() for move in line) or "(nothing is linked here)" for line in found]
+    return {"lines": shown, "text": shown}
+
+
+def _extract(run: BookCommandRun) -> Result:
+    path = run.target()
+    initial, moves = run.caller.initial, run.caller.moves
+    lines = _best_lines(run, 10**6)
+    games = (
+        FileGame(GameRecord(initial, tuple(PlayedMove(move, 0.0) for move in (*moves, *line))), number)
+        for number, line in enumerate(lines, 1)
+    )
+    count = write_games(str(path), games)
+    return {"lines": count, "text": [f"{path}: {count} lines"]}
+
+
+def _verify(run: BookCommandRun) -> Result:
+    book = run.book
+    lines = []
+    if run.values["repair"] is True:
+        mended = check.repair(book, run.progress)
+        lines.append(
+            f"Repaired: {mended.removed} positions removed, {mended.leaves} leaves dropped, "
+            f"{mended.numbers} numbers reset"
+        )
+    opened = run.books.opened
+    if opened is not None and opened.store is not None:
+        opened.store.check(run.progress)
+    found = check.verify(book, run.progress, threads=run.worker().threads)
+    for problem in found.problems:
+        lines.append(f"{problem.what}: {problem.positions} positions")
+        lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
+    lines.append(
+        f"Book verify...{'clean' if found.clean else 'not clean: book verify --repair mends it'}: "
+        f"{found.positions} positions, {found.open} wait for a search"
+        + (f", {found.stale} have scores that wait for book negamax" if found.stale else "")
+    )
+    return {
+        "clean": found.clean,
+        "open": found.open,
+        "due": found.stale,
+        "problems": {problem.what: problem.positions for problem in found.problems},
+        "text": lines,
+    }
+
+
+def _check(run: BookCommandRun) -> Result:
+    book = run.book
+    games = Games(run)
+    found, illegal = report.check_games(book, (game.moves for game in games), run.progress)
+    for complaint in illegal:
+        games.complain(complaint)
+    line = f"Positions : {found.missing} missing, {found.good} good, {found.bad} bad ({found.bad_percent:.2f}% bad)"
+    return {"missing": found.missing, "good": found.good, "bad": found.bad, "text": [*games.problems, line]}
+
+
+def _problem(run: BookCommandRun) -> Result:
+    lines = list(report.problems(run.book, run.number("empties"), run.number("count"), run.progress))
+    return {"problems": lines, "text": lines or [f"no position with {run.number('empties')} empties has one best move"]}
+
+
+def _feed_hash(run: BookCommandRun) -> Result:
+    book, position = run.book, run.caller.position
+    searcher = run.caller.engine().searcher if run.caller.engine is not None else None
+    if not isinstance(searcher, Searcher):
+        raise BadInput("book feed-hash: expected a dialogue on standard input: searches for others share no memory")
+    known = list(known_scores(book, position, FED, run.progress))
+    searcher.feed(*position, known)
+    return {"fed": len(known), "text": [f"Book feed-hash...{len(known)} positions"]}
+
+
+WORK: dict[str, Work] = {
+    "show": _show,
+    "edits": _edits,
+    "info": _info,
+    "stats": _stats,
+    "analyze": _analyze,
+    "grade": _grade,
+    "lines": _lines,
+    "extract": _extract,
+    "verify": _verify,
+    "check": _check,
+    "problem": _problem,
+    "feed-hash": _feed_hash,
+}

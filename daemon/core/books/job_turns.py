@@ -1,0 +1,115 @@
+"""Turns of jobs: which may begin, and when their progress is reported. State machines.
+
+A job that needs the book for itself (because it changes it, or because it must not change meanwhile) is *exclusive*:
+such jobs run one at a time in the order of arrival; others run in parallel with them and with each other.
+
+`desdaemon.core.books.jobs` holds the locks and has the threads. Times are seconds of any clock.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+from typing import NamedTuple
+
+from desdaemon.core.story import Story
+
+NOTICE_S = 0.2
+"""Progress is reported at most this often."""
+
+
+class Turn(Enum):
+    """The instruction for a job that has come."""
+
+    BEGIN = "begin"
+    """It runs now."""
+    WAIT = "wait"
+    """It runs when `JobTurns.ended` returns it."""
+    REFUSE = "refuse"
+    """It is cancelled: no further jobs are taken."""
+
+
+class JobTurns:
+    """The jobs on the book that run or wait. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self.story = Story("job turns")
+        self.running: set[int] = set()
+        self.waiting: deque[int] = deque()
+        """Exclusive ones, in the order of their turns."""
+        self.exclusive: int | None = None
+        """The one that has the book for itself."""
+        self._closed = False
+
+    def submit(self, job: int, *, exclusive: bool) -> Turn:
+        """A job has come; ``job`` is its number, which no other has."""
+        if self._closed:
+            turn = Turn.REFUSE
+        elif exclusive and self.exclusive is not None:
+            turn = Turn.WAIT
+            self.waiting.append(job)
+        else:
+            turn = Turn.BEGIN
+            self._begin(job, exclusive)
+        self.story.add("submit", job, "exclusive" if exclusive else "beside", turn.value)
+        return turn
+
+    def ended(self, job: int) -> int | None:
+        """A job that ran is over. Returns the one that begins now, if any."""
+        self.running.remove(job)
+        following = None
+        if job == self.exclusive:
+            self.exclusive = None
+            if self.waiting:
+                following = self.waiting.popleft()
+                self._begin(following, True)
+        self.story.add("ended", job, "then", following or "none")
+        return following
+
+    def close(self) -> list[int]:
+        """No further jobs are taken. Returns those that are to be cancelled; the waiting ones still have their turns,
+        in which they only end.
+        """
+        self.story.add("close")
+        self._closed = True
+        return sorted((*self.running, *self.waiting))
+
+    def _begin(self, job: int, exclusive: bool) -> None:
+        self.running.add(job)
+        if exclusive:
+            self.exclusive = job
+
+
+class PhaseState(NamedTuple):
+    """Progress within a phase: ``done`` of ``total`` steps (0: not known) at ``rate`` a second, ``eta_s`` seconds left
+    where that can be estimated.
+    """
+
+    phase: str
+    done: int
+    total: int
+    eta_s: float | None
+    rate: float
+
+
+class PhaseProgress:
+    """The rate of the present phase of a job, and when to report it. For one thread at a time."""
+
+    def __init__(self, now: float) -> None:
+        self.state = PhaseState("", 0, 0, None, 0.0)
+        self._since = now
+        self._from = 0
+        self._reported: float | None = None
+
+    def step(self, phase: str, done: int, total: int, now: float) -> bool:
+        """The job has done so much. Returns whether to report it now."""
+        if phase != self.state.phase or done < self.state.done:
+            self._since, self._from = now, done
+        spent, steps = now - self._since, done - self._from
+        rate = steps / spent if spent > 0 else 0.0
+        eta = (total - done) / rate if rate and total >= done else None
+        self.state = PhaseState(phase, done, total, eta, rate)
+        reports = self._reported is None or now - self._reported >= NOTICE_S
+        if reports:
+            self._reported = now
+        return reports

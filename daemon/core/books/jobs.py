@@ -1,0 +1,334 @@
+"""Jobs: work of more than a second beside the dialogues, with progress and cancellation, listed for all clients.
+
+Jobs that need the book for themselves (because they change it, or because it must not change meanwhile) run one at a
+time in the order of arrival; others run in parallel. `desdaemon.core.books.job_turns` decides; here are threads and
+locks.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from .job_turns import JobTurns, PhaseProgress, Turn
+
+QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
+
+KEPT = 100
+"""So many jobs that are over stay in the list."""
+
+Result = dict[str, Any]
+
+
+class JobState(NamedTuple):
+    """Progress of a job: in its ``phase``, ``done`` of ``total`` (0: not known) at ``rate`` a second.
+
+    ``eta_s`` seconds are left of the phase, where that can be estimated; ``positions`` are in the book.
+    """
+
+    job: int
+    phase: str
+    done: int
+    total: int
+    eta_s: float | None
+    positions: int
+    rate: float = 0.0
+
+
+class ClusterFigures(NamedTuple):
+    """The state of a cluster that searches for a job: its workers and slots, and the share of the slots' time in
+    searches.
+    """
+
+    workers: int
+    slots: int
+    busy: float
+
+
+class BookJob:
+    """A piece of work; made by `BookJobs`. Its attributes may be read, and all methods called, from any thread.
+
+    ``on_book`` jobs read or change the book and have a thread; others are run by the component that registered them.
+    ``state`` is one of the five above; ``result`` is there when it is over, after a cancel too; ``failure`` is the
+    exception of a failed one and ``error`` its text. ``started`` is when it was submitted, in seconds since 1970.
+    """
+
+    def __init__(self, number: int, op: str, client: str, work: Callable[[BookJob], Result]) -> None:
+        self.id = number
+        self.op = op
+        self.client = client
+        self.state = QUEUED
+        self.started = time.time()
+        self.progress = JobState(number, "", 0, 0, None, 0)
+        self.reported = self.progress
+        """The progress of the latest notice."""
+        self.result: Result = {}
+        self.failure: Exception | None = None
+        self.error = ""
+        self.cancelled = False
+        self.cluster: ClusterFigures | None = None
+        """Set from time to time where a cluster searches for it."""
+        self.notes: list[str] = []
+        """What there is to remark when it is over, beside the result's."""
+        self.on_book = True
+        self.before_notice: Callable[[], None] = lambda: None
+        """Called before every report: results have to be on the disk by then."""
+        self._work = work
+        self._over = False
+        self._watchers_called = threading.Event()
+        self._lock = threading.Lock()
+        self._watchers: list[Callable[[BookJob], None]] = []
+        self._cancellers: list[Callable[[], None]] = []
+        self._phases = PhaseProgress(time.monotonic())
+
+    # For those who asked for it
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended: done, cancelled or failed."""
+        return self._over
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait up to ``timeout`` seconds for its end and the calls of all watchers. Returns whether that has come."""
+        return self._watchers_called.wait(timeout)
+
+    def cancel(self) -> None:
+        """End it soon, at a point where the book is consistent; returns at once."""
+        with self._lock:
+            self.cancelled = True
+            cancellers = list(self._cancellers)
+        for cancel in cancellers:
+            cancel()
+
+    def watch(self, watcher: Callable[[BookJob], None]) -> Callable[[], None]:
+        """Call ``watcher`` from the job's thread with each progress report and at the end. Returns a function that
+        unregisters it.
+
+        For a job that is already over it is called at once, on this thread.
+        """
+        with self._lock:
+            over = self._over
+            if not over:
+                self._watchers.append(watcher)
+        if over:
+            watcher(self)
+
+        def unwatch() -> None:
+            with self._lock:
+                if watcher in self._watchers:
+                    self._watchers.remove(watcher)
+
+        return unwatch
+
+    # For the work itself
+
+    def on_cancel(self, cancel: Callable[[], None]) -> None:
+        """Have ``cancel`` called when the job is cancelled, at once if it was."""
+        with self._lock:
+            self._cancellers.append(cancel)
+            now = self.cancelled
+        if now:
+            cancel()
+
+    def report(self, phase: str, done: int, total: int, positions: int) -> bool:
+        """Report progress; returns whether to continue."""
+        notices = self._phases.step(phase, done, total, time.monotonic())
+        state = self._phases.state
+        self.progress = JobState(self.id, phase, done, total, state.eta_s, positions, state.rate)
+        if notices:
+            self._notify()
+        return not self.cancelled
+
+    # For `BookJobs`
+
+    def run(self) -> None:
+        """Run the job on this thread."""
+        begun = time.monotonic()
+        self.state = RUNNING
+        state = DONE
+        try:
+            if self.cancelled:
+                state = CANCELLED
+            else:
+                self.result = self._work(self)
+                if self.cancelled or self.result.get("finished") is False:
+                    state = CANCELLED
+        except Exception as error:
+            self.failure, self.error, state = _without_frames(error), str(error) or type(error).__name__, FAILED
+        if self.notes:
+            self.result["notes"] = [*self.result.get("notes", ()), *self.notes]
+        if "positions" in self.result:
+            self.progress = self.progress._replace(positions=self.result["positions"])
+        self.result.setdefault("time_s", round(time.monotonic() - begun, 3))
+        self.result.setdefault("job", self.id)
+        self.end(state)
+
+    def end(self, state: str) -> None:
+        """Set the final state and call the watchers."""
+        self.state = state
+        with self._lock:
+            self._over = True
+        try:
+            self._notify()
+        finally:
+            # An ended job is kept for a while; what its request and its work hold is not.
+            with self._lock:
+                self._watchers.clear()
+                self._cancellers.clear()
+                self._work = _no_work
+            self._watchers_called.set()
+
+    def _notify(self) -> None:
+        with self._lock:
+            watchers = list(self._watchers)
+        found = self.progress
+        if not self._over:
+            self.before_notice()
+        self.reported = found
+        for watcher in watchers:
+            watcher(self)
+
+
+def _without_frames(error: Exception) -> Exception:
+    """The error without the stacks that it and those before it were raised on: they would be kept as long as its job.
+
+    Its job is in them, so that both would be left to the garbage collector.
+    """
+    each: BaseException | None = error
+    while each is not None:
+        each.__traceback__ = None
+        each = each.__cause__ or each.__context__
+    return error
+
+
+def _no_work(job: BookJob) -> Result:
+    raise AssertionError
+
+
+class BookJobs:
+    """All jobs of the process; ``on_change`` is called with every change of one.
+
+    ``active`` jobs on the book are not over, ``ended`` ones are.
+    """
+
+    def __init__(self) -> None:
+        self.active = 0
+        self.ended = 0
+        self.on_change: Callable[[BookJob], None] = lambda job: None
+        self.prepare: Callable[[], None] = lambda: None
+        """Called by each job's thread before its work; threads that the job begins have its priority."""
+        self._lock = threading.Lock()
+        self._jobs: dict[int, BookJob] = {}
+        self._number = 0
+        self._turns = JobTurns()
+
+    def story(self) -> str:
+        """The last turns, for bug reports."""
+        return self._turns.story.text()
+
+    def submit(self, op: str, work: Callable[[BookJob], Result], client: str, *, writes: bool) -> BookJob:
+        """Run ``work`` on a thread of its own; with ``writes`` no other such job runs meanwhile.
+
+        ``work`` gets the job, for progress and cancellation, and returns the result; an exception fails the job.
+        """
+        job = self._new(op, work, client)
+        with self._lock:
+            turn = self._turns.submit(job.id, exclusive=writes)
+        if turn is Turn.REFUSE:
+            job.cancelled = True
+            job.run()
+        elif turn is Turn.BEGIN:
+            self._begin(job)
+        return job
+
+    def at_once(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
+        """Run short work on this thread; the job is over when this returns, and is not listed."""
+        job = BookJob(0, op, client, work)
+        job.run()
+        return job
+
+    def register(self, number: int, op: str, client: str) -> BookJob:
+        """List a job that is not on the book and has no thread; the caller sets its state, reports progress and ends
+        it.
+
+        ``number`` is chosen by the caller, far above those of book jobs, which begin at 1. It stays listed until
+        `remove`.
+        """
+        job = BookJob(number, op, client, _no_work)
+        job.on_book = False
+        with self._lock:
+            self._jobs[number] = job
+        job.watch(self._watch)
+        return job
+
+    def remove(self, job: BookJob) -> None:
+        """Remove a job from the list."""
+        with self._lock:
+            self._jobs.pop(job.id, None)
+
+    def _new(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
+        with self._lock:
+            self._number += 1
+            job = self._jobs[self._number] = BookJob(self._number, op, client, work)
+            self.active += 1
+            over = [number for number, old in self._jobs.items() if old.over and old.on_book]
+            for number in over[: max(0, len(over) - KEPT)]:
+                del self._jobs[number]
+        job.watch(self._watch)
+        return job
+
+    def _watch(self, job: BookJob) -> None:
+        if job.over and job.on_book:
+            with self._lock:
+                self.active -= 1
+                self.ended += 1
+        self.on_change(job)
+
+    def _begin(self, job: BookJob) -> None:
+        from desdaemon.core.threads import begin
+
+        begin(partial(self._run, job), f"job-{job.id}")
+
+    def _run(self, job: BookJob) -> None:
+        try:
+            self.prepare()
+            job.run()
+        finally:
+            # Also after an error in a watcher, which must not end the turns of others.
+            with self._lock:
+                number = self._turns.ended(job.id)
+                following = self._jobs[number] if number is not None else None
+            if following is not None:
+                self._begin(following)
+
+    def listed(self) -> list[BookJob]:
+        """The jobs that wait, run, or ended recently, oldest first."""
+        with self._lock:
+            return sorted(self._jobs.values(), key=lambda job: job.started)
+
+    def find(self, number: int) -> BookJob | None:
+        """The job of that id, as long as it is listed."""
+        with self._lock:
+            return self._jobs.get(number)
+
+    def cancel(self, number: int) -> bool:
+        """Cancel the job of that number. Returns False when there is none, or it is over."""
+        job = self.find(number)
+        if job is None or job.over:
+            return False
+        job.cancel()
+        return True
+
+    def close(self, timeout: float = 5.0) -> bool:
+        """Cancel all jobs on the book, refuse new ones, and wait up to ``timeout`` seconds. Returns whether all are
+        over.
+        """
+        with self._lock:
+            jobs = [self._jobs[number] for number in self._turns.close()]
+        until = time.monotonic() + timeout
+        for job in jobs:
+            job.cancel()
+        return all(job.wait(max(0.0, until - time.monotonic())) for job in jobs)

@@ -1,0 +1,115 @@
+"""Carrying book commands out: each is a job of the one book, or done at once, for dialogues and the wire alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .jobs import BookJob, Result
+from .service import Books, Caller, processors
+
+if TYPE_CHECKING:
+    from desdaemon.core.books.commands.context import BookCommandRun
+    from desdaemon.core.settings import SessionSettings
+    from desdaemon.dialogue.session import Session
+    from desdaemon.protocol.commands.book import BookCommand, BookValues
+
+IN_MEMORY = "The last changes are in memory alone ({failure}): make room, or book save FILE on another disk"
+
+DUE = "Not all scores follow from the leaves yet: book negamax, or the next long command, sees to that"
+
+
+def run_command(books: Books, command: BookCommand, values: BookValues, caller: Caller) -> BookJob:
+    """Run a command, from any thread; values come from `book_commands.parse_line` or `values_by_name`.
+
+    A command that is neither long nor writes is over when this returns. Any other is a job, one at a time in the order
+    of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`.
+    """
+    from desdaemon.core.books.commands.context import BookCommandRun
+
+    def work(job: BookJob) -> Result:
+        return _carry_out(BookCommandRun(books, job, command, values, caller))
+
+    if not command.long and not command.writes:
+        return books.jobs.at_once(command.op, work, caller.client)
+    return books.jobs.submit(command.op, work, caller.client, writes=not command.places)
+
+
+def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: Callable[[str], None]) -> None:
+    """Start to open a file on a thread of its own; ``on_note`` is called with remarks, or with the reason for a
+    failure.
+    """
+    from desdaemon.protocol.commands.book import BY_NAME
+
+    job = run_command(books, BY_NAME["load"], {"file": path, "level": 1}, Caller("options", settings))
+    books.opening_job, books.opening_file = job, path
+
+    def report(job: BookJob) -> None:
+        if job.over:
+            # A job that was cancelled before it began has nothing to remark.
+            for note in [job.error] if job.failure else job.result.get("notes", ()):
+                on_note(f"book-file = {note}")
+
+    job.watch(report)
+
+
+def open_book(session: Session, on_note: Callable[[str], None]) -> None:
+    """Start to open the book that the session's options name, if any; ``on_note`` is called with remarks."""
+    if session.books is not None and session.settings.book_file:
+        begin_opening(session.books, session.settings.book_file, session.settings, on_note)
+
+
+def _carry_out(run: BookCommandRun) -> Result:
+    """A command's result, with what every command's says."""
+    begun = time.monotonic()
+    books = run.books
+    run.job.before_notice = books.commit if run.changes else books.try_commit
+    before = len(books.book) if books.book is not None else 0
+    result = _worked(run)
+    book = books.book
+    result.setdefault("positions", len(book) if book is not None else 0)
+    result.setdefault("added", max(0, result["positions"] - before))
+    result.setdefault("changed", 0)
+    result["time_s"] = round(time.monotonic() - begun, 3)
+    return {name: value for name, value in result.items() if value or name not in ("text", "notes")}
+
+
+def _worked(run: BookCommandRun) -> Result:
+    """Run the command's handler, after the negamax that an earlier, cancelled command has left undone."""
+    from desdaemon.book.growth.rounds import SETTLE_S
+    from desdaemon.book.progress import WorkCancelled
+    from desdaemon.core.books.commands.registry import WORK, explained
+
+    books, command = run.books, run.command
+    book = books.book
+    if not run.caller.remote:
+        books.limit_memory(run.caller.settings)
+    threads = run.caller.settings.book_tasks or processors()
+    with explained(command.name):
+        try:
+            if command.replaces:
+                books.keep_unwritten()
+            elif book is not None and command.long and not command.places:
+                book.catch_up(threads=threads, progress=run.progress)
+            result = WORK[command.name](run)
+            if run.changes:
+                books.commit()
+                books.tidy(run.progress)
+        except WorkCancelled:
+            result = {"finished": False, "text": [f"Book {command.name}...stopped"]}
+            book = books.book
+            if book is not None and book.stale and not command.places:
+                book.settle(threads, SETTLE_S)
+                books.commit()
+    # A client with many positions in a row gets no report for each.
+    tells = not command.places or command.name == "show"
+    if books.book is not None and books.book.stale and tells:
+        result.setdefault("text", []).append(DUE)
+    if books.failure and tells:
+        result.setdefault("text", []).append(IN_MEMORY.format(failure=books.failure))
+    opened = books.opened
+    intrusion = opened.store.intrusion if opened is not None and opened.store is not None else ""
+    if intrusion and tells:
+        result.setdefault("text", []).append(intrusion)
+    return result

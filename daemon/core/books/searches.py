@@ -1,0 +1,89 @@
+"""The searches of a book command: in parallel, under the scheduler, on a cluster's workers if there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.book.growth.engine_evaluator import Searches
+from desdaemon.book.growth.rounds import CommandProgress, Worker
+from desdaemon.core.search.accounts import account_of
+from desdaemon.core.search.loader import Abandoned
+from desdaemon.core.search.scheduler import CallbackTask, Purpose, Scheduler
+from desdaemon.core.search.workers import step_back
+from desdaemon.dialogue.commands.search_table import search_row
+from desdaemon.engine.search import Control
+from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.othello.notation import Position
+
+from .jobs import BookJob
+from .service import Books, Caller, processors
+
+if TYPE_CHECKING:
+    from desdaemon.book.book import Evaluate
+    from desdaemon.engine.result import Result as SearchResult
+
+SEARCHES_SHOWN = 2
+"""From this verbosity on every search of a book's commands is shown."""
+
+
+def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
+    """A pool of parallel searches, one thread each, under the scheduler if there is one."""
+    settings, show = caller.settings, caller.show
+    on_search = None
+    if show is not None and books.book is not None and books.book.options.verbosity >= SEARCHES_SHOWN:
+        on_search = shown_search(show, settings.width)
+    weights = books.weights_of(settings.eval_file)
+    searches = Searches(weights=weights, on_search=on_search)
+    job.on_cancel(searches.stop)
+
+    def on_progress(report: CommandProgress) -> bool:
+        return job.report(report.stage, report.done, report.total, report.positions)
+
+    threads = settings.book_tasks or processors()
+    evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
+    if not settings.cluster:
+        return Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
+    from desdaemon.cluster.pool import cluster_pool
+
+    return cluster_pool(job, settings, weights, evaluate, threads, on_progress, show)
+
+
+def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
+    key = account_of(job.client)
+
+    def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
+        step_back()
+        controls = [Control()]
+        # Every search is made with a clean table, so that a preempted one begins again.
+        item = CallbackTask(
+            Purpose.BOOK, key, f"job {job.id}", lambda: None, lambda: controls[-1].stop(), restarts=True
+        )
+        while not job.cancelled:
+            control = controls[-1] = Control()
+            try:
+                with scheduler.turn_of(item, lambda: job.cancelled):
+                    answer = None if item.interrupted else searches(player, opponent, level, excluded, control)
+                    item.again = answer is None and item.interrupted
+            except Abandoned:
+                return None
+            if answer is not None or not (item.waiting or item.running):
+                return answer
+        scheduler.drop(item)
+        return None
+
+    return search
+
+
+def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
+    """A callback for finished searches that shows each as `go` does, with its board; the colours follow from the empty
+    squares."""
+
+    def show_search(player: int, opponent: int, result: SearchResult) -> None:
+        empties = 64 - (player | opponent).bit_count()
+        position = Position(player, opponent, empties % 2 == 0)
+        line = result.lines[0]._replace(nodes=result.nodes, time_ms=result.time_ms)
+        row = edax.table_line(search_row(line, position.black_to_move), width)
+        show(f"{edax.compact_board(position)}\n\n{edax.TABLE_HEADER}\n{edax.TABLE_RULE}\n{row}\n{edax.TABLE_RULE}\n")
+
+    return show_search

@@ -1,0 +1,413 @@
+"""The service around the one book of the process: opened beside the dialogues, read by all of them, changed by one job
+at a time.
+
+numpy, the book library and the table of commands are imported when a book is first used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from desdaemon.core.search.loader import Abandoned
+from desdaemon.core.settings import SessionSettings
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.system import platform
+
+from .jobs import BookJob, BookJobs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from random import Random
+
+    from desdaemon.book.book import Book
+    from desdaemon.book.choose import MoveChoice as ChoiceSettings
+    from desdaemon.book.formats.registry import Opened
+    from desdaemon.book.growth.game_results import Results
+    from desdaemon.book.progress import ProgressCallback
+    from desdaemon.book.reports.children import ReportedMove
+    from desdaemon.core.search.loader import LoadedEngine
+    from desdaemon.core.search.scheduler import Scheduler
+    from desdaemon.engine.evaluation.weights import Weights
+
+    from .allowed_files import Files
+
+_POLL_S = 0.01
+
+
+class NoBook(BadInput):
+    """A book command without a book."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no book: book load FILE opens one, book new begins one")
+
+
+class Caller(NamedTuple):
+    """The origin of a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
+
+    The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search,
+    ``show`` for those who want to see, from any thread, what `book verbose` asks for; ``counted`` says of a dialogue's
+    game whether its result was counted before, and notes that it is.
+    """
+
+    client: str
+    settings: SessionSettings
+    initial: Position = START
+    moves: tuple[int, ...] = ()
+    remote: bool = False
+    engine: Callable[[], LoadedEngine] | None = None
+    show: Callable[[str], None] | None = None
+    counted: Callable[[], bool] | None = None
+
+    @property
+    def positions(self) -> list[Position]:
+        """The positions of the game in order, the last is the one on the board."""
+        found = [self.initial]
+        for move in self.moves:
+            found.append(found[-1].after(move))
+        return found
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The discs of the side to move and of the other side on the board."""
+        last = self.positions[-1]
+        return last.player, last.opponent
+
+
+class ScoredMove(NamedTuple):
+    """A move that the book knows on some board, with its score in discs for the side to move there."""
+
+    move: int
+    score: MoverScore
+
+
+class BookView(NamedTuple):
+    """The book's data about a position; scores in discs for the side to move, moves on the board of the request.
+
+    ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level.
+    Moves without a score are left out. ``score`` is None as long as there is none (``lower`` and ``upper`` are then
+    of no use). ``results`` are the games of the side to move through the position.
+    """
+
+    level: int
+    human: bool
+    score: MoverScore | None
+    lower: MoverScore
+    upper: MoverScore
+    wins: int
+    draws: int
+    losses: int
+    lines: int
+    links: list[ScoredMove]
+    leaf: ScoredMove | None
+    leaf_level: int
+    results: Results
+
+    @property
+    def moves(self) -> list[ScoredMove]:
+        """Links and leaf, best first."""
+        found = self.links if self.leaf is None else [*self.links, self.leaf]
+        return sorted(found, key=lambda move: -move.score)
+
+
+class Books:
+    """The one book of the process. Every method may be called from any thread."""
+
+    def __init__(self, jobs: BookJobs, *, scheduler: Scheduler | None = None, data_folder: str | None = None) -> None:
+        """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is where remote clients' files are."""
+        self.jobs = jobs
+        self.scheduler = scheduler
+        self._data_folder = data_folder
+        self._opened: Opened | None = None
+        self._path: Path | None = None
+        self.opening_job: BookJob | None = None
+        """What opens the file of `running.begin_opening`; None when there is none."""
+        self.opening_file = ""
+        self._lock = threading.Lock()
+        self._weights: dict[str, Weights] = {}
+        self._rng: tuple[int, Random] | None = None
+
+    @cached_property
+    def files(self) -> Files:
+        """The resolver of file names; its module is imported with the first name."""
+        from .allowed_files import Files
+
+        return Files(self._data_folder)
+
+    # The book
+
+    @property
+    def book(self) -> Book | None:
+        """The book in use, None when there is none (yet)."""
+        opened = self._opened
+        return opened.book if opened is not None else None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether changes of the book in use are kept in its journal as they come."""
+        store = self._opened.store if self._opened is not None else None
+        return store is not None and not store.read_only
+
+    @property
+    def file(self) -> str:
+        """The file that the book was opened from or saved to; empty when there is none."""
+        return str(self._path) if self._path is not None else ""
+
+    @property
+    def holder(self) -> int:
+        """The process id of another process that has this book's file locked; 0 otherwise."""
+        opened = self._opened
+        return opened.store.holder if opened is not None and opened.store is not None else 0
+
+    def needed(self) -> Book:
+        """The book in use. Raises `NoBook`."""
+        book = self.book
+        if book is None:
+            raise NoBook
+        return book
+
+    @property
+    def opening(self) -> bool:
+        """Whether the file of `running.begin_opening` is still being opened."""
+        return self.opening_job is not None and not self.opening_job.over
+
+    def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
+        """The book in use; waits until the file of `running.begin_opening` is open. Raises `Abandoned` soon after
+        ``abandoned`` returns true.
+        """
+        job = self.opening_job
+        while job is not None and not job.wait(_POLL_S):
+            if abandoned():
+                raise Abandoned
+        return self.book
+
+    def use(self, opened: Opened, path: Path | None) -> None:
+        """Replace the book in use, and close its file."""
+        from desdaemon.book.storage.observers import DirtyFlag, ReadOnlyObserver
+
+        if opened.store is None:
+            if opened.refusal and path is not None:
+                opened.book.recorder = ReadOnlyObserver(path, opened.refusal)
+            else:
+                opened.book.recorder = DirtyFlag()
+        before, self._opened, self._path = self._opened, opened, path
+        if path is not None and not opened.refusal and os.access(path.resolve().parent, os.W_OK):
+            from desdaemon.book.storage.arena import ARENA
+
+            # What does not fit into memory lies beside the book, where there is room for a book.
+            ARENA.folder = path.resolve().parent
+        if before is not None and before.store is not None and before.store is not opened.store:
+            before.store.close()
+
+    @property
+    def failure(self) -> str:
+        """The reason why changes could not be written and are in memory alone; empty when all could be."""
+        opened = self._opened
+        return opened.store.failure if opened is not None and opened.store is not None else ""
+
+    @property
+    def reason(self) -> str:
+        """The reason why the book's file takes no changes at present; empty where it does, or without a file."""
+        opened = self._opened
+        if opened is None or opened.store is None:
+            return opened.refusal if opened is not None else ""
+        store = opened.store
+        return store.failure or (store.reason if store.read_only else "")
+
+    def keep_unwritten(self) -> None:
+        """Raise `BadInput` where changes that are in memory alone would be lost with the book in use."""
+        opened = self._opened
+        if opened is None or opened.store is None:
+            return
+        self.try_commit()
+        if opened.store.unwritten:
+            raise BadInput(
+                f"{self.file}: its last changes are in memory alone: {self.failure}: "
+                "make room, or keep them by book save FILE or book export FILE first"
+            )
+
+    @property
+    def opened(self) -> Opened | None:
+        """The book in use with its store and format."""
+        return self._opened
+
+    def target(self, path: Path) -> Path:
+        """Check a file to be written. Raises `Forbidden` for one that the daemon needs."""
+        opened = self._opened
+        self.files.check_target(path, opened.store.path if opened is not None and opened.store is not None else None)
+        return path
+
+    def close(self) -> list[str]:
+        """Close the book; changes are in its journal. Returns warnings for the log."""
+        connection = sys.modules.get("desdaemon.cluster.connection")
+        if connection is not None:
+            connection.CONNECTIONS.close()
+        opened, self._opened = self._opened, None
+        if opened is None:
+            return []
+        if opened.store is None:
+            from desdaemon.book.storage.observers import DirtyFlag
+
+            recorder = opened.book.recorder
+            lost = isinstance(recorder, DirtyFlag) and recorder.changes
+            name = self.file or "the book, which has no file"
+            return [f"{name}: changes were not saved: expected book save FILE before the end"] if lost else []
+        from desdaemon.book.errors import BookError
+
+        try:
+            opened.store.close()
+        except BookError as error:
+            return [str(error)]
+        return []
+
+    # Looking
+
+    def look_up(self, player: int, opponent: int) -> BookView | None:
+        """The book's data about a position in any orientation; None outside it. Takes microseconds, also during a
+        job."""
+        book = self.book
+        if book is None:
+            return None
+        # Only a book may load numpy: a first move without one would wait a tenth of a second for it.
+        from desdaemon.book.growth.game_results import results_of
+
+        with book.table.lock:
+            entry = book.entry(player, opponent)
+            if entry is None:
+                return None
+            moves = [move for move in book.moves_on(player, opponent) if -64 <= move.score <= 64]
+            results = results_of(book, book.table.find(player, opponent))
+        leaf = [ScoredMove(move.move, move.score) for move in moves if not move.linked]
+        return BookView(
+            entry.level,
+            entry.human,
+            MoverScore(entry.score) if -64 <= entry.score <= 64 else None,
+            MoverScore(entry.lower),
+            MoverScore(entry.upper),
+            *entry[2:6],
+            [ScoredMove(move.move, move.score) for move in moves if move.linked],
+            leaf[0] if leaf else None,
+            entry.leaf_level,
+            results,
+        )
+
+    def grade(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> str:
+        """The grade, A to F or AA to AF, empty outside the book; follows the best lines, which may take seconds."""
+        from desdaemon.book.progress import no_progress
+        from desdaemon.book.reports.grade import Grades, Stale
+
+        while (book := self.book) is not None:
+            try:
+                return Grades(book).grade(player, opponent, progress=progress or no_progress)
+            except (Stale, IndexError):
+                # Positions came or went meanwhile.
+                time.sleep(_POLL_S)
+        return ""
+
+    def children(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> list[ReportedMove]:
+        """Every legal move with the book's data of it and its grade, which may take seconds; empty outside the book."""
+        from desdaemon.book.progress import no_progress
+        from desdaemon.book.reports.children import children
+        from desdaemon.book.reports.grade import Stale
+
+        while (book := self.book) is not None:
+            try:
+                return children(book, player, opponent, progress=progress or no_progress)
+            except (Stale, IndexError):
+                # Positions came or went meanwhile.
+                time.sleep(_POLL_S)
+        return []
+
+    def line(self, player: int, opponent: int) -> list[int]:
+        """The best line through the book from a position; empty outside it."""
+        from desdaemon.book.choose import line
+
+        book = self.book
+        return line(book, player, opponent) if book is not None else []
+
+    def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
+        """A book move by the options of ``settings``; None when the options say not to follow the book here."""
+        from desdaemon.book.choose import choose
+
+        book = self.book
+        if book is None or not settings.book_usage:
+            return None
+        wanted = choice_settings(settings)
+        with book.table.lock:
+            chosen = choose(book, player, opponent, wanted, self._generator(settings.book_seed))
+        return ScoredMove(chosen.move, chosen.score) if chosen is not None else None
+
+    def _generator(self, seed: int) -> Random:
+        """The random numbers of the choices, restarted when the seed changes. Seed 0: another sequence each time."""
+        from random import Random
+
+        with self._lock:
+            if self._rng is None or self._rng[0] != seed:
+                self._rng = seed, Random(seed or None)
+            return self._rng[1]
+
+    # For commands
+
+    def tidy(self, progress: ProgressCallback) -> None:
+        """Rewrite the book's file where its journal has grown longer than the file."""
+        opened = self._opened
+        if opened is not None and opened.store is not None and opened.store.bloated:
+            opened.store.save(progress=progress)
+
+    def commit(self) -> None:
+        """Commit changes before they are reported. Raises `BookError`."""
+        opened = self._opened
+        if opened is not None and opened.store is not None:
+            opened.store.commit()
+
+    def try_commit(self) -> None:
+        """`commit` where that is possible; where not, `failure` says why."""
+        from desdaemon.book.errors import BookError
+
+        with contextlib.suppress(BookError):
+            self.commit()
+
+    def limit_memory(self, settings: SessionSettings) -> None:
+        """Apply the option `book-memory`."""
+        from desdaemon.book.storage.arena import ARENA
+
+        ARENA.limit = settings.book_memory << 20
+
+    def weights_of(self, eval_file: str) -> Weights:
+        """The weights for the searches of book commands; those of the last file are kept. Raises BadInput."""
+        from desdaemon.engine.evaluation.weights import Weights, WeightsError
+
+        with self._lock:
+            if eval_file not in self._weights:
+                try:
+                    self._weights = {eval_file: Weights.load(eval_file or None)}
+                except WeightsError as error:
+                    raise BadInput(str(error)) from None
+            return self._weights[eval_file]
+
+
+def choice_settings(settings: SessionSettings) -> ChoiceSettings:
+    """The choice of book moves that a dialogue's options ask for."""
+    from desdaemon.book.choose import Choice
+    from desdaemon.book.choose import MoveChoice as ChoiceSettings
+
+    return ChoiceSettings(
+        Choice(settings.book_choice),
+        settings.book_randomness,
+        settings.book_reject / 100,
+        settings.book_least_level,
+        settings.book_registered_only,
+    )
+
+
+def processors() -> int:
+    """The number of processors that this process may use."""
+    return platform.processors()

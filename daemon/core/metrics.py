@@ -1,0 +1,158 @@
+"""Metrics of the daemon: counters, latencies and present problems, for `status` and for monitoring."""
+
+from __future__ import annotations
+
+import sys
+import time
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.system.logs import Log
+
+if TYPE_CHECKING:
+    from desdaemon.core.search.scheduler import Scheduler
+
+GIVEN_WAY_S = 0.005
+"""The most that `ServerMetrics.give_way` waits."""
+
+_GIVEN_WAY_STEP_S = 0.0005
+
+BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+"""Upper ends of the latency histogram's buckets."""
+
+
+class ServerMetrics:
+    """Counters, latencies and present problems. Any thread; without a lock, so that counts may be off by a few."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.nodes = 0
+        self.searches = 0
+        self.clients = 0
+        self.restarts = 0
+        """How often the supervisor has restarted the daemon."""
+        self.counters: dict[str, int] = {}
+        """Things that should not happen often, by name."""
+        self._problems: dict[str, str] = {}
+        self.longest_turn_s = 0.0
+        """The longest time in which the loop of the sockets did not look at them."""
+        self.longest_operation: tuple[float, str] = (0.0, "")
+        """The longest time that taking one request kept that loop, and the operation."""
+        self.stories: list[Callable[[], str]] = []
+        """The last events of state machines (`desdaemon.core.story`), as lines for the log."""
+        self.loop_busy: Callable[[], bool] = lambda: False
+        """Whether that loop has something to do, which `Sockets` knows."""
+        self._begun = time.monotonic()
+        self._handled: dict[str, int] = {}
+        self._refused: dict[str, int] = {}
+        self._buckets = [0] * (len(BUCKETS_S) + 1)
+        self._seconds = 0.0
+
+    @property
+    def uptime_s(self) -> float:
+        """Seconds since the start."""
+        return round(time.monotonic() - self._begun, 3)
+
+    @property
+    def memory_mb(self) -> float:
+        """The resident memory of the process."""
+        return round(platform.resident_bytes() / 1e6, 1)
+
+    def give_way(self) -> None:
+        """Let the loop finish its turn, a few milliseconds at most.
+
+        For threads that run much Python in the background, between two pieces of their work: while they do, the loop
+        has the interpreter for half of the time, and waits for them each time that it has left it for the system.
+        """
+        until = time.monotonic() + GIVEN_WAY_S
+        while self.loop_busy() and time.monotonic() < until:
+            time.sleep(_GIVEN_WAY_STEP_S)
+
+    def handled(self, operation: str, seconds: float) -> None:
+        """Count a request, which kept its thread busy for ``seconds``."""
+        self._handled[operation] = self._handled.get(operation, 0) + 1
+        self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
+        if seconds > self.longest_operation[0]:
+            self.longest_operation = seconds, operation
+        self._seconds += seconds
+
+    def refused(self, code: str) -> None:
+        """Count a request that ended with an error."""
+        self._refused[code] = self._refused.get(code, 0) + 1
+
+    def problem(self, what: str, text: str = "") -> None:
+        """Set the reason, in a line, why ``what`` does not work at present; without a text it works again."""
+        if text == self._problems.get(what, ""):
+            return
+        if text:
+            self._problems[what] = text
+            self.log.error("problem", what=what, reason=text)
+        else:
+            del self._problems[what]
+            self.log.info("problem solved", what=what)
+
+    @property
+    def problems(self) -> list[str]:
+        """The present problems."""
+        return list(self._problems.values())
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Add to the counter ``what``."""
+        self.counters[what] = self.counters.get(what, 0) + number
+
+    def searched(self, nodes: int) -> None:
+        """Count a finished search and its nodes."""
+        self.searches += 1
+        self.nodes += nodes
+
+    def mistake(self, where: str, *stories: str) -> None:
+        """Log and count the exception being handled, which was not expected at ``where``, with the last events of the
+        state machines; ``stories`` are further ones.
+        """
+        self.count("mistakes")
+        error = sys.exception()
+        told = logs.trace(error) if error is not None else "no exception"
+        if told:
+            events = [*stories, *(story() for story in self.stories)]
+            self.log.error("mistake", where=where, trace=told, events=" | ".join(events))
+
+    def open_metrics(self, scheduler: Scheduler, status: dict[str, Any]) -> str:
+        """Everything as OpenMetrics text; ``status`` is the data of the operation of that name."""
+        lines: list[str] = []
+
+        def family(name: str, kind: str, help: str, samples: list[tuple[str, float]]) -> None:
+            lines.append(f"# TYPE desdaemon_{name} {kind}")
+            lines.append(f"# HELP desdaemon_{name} {help}")
+            lines.extend(f"desdaemon_{name}{suffix} {value:g}" for suffix, value in samples)
+
+        family("uptime_seconds", "gauge", "Since the start.", [("", self.uptime_s)])
+        family("restarts", "counter", "Restarts by the supervisor.", [("_total", self.restarts)])
+        family("memory_bytes", "gauge", "Resident memory.", [("", self.memory_mb * 1e6)])
+        family("clients", "gauge", "Clients that are known.", [("", self.clients)])
+        family("search_threads", "gauge", "Searches at a time.", [("", scheduler.slots)])
+        family("searches_queued", "gauge", "Searches that wait.", [("", scheduler.queued)])
+        family("searches_running", "gauge", "Searches that run.", [("", scheduler.running)])
+        family("searches", "counter", "Searches that are over.", [("_total", self.searches)])
+        family("nodes", "counter", "Nodes of searches that are over.", [("_total", self.nodes)])
+        book = status["book"]
+        family("problems", "gauge", "What does not work; status says what.", [("", len(status["problems"]))])
+        family("book_positions", "gauge", "Positions of the book.", [("", book["positions"])])
+        family("book_writable", "gauge", "1 where the book's file takes changes.", [("", book["writable"])])
+        batches = status.get("batches", {})
+        family("batches_kept", "gauge", "Batches that are kept.", [("", batches.get("kept", 0))])
+        family("batches_unfinished", "gauge", "Batches that are not over.", [("", batches.get("unfinished", 0))])
+        samples: list[tuple[str, float]] = [(f'_total{{op="{op}"}}', n) for op, n in sorted(self._handled.items())]
+        family("requests", "counter", "Requests taken.", samples)
+        samples = [(f'_total{{code="{code}"}}', n) for code, n in sorted(self._refused.items())]
+        family("errors", "counter", "Requests that ended with an error.", samples)
+        samples = [(f'_total{{what="{what}"}}', n) for what, n in sorted(self.counters.items())]
+        family("incidents", "counter", "What should not happen often.", samples)
+        samples, total = [], 0
+        for end, number in zip((*(f"{s:g}" for s in BUCKETS_S), "+Inf"), self._buckets, strict=True):
+            total += number
+            samples.append((f'_bucket{{le="{end}"}}', total))
+        samples += [("_sum", self._seconds), ("_count", total)]
+        family("request_handling_seconds", "histogram", "Time to take a request, its search not included.", samples)
+        return "\n".join([*lines, "# EOF"]) + "\n"

@@ -1,0 +1,442 @@
+"""`analyze.batch`: many positions as a job of the lowest priority that survives a restart.
+
+One thread owns all batches: requests and results of searches are queued for it as calls, and it alone does the disk
+access and JSON. A result can be fetched once it is on the disk, until the batch is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from desdaemon.core.books.jobs import CANCELLED, DONE, RUNNING, BookJob, BookJobs
+from desdaemon.core.search.scheduler import Purpose
+from desdaemon.core.search.short_questions import TurnOwner
+from desdaemon.core.threads import begin
+from desdaemon.protocol.commands.book import ADMIN, EDITOR
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system.locks import FileLock, Held
+from desdaemon.protocol.wire import messages
+from desdaemon.protocol.wire.constants import MOST_RESULTS
+from desdaemon.protocol.wire.messages import RequestError
+
+from .analysis import AnalysisService, QuestionSet
+from .batch_files import SUFFIX, BatchFile
+from .batch_items import check_arguments, file_items, item_data
+from .questions import read_questions
+
+if TYPE_CHECKING:
+    from desdaemon.core.metrics import ServerMetrics
+
+    from .registry import ClientRecord, Data, PendingRequest, ServerLimits
+
+SYNC_S = 0.3
+"""Results go to the disk together, this often."""
+
+RETRY_S = 2.0
+"""After a failed write the next attempt comes so much later."""
+
+LARGEST_REPLY = 512 << 10
+"""Bytes of the results in one reply, about."""
+
+_MOST_UNSYNCED = 1000
+_RESULT_BYTES = 300
+_LINE_BYTES = 250
+"""What a result, and each line of moves in it, takes on the disk, about, for the limit."""
+
+_MOST_SUBMITTED = 4
+"""So many batches at a time may wait to be written: each may take tens of megabytes until then."""
+
+_HELD = "another daemon keeps the batches of this data folder"
+
+
+class _Batch:
+    """A batch, running or over."""
+
+    def __init__(self, file: BatchFile, job: BookJob) -> None:
+        self.file = file
+        self.job = job
+        self.next = 0
+        """The first item that may still have to be searched."""
+        self.in_flight: dict[int, QuestionSet] = {}
+        self.found: list[Data] = []
+        """Results that are not on the disk yet."""
+        self.ending = ""
+        """The state to be written where it ends."""
+        self.retry = 0.0
+        """No write before this time."""
+
+    @property
+    def over(self) -> bool:
+        return bool(self.file.state)
+
+    @property
+    def weight(self) -> int:
+        """The bytes that it takes or is expected to take on the disk."""
+        return self.file.size + _result_bytes(self.file.args) * (self.file.items - self.file.results)
+
+
+class _BatchItem:
+    """Receives the answer to one item of a batch (`analysis.AnalysisReceiver`)."""
+
+    def __init__(self, on_answer: Callable[[Data], None]) -> None:
+        self._on_answer = on_answer
+
+    def partial(self, data: Data) -> bool:
+        return True
+
+    def final(self, data: Data) -> bool:
+        self._on_answer({"data": data})
+        return True
+
+    def fail(self, error: RequestError) -> bool:
+        self._on_answer({"error": error.data()})
+        return True
+
+
+class Batches:
+    """The service for batches. Every method may be called from any thread and returns at once, except `close`."""
+
+    def __init__(
+        self,
+        folder: str,
+        jobs: BookJobs,
+        analyses: AnalysisService,
+        health: ServerMetrics,
+        limits: ServerLimits,
+        confine: Callable[[str], Path],
+    ) -> None:
+        """``folder`` is where files are kept, "" for none; ``confine`` resolves a client's file name or raises
+        `BadInput`.
+        """
+        self.unfinished = 0
+        self._folder = Path(folder) if folder else None
+        self._jobs = jobs
+        self._analyses = analyses
+        self._health = health
+        self._limits = limits
+        self._confine = confine
+        self._batches: dict[int, _Batch] = {}
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._lock: FileLock | None = None
+        self._last = 0
+        self._closing = False
+        self._submitted = 0
+        self._starting = threading.Lock()
+        self._begun = False
+        self._ended = threading.Event()
+        """The thread has put everything on the disk and let go, or was never begun."""
+        self._ended.set()
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a folder, so that batches are accepted."""
+        return self._folder is not None
+
+    @property
+    def kept(self) -> int:
+        """The number of batches, finished ones included."""
+        return len(self._batches)
+
+    def start(self) -> None:
+        """Continue the unfinished batches of an earlier process."""
+        if self._folder is not None and self._folder.is_dir():
+            self._put(self._hold)
+
+    def submit(self, request: PendingRequest) -> None:
+        """`analyze.batch`. Raises `RequestError`."""
+        with self._starting:
+            if self._submitted >= _MOST_SUBMITTED:
+                raise RequestError("busy", f"{_MOST_SUBMITTED} batches wait to be written: try later")
+            self._submitted += 1
+        self._answer(request, self._create, submits=True)
+
+    def results(self, request: PendingRequest) -> None:
+        """`batch.results`."""
+        self._answer(request, self._results)
+
+    def forget(self, request: PendingRequest) -> None:
+        """`batch.forget`."""
+        self._answer(request, self._forget)
+
+    def close(self, timeout_s: float = 1.0) -> None:
+        """Write the results found so far and release the folder; unfinished batches go on in the next process."""
+        self._closing = True
+        if self._begun:
+            self._put(lambda: None)
+        self._ended.wait(timeout_s)
+
+    # The thread
+
+    def _put(self, call: Callable[[], None]) -> None:
+        self._calls.put(call)
+        with self._starting:
+            begun, self._begun = self._begun, True
+        if not begun:
+            self._ended.clear()
+            begin(self._run, "batches")
+
+    def _answer(
+        self, request: PendingRequest, work: Callable[[PendingRequest], Data], *, submits: bool = False
+    ) -> None:
+        def answer() -> None:
+            try:
+                if not request.over:
+                    self._hold()
+                    request.final(work(request))
+            except RequestError as error:
+                self._health.refused(error.code)
+                request.fail(error)
+            except OSError as error:
+                self._health.refused("internal")
+                request.fail(RequestError("internal", f"batches: {error.strerror}"))
+            except Exception:
+                self._health.mistake("batch")
+                request.fail(RequestError("internal", "an internal error; its log has more"))
+            finally:
+                with self._starting:
+                    self._submitted -= submits
+
+        self._put(answer)
+
+    def _run(self) -> None:
+        while not self._closing:
+            waiting = any(batch.found or batch.ending for batch in self._batches.values())
+            with contextlib.suppress(queue.Empty):
+                self._guarded(self._calls.get(timeout=SYNC_S if waiting else None))
+                while not self._closing:
+                    self._guarded(self._calls.get_nowait())
+            for batch in list(self._batches.values()):
+                self._guarded(lambda batch=batch: self._sync(batch))  # type: ignore[misc]
+            for batch in self._first_of_each():
+                self._guarded(lambda batch=batch: self._search(batch))  # type: ignore[misc]
+            self.unfinished = sum(not batch.over for batch in self._batches.values())
+        for batch in self._batches.values():
+            for analysis in batch.in_flight.values():
+                analysis.cancel()
+            batch.retry = 0.0
+            self._guarded(lambda batch=batch: self._sync(batch))  # type: ignore[misc]
+            batch.file.close()
+        if self._lock is not None:
+            self._lock.release()
+        self._ended.set()
+
+    def _guarded(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except RequestError:
+            # The folder is held by another process: those who ask are told.
+            return
+        except Exception:
+            self._health.mistake("batches")
+
+    def _hold(self) -> None:
+        """Lock the folder and read its batches, unless that was done. Raises `RequestError` and `OSError`."""
+        if self._folder is None:
+            raise RequestError("not_found", "there is no data folder: batches are kept by a server only")
+        if self._lock is not None:
+            return
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._lock = FileLock(self._folder / "lock", or_read=True)
+        except Held:
+            self._health.problem("batches", _HELD)
+            raise RequestError("busy", _HELD) from None
+        self._health.problem("batches")
+        for path in sorted(self._folder.glob(f"*{SUFFIX}")):
+            file = BatchFile(path)
+            try:
+                file.open()
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                self._health.log.warning("batch not taken over", file=path.name, reason=str(error))
+                continue
+            self._add(file)
+
+    def _add(self, file: BatchFile) -> _Batch:
+        job = self._jobs.register(file.job, "analyze.batch", file.owner)
+        job.started = file.created
+        batch = _Batch(file, job)
+        self._batches[file.job] = batch
+        self._last = max(self._last, file.job)
+        job.report("analyze", file.results, file.items, 0)
+        if file.state:
+            job.end(file.state)
+        else:
+            job.on_cancel(lambda: self._put(lambda: self._cancel(batch)))
+        return batch
+
+    # What is asked for
+
+    def _create(self, request: PendingRequest) -> Data:
+        client, values = request.client, dict(request.values)
+        items, name = values.pop("items", None), values.pop("file", None)
+        if (items is None) == (name is None):
+            raise RequestError("bad_request", "expected either items or file", "items")
+        found = [item_data(item) for item in items] if items is not None else self._of_file(client, str(name))
+        if not found:
+            raise RequestError("bad_request", "there is nothing to analyse: expected at least one item", "items")
+        check_arguments(values, self._analyses.level)
+        self._check_limits(client, found, values)
+        assert self._folder is not None
+        created = time.time()
+        number = max(self._last + 1, int(created))
+        batch = self._add(BatchFile.create(self._folder, number, client.account, created, values, found))
+        return {"job": batch.job.id, "items": batch.file.items}
+
+    def _of_file(self, client: ClientRecord, name: str) -> list[Data]:
+        if client.remote and not messages.allows(client.role, ADMIN):
+            raise RequestError("forbidden", f"to name a file takes the role admin, not {client.role}", "file")
+        try:
+            return file_items(self._confine(name), name)
+        except BadInput as error:
+            raise RequestError("forbidden", str(error), "file") from None
+
+    def _check_limits(self, client: ClientRecord, items: list[Data], values: Data) -> None:
+        mine = [batch for batch in self._batches.values() if batch.file.owner == client.account]
+        if len(mine) >= self._limits.batches:
+            raise RequestError("busy", f"{len(mine)} batches of {client.account} are kept: forget one of them")
+        size = sum(len(str(item)) for item in items) + _result_bytes(values) * len(items)
+        taken = sum(batch.weight for batch in mine)
+        if taken + size > self._limits.batch_bytes:
+            raise RequestError(
+                "busy",
+                f"batches of {client.account} take {taken} bytes, this one about {size}: "
+                f"expected at most {self._limits.batch_bytes} in all; forget one of them, or ask for less",
+            )
+
+    def _batch_of(self, request: PendingRequest) -> _Batch:
+        number, client = request.values["job"], request.client
+        batch = self._batches.get(number)
+        if batch is None:
+            raise RequestError("not_found", f"there is no batch {number}", "job")
+        if batch.file.owner != client.account and not messages.allows(client.role, EDITOR):
+            raise RequestError("forbidden", f"batch {number} is another client's: it takes the role editor", "job")
+        return batch
+
+    def _results(self, request: PendingRequest) -> Data:
+        batch = self._batch_of(request)
+        file = batch.file
+        first = min(request.values.get("after", 0), file.results)
+        most = request.values.get("limit", MOST_RESULTS)
+        found: list[Data] = []
+        size = 0
+        while len(found) < most and first + len(found) < file.results and size < LARGEST_REPLY:
+            place = first + len(found)
+            found.append(file.result(place))
+            size += file.length(place)
+        cursor = first + len(found)
+        return {
+            "results": found,
+            "cursor": cursor,
+            "done": bool(file.state) and cursor == file.results,
+            "state": batch.job.state,
+            "items": file.items,
+            "answered": file.results,
+        }
+
+    def _forget(self, request: PendingRequest) -> Data:
+        batch = self._batch_of(request)
+        for analysis in batch.in_flight.values():
+            analysis.cancel()
+        batch.file.remove()
+        del self._batches[batch.job.id]
+        if not batch.job.over:
+            batch.job.end(CANCELLED)
+        self._jobs.remove(batch.job)
+        return {"forgotten": True}
+
+    def _cancel(self, batch: _Batch) -> None:
+        if batch.over or batch.ending:
+            return
+        for analysis in batch.in_flight.values():
+            analysis.cancel()
+        batch.in_flight.clear()
+        batch.ending = CANCELLED
+
+    # Searching
+
+    def _first_of_each(self) -> list[_Batch]:
+        """The oldest unfinished batch of each owner."""
+        found: dict[str, _Batch] = {}
+        for batch in sorted(self._batches.values(), key=lambda batch: batch.job.id):
+            if not batch.over and not batch.ending:
+                found.setdefault(batch.file.owner, batch)
+        return list(found.values())
+
+    def _search(self, batch: _Batch) -> None:
+        """Keep twice as many items in flight as can be searched at a time."""
+        file = batch.file
+        while len(batch.in_flight) < 2 * self._analyses.scheduler.slots and len(batch.found) < _MOST_UNSYNCED:
+            while batch.next < file.items and file.answered[batch.next]:
+                batch.next += 1
+            if batch.next >= file.items:
+                break
+            number = batch.next
+            batch.next += 1
+            self._begin(batch, number)
+        batch.job.state = RUNNING if batch.in_flight else batch.job.state
+        if batch.next >= file.items and not batch.in_flight:
+            batch.ending = DONE
+
+    def _begin(self, batch: _Batch, number: int) -> None:
+        item: Data = {}
+
+        def on_answer(answer: Data) -> None:
+            self._put(lambda: self._found(batch, number, {"item": number, "id": item.get("id", number), **answer}))
+
+        receiver = _BatchItem(on_answer)
+        self._health.give_way()
+        try:
+            item = batch.file.item(number)
+            values = dict(batch.file.args)
+            values.update((name, item[name]) for name in ("board", "moves") if name in item)
+            analyses = self._analyses
+            questions = read_questions(
+                values, analyses.level, analyses.line_follower(), deterministic=analyses.deterministic
+            )
+        except RequestError as error:
+            receiver.fail(error)
+            questions = []
+        except ValueError as error:
+            receiver.fail(RequestError("internal", str(error)))
+            questions = []
+        owner = TurnOwner(Purpose.BATCH, batch.file.owner, 0)
+        analysis = QuestionSet(self._analyses, receiver, batch.file.args, questions, owner)
+        batch.in_flight[number] = analysis
+        if questions:
+            analysis.begin()
+
+    def _found(self, batch: _Batch, number: int, result: Data) -> None:
+        if batch.in_flight.pop(number, None) is not None and not batch.over:
+            batch.found.append(result)
+
+    def _sync(self, batch: _Batch) -> None:
+        """Write new results, and the final state of a batch that has ended, to its file."""
+        now = time.monotonic()
+        if now < batch.retry or not (batch.found or batch.ending):
+            return
+        found = batch.found
+        try:
+            batch.file.append(found, batch.ending)
+        except OSError as error:
+            batch.retry = now + RETRY_S
+            self._health.problem("batches", f"batches cannot be written: {error.strerror}")
+            return
+        self._health.problem("batches")
+        batch.found = []
+        batch.retry = now + SYNC_S
+        batch.job.report("analyze", batch.file.results, batch.file.items, 0)
+        if batch.ending:
+            batch.job.end(batch.ending)
+            batch.ending = ""
+
+
+def _result_bytes(args: Data) -> int:
+    """An estimate of the bytes that the result of an item takes on the disk."""
+    lines, plies = int(args.get("multipv", 1)), max(1, len(args.get("plies") or ()))
+    return (_RESULT_BYTES + _LINE_BYTES * lines) * plies

@@ -1,0 +1,286 @@
+"""The operations on the book: look-ups, answered at once, and the book commands as jobs."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from desdaemon.core.books.allowed_files import Forbidden
+from desdaemon.core.books.jobs import CANCELLED, FAILED, BookJob, BookJobs
+from desdaemon.core.books.lookup import Looks
+from desdaemon.core.books.running import run_command
+from desdaemon.core.books.service import Books, Caller, NoBook
+from desdaemon.core.paths import Hidden
+from desdaemon.core.settings import SessionSettings
+from desdaemon.protocol.commands.book import complete, find_book_command
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import parse_move
+from desdaemon.protocol.wire.codec import Prepared, PreparedList
+from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.positions import (
+    KnownLines,
+    check_list_alone,
+    read_line,
+    read_listed,
+)
+
+if TYPE_CHECKING:
+    from desdaemon.core.metrics import ServerMetrics
+    from desdaemon.protocol.wire.messages import Operation
+    from desdaemon.server.text_sessions import TextSessions
+
+    from .registry import Data, PendingRequest
+
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
+
+_OF_A_DIALOGUE = frozenset(("on", "off", "randomness"))
+"""Commands that set an option of the client's own dialogue."""
+
+_OF_A_MOMENT = frozenset(("book.analyze",))
+"""Operations that are no jobs, but too long for the loop of the sockets: a whole game."""
+
+
+_LINES_KEPT = 50_000
+_AT_ONCE_S = 0.004
+
+NONE, OPENING, OPEN = "none", "opening", "open"
+"""States of the book in `status`, beside `FAILED`: its file could not be opened."""
+
+
+class BookOperations:
+    """Handles the book operations of requests, from any thread."""
+
+    def __init__(
+        self,
+        books: Books,
+        jobs: BookJobs,
+        settings: SessionSettings,
+        texts: TextSessions,
+        health: ServerMetrics,
+        hidden: Hidden,
+    ) -> None:
+        """``settings`` hold for the searches of jobs; ``hidden`` removes the daemon's folders from texts for remote
+        clients.
+        """
+        self.books = books
+        self.jobs = jobs
+        self._settings = settings
+        self._texts = texts
+        self._health = health
+        self._known_lines = KnownLines(_LINES_KEPT)
+        self._looks = Looks(books, jobs, health.mistake)
+        self._hidden = hidden
+        self._commands_deferred = 0
+        """Counted by the thread that calls `command`."""
+        self._commands_done = 0
+        """How many of these are over, counted by the thread of deferred work; no later command overtakes them."""
+
+    @property
+    def waiting(self) -> int:
+        """The number of deferred look-ups, commands that wait for the book to open, and unfinished jobs."""
+        return self._looks.waiting + self.jobs.active
+
+    def status(self) -> Data:
+        """The book's part of the reply to `status`."""
+        books = self.books
+        book, opening = books.book, books.opening_job
+        loading = opening is not None and not opening.over
+        reason = opening.error if opening is not None and opening.failure is not None and book is None else books.reason
+        data: Data = {
+            "path": os.path.basename(books.opening_file if loading else books.file),  # noqa: PTH119
+            "positions": len(book) if book is not None else 0,
+            "dirty": self._dirty(),
+            "state": OPENING if loading else OPEN if book is not None else FAILED if reason else NONE,
+            "writable": book is not None and not reason,
+            "reason": self._hidden.removed(Hidden(os.path.dirname(books.file)).removed(reason)),  # noqa: PTH120
+            "holder": books.holder,
+        }
+        if loading:
+            assert opening is not None
+            data["opening"] = {name: getattr(opening.progress, name) for name in ("phase", "done", "total")}
+        return data
+
+    def _dirty(self) -> bool:
+        """Whether there are changes that are not on the disk yet, those of a running job included."""
+        opened = self.books.opened
+        if opened is None:
+            return False
+        if opened.store is not None:
+            return self.jobs.active > 0 or bool(opened.store.failure)
+        return bool(getattr(opened.book.recorder, "changes", 0))
+
+    def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
+        """The operation `book.get`; ``admit`` is called before a look-up that takes long."""
+        children = bool(request.values.get("children"))
+        if request.values.get("positions") is not None:
+            self._get_many(request, admit, children=children)
+            return
+        position = self._known_lines.last(request.values)
+        data = self._looks.get(position.player, position.opponent, children=children)
+        if data is not None:
+            request.final(data)
+            return
+        admit()
+        self._looks.later(position.player, position.opponent, request.final, children=children)
+
+    def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
+        """The replies in the order of the positions: quick ones here, the rest beside the loop."""
+        values = request.values
+        check_list_alone(values)
+        items = values["positions"]
+        found: list[Prepared] = []
+        until = time.perf_counter() + _AT_ONCE_S
+        for number, item in enumerate(items):
+            at = read_listed(number, item, self._known_lines.last)
+            data = self._looks.get(at.player, at.opponent, children=children)
+            if data is None or time.perf_counter() > until:
+                admit()
+                self._looks.defer(
+                    lambda: self._get_rest(request, items, found, children=children),
+                    lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
+                )
+                return
+            found.append(data)
+        request.final(PreparedList({"results": found}))
+
+    def _get_rest(self, request: PendingRequest, items: list[Data], found: list[Prepared], *, children: bool) -> None:
+        try:
+            for number in range(len(found), len(items)):
+                if request.over:
+                    return
+                at = read_listed(number, items[number], self._known_lines.last)
+                found.append(self._looks.find(at.player, at.opponent, children=children))
+        except RequestError as error:
+            request.fail(error)
+        else:
+            request.final(PreparedList({"results": found}))
+
+    def aside(self, request: PendingRequest, work: Callable[[], Data]) -> None:
+        """Reply with the result of ``work``, computed beside the loop of the sockets."""
+
+        def failed() -> None:
+            request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
+
+        def answer() -> None:
+            request.final(work())
+
+        self._looks.defer(answer, failed)
+
+    def command(self, request: PendingRequest, operation: Operation) -> None:
+        """Any other operation on the book; its job outlives the client."""
+        # The modules that carry commands out are imported with the first; that takes longer than the loop may be held.
+        if self.books.opening or not self._commands_done or self._commands_done < self._commands_deferred:
+            self._commands_deferred += 1
+            self._looks.defer(
+                lambda: self._command_in_order(request, operation),
+                lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
+            )
+        elif operation.name in _OF_A_MOMENT:
+            self._looks.defer(
+                lambda: self._command_later(request, operation),
+                lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
+            )
+        else:
+            self._command(request, operation)
+
+    def _command_in_order(self, request: PendingRequest, operation: Operation) -> None:
+        try:
+            importlib.import_module("desdaemon.core.books.commands.registry")
+            self._command_later(request, operation)
+        finally:
+            self._commands_done += 1
+
+    def _command_later(self, request: PendingRequest, operation: Operation) -> None:
+        try:
+            if not request.over:
+                self._command(request, operation)
+        except RequestError as error:
+            request.fail(error)
+        except BadInput as error:
+            request.fail(RequestError("bad_request", str(error)))
+
+    def _command(self, request: PendingRequest, operation: Operation) -> None:
+        line = read_line(request.values)
+        command = find_book_command(operation.name.removeprefix("book."))
+        assert command is not None
+        values = complete(command, request.values)
+        for parameter in command.parameters:
+            move = values[parameter.name]
+            if parameter.kind == "move" and isinstance(move, str):
+                values[parameter.name] = parse_move(move)
+        client = request.client
+        initial = line.positions[0]
+        settings = self._texts.settings_of(client) if command.name in _OF_A_DIALOGUE else self._settings
+        caller = Caller(client.name, settings, initial, tuple(line.moves), client.remote)
+        job = run_command(self.books, command, values, caller)
+        if job.over and job.id == 0:
+            self._end(request, job)
+            return
+        request.outlives = True
+        request.attach(job.cancel)
+        job.watch(lambda job: self._tell(request, job))
+
+    def _tell(self, request: PendingRequest, job: BookJob) -> None:
+        if job.over:
+            self._end(request, job)
+            return
+        request.partial(progress_data(job))
+
+    def _end(self, request: PendingRequest, job: BookJob) -> None:
+        if job.state == FAILED:
+            error = _explained(job.failure, elsewhere=self.books.holder > 0)
+            if request.client.remote:
+                error.message = self._hidden.removed(error.message)
+            if error.code == "internal":
+                self._health.log.error("job failed", job=job.id, op=job.op, error=job.error)
+            request.fail(error)
+        elif job.state == CANCELLED:
+            request.fail(RequestError("cancelled", f"the job {job.id} was cancelled"))
+        else:
+            result = {**job.result, "job": job.id}
+            for name in ("text", "notes"):
+                if request.client.remote and name in result:
+                    result[name] = [self._hidden.removed(line) for line in result[name]]
+            request.final(result)
+
+
+def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
+    """The error for a failed job; ``elsewhere``: another process writes the book."""
+    from desdaemon.book.errors import ReadOnly
+
+    if isinstance(failure, RequestError):
+        return failure
+    if isinstance(failure, Forbidden):
+        return RequestError("forbidden", str(failure), "file")
+    if isinstance(failure, NoBook):
+        return RequestError("not_found", str(failure))
+    causes = list(_causes(failure))
+    if any(isinstance(cause, FileNotFoundError) for cause in causes):
+        return RequestError("not_found", str(failure), "file")
+    if any(isinstance(cause, OSError) and cause.errno in _DISK_ERRORS for cause in causes):
+        return RequestError("internal", str(failure))
+    if not elsewhere and any(isinstance(cause, ReadOnly) for cause in causes):
+        return RequestError("internal", str(failure))
+    if isinstance(failure, BadInput | OSError | ValueError):
+        return RequestError("bad_request", str(failure))
+    return RequestError("internal", f"a mistake in the daemon: {type(failure).__name__}")
+
+
+def _causes(failure: BaseException | None) -> Iterator[BaseException]:
+    """An exception and its chain of causes."""
+    while failure is not None:
+        yield failure
+        failure = failure.__cause__ or failure.__context__
+
+
+def progress_data(job: BookJob) -> Data:
+    """The progress of a job."""
+    data: Data = job.progress._asdict()
+    data["rate"] = round(data["rate"], 3)
+    if job.cluster is not None:
+        data |= {"workers": job.cluster.workers, "slots": job.cluster.slots, "busy": round(job.cluster.busy, 3)}
+    return data

@@ -1,0 +1,511 @@
+"""The registry of operations: dispatches requests of `desdaemon.protocol.wire.messages` over any carrier.
+
+`Operations.handle` takes a message and a function that sends replies. Each request gets any number of partials and then
+exactly one final or error; long work runs on other threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from desdaemon import __version__
+from desdaemon.core.books.jobs import QUEUED, RUNNING, BookJob
+from desdaemon.core.metrics import ServerMetrics
+from desdaemon.core.search.accounts import account_of
+from desdaemon.protocol.commands.book import ADMIN, EDITOR
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import board_text, move_text
+from desdaemon.protocol.othello.rules import squares
+from desdaemon.protocol.wire import constants, messages
+from desdaemon.protocol.wire.messages import Operation, RequestError
+from desdaemon.protocol.wire.positions import read_last
+
+from .admission import Admission
+
+if TYPE_CHECKING:
+    from desdaemon.server.text_sessions import TextSessions
+
+    from .analysis import AnalysisService
+    from .batches import Batches
+    from .book_operations import BookOperations
+
+_ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
+"""The messages of errors that end what is in flight, by code."""
+
+_NUMBERS = itertools.count(1)
+
+Data = dict[str, Any]
+Reply = Callable[[Data], None]
+
+
+class ServerLimits(NamedTuple):
+    """Limits by client, key and daemon, as set with ``--limit``; docs/server.md describes each."""
+
+    in_flight: int = 64
+    queue: int = 8192
+    key_queue: int = 4096
+    key_share: int = 100
+    backlog: int = 1000
+    backlog_bytes: int = 1 << 20
+    grace_s: int = 15
+    session_s: int = 3600
+    clients: int = 4096
+    analyses_bytes: int = 32 << 20
+    batches: int = 16
+    batch_bytes: int = 256 << 20
+
+
+class ClientRecord:
+    """A client: its name for logs, role and requests in flight. A ``remote`` one may name files of the data folder
+    only.
+    """
+
+    def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
+        self.rename(name)
+        self.role = role
+        self.remote = remote
+        self.number = next(_NUMBERS)
+        """Of all clients there have ever been."""
+        self.requests: dict[str | int, PendingRequest] = {}
+        self.parting: set[PendingRequest] = set()
+        """No longer in flight, but their last reply has not been handed over yet."""
+        self.texts: Any = None
+        """What `remote.TextSessions` keeps for it."""
+
+    def rename(self, name: str) -> None:
+        """Set ``name``, and ``account``, which its use is charged to: its key's, or the carrier's for those without."""
+        self.name = name
+        self.account = account_of(name)
+
+
+class PendingRequest:
+    """A request in flight. ``partial``, ``final`` and ``fail`` may be called from any thread."""
+
+    __slots__ = (
+        "_lock",
+        "_reply",
+        "_seq",
+        "arrived",
+        "cancel",
+        "client",
+        "endless",
+        "found",
+        "id",
+        "leave",
+        "outlives",
+        "over",
+        "values",
+        "warnings",
+    )
+
+    def __init__(self, client: ClientRecord, identity: str | int, reply: Reply) -> None:
+        self.client = client
+        self.id = identity
+        self.values: Data = {}
+        self.warnings: list[str] = []
+        self.arrived = time.perf_counter()
+        self.over = False
+        self.cancel: Callable[[], None] | None = None
+        """Ends the work for it, without a reply; None before `attach` and once it is over."""
+        self.found: Callable[[], Data | None] | None = None
+        """Tells what an analysis knows by now, as the data of a final with ``finished`` false; None as `cancel` is."""
+        self.endless = False
+        """Whether nothing but a cancel may ever end it."""
+        self.outlives = False
+        """Whether what is done for it goes on when the client has gone: it is a job on the book."""
+        self.leave: Callable[[], None] | None = None
+        """Counts it out of what is in flight."""
+        self._reply = reply
+        self._seq = 0
+        self._lock = threading.Lock()
+
+    def attach(self, cancel: Callable[[], None], found: Callable[[], Data | None] | None = None) -> bool:
+        """Set what ends the work for it, and what tells its results so far. Returns False where it is over already."""
+        with self._lock:
+            if not self.over:
+                self.cancel = cancel
+                self.found = found
+            return not self.over
+
+    def partial(self, data: Data) -> bool:
+        """Send an intermediate result. Returns False when the request is over."""
+        with self._lock:
+            return not self.over and self._send("partial", "data", data)
+
+    def final(self, data: Data) -> bool:
+        """Send the result. Returns False when the request is over."""
+        return self._end("final", "data", data)
+
+    def fail(self, error: RequestError, found: Data | None = None) -> bool:
+        """Send an error, with the results so far. Returns False when the request is over."""
+        return self._end("error", "error", error.data(), found)
+
+    def _end(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
+        with self._lock:
+            if self.over:
+                return False
+            self.over = True
+            self.client.parting.add(self)
+            # Before the reply goes out: its receiver may use the id again.
+            if self.client.requests.get(self.id) is self:
+                del self.client.requests[self.id]
+            if self.leave is not None:
+                self.leave()
+            try:
+                self._send(kind, key, data, found)
+            finally:
+                self.client.parting.discard(self)
+                # They refer to this request: without a cycle it is freed now, and not minutes later by the collector.
+                self.cancel = self.found = self.leave = None
+        return True
+
+    def _send(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
+        message: Data = {"v": constants.VERSION, "id": self.id, "type": kind, "seq": self._seq, key: data}
+        if found is not None:
+            message["data"] = found
+        self._seq += 1
+        if self.warnings:
+            message["warnings"] = self.warnings
+            self.warnings = []
+        self._reply(message)
+        return True
+
+
+def refusal(identity: str | int | None, error: RequestError) -> Data:
+    """The error reply to a message that is not a valid request."""
+    return {"v": constants.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
+
+
+class Operations:
+    """The dispatch of requests to operations. One thread at a time calls `handle`; replies come from any thread."""
+
+    def __init__(
+        self,
+        health: ServerMetrics,
+        limits: ServerLimits,
+        analyses: AnalysisService,
+        books: BookOperations,
+        texts: TextSessions,
+        batches: Batches,
+        shut_down: Callable[[], None],
+    ) -> None:
+        """``shut_down`` is called for an admin's `shutdown`, and must return at once."""
+        self.health = health
+        self.limits = limits
+        self.analyses = analyses
+        self.books = books
+        self.texts = texts
+        self.batches = batches
+        self.closing = False
+        self._admission = Admission(limits)
+        self._accounts = analyses.scheduler.accounts
+        self._shut_down = shut_down
+        self._handlers: dict[str, Callable[[PendingRequest], None]] = {
+            "ping": self._ping,
+            "hello": self._hello,
+            "metrics": self._metrics,
+            "status": self._status,
+            "text": self._text,
+            "analyze": self._analyze,
+            "legal": self._legal,
+            "analyze.batch": self._analyze_batch,
+            "batch.results": self._batch_results,
+            "batch.forget": self._batch_forget,
+            "cache.clear": self._cache_clear,
+            "book.get": self._book_get,
+            "jobs": self._jobs,
+            "cancel": self._cancel,
+            "shutdown": self._shutdown,
+        }
+
+    def handle(self, client: ClientRecord, message: Data, reply: Reply) -> None:
+        """Run a request; replies may be sent before this returns."""
+        identity = messages.readable_id(message)
+        try:
+            operation, args = messages.check_request(message)
+            assert identity is not None
+            if identity in client.requests:
+                raise RequestError("duplicate_id", "a request of that id is in flight: expected another id", "id")
+        except RequestError as error:
+            self.health.refused(error.code)
+            reply(refusal(identity, error))
+            return
+        self._accounts.asked(client.account)
+        request = PendingRequest(client, identity, reply)
+        request.warnings = messages.unknown_keys(message)
+        try:
+            self._carry_out(request, operation, args)
+        except RequestError as error:
+            self._fail(request, error)
+        except BadInput as error:
+            self._fail(request, RequestError("bad_request", str(error)))
+        except Exception:
+            self.health.mistake(operation.name)
+            self._fail(request, RequestError("internal", "an internal error; its log has more"))
+        self.health.handled(operation.name, time.perf_counter() - request.arrived)
+
+    def handle_text(self, client: ClientRecord, number: int, line: str, reply: Callable[[str], None]) -> None:
+        """Run a bare line of the text protocol; its single reply is all output of the line.
+
+        ``number`` counts the client's lines. Ids of requests are not negative, so that the two are never confused.
+        """
+
+        def answer(message: Data) -> None:
+            error = message.get("error")
+            reply(f"WARNING: {error['message']}\n" if error else message["data"]["all"])
+
+        self._accounts.asked(client.account)
+        request = PendingRequest(client, -1 - number, answer)
+        try:
+            request.values = {"line": line}
+            self._text(request)
+        except RequestError as error:
+            self._fail(request, error)
+        self.health.handled("line", time.perf_counter() - request.arrived)
+
+    def _carry_out(self, request: PendingRequest, operation: Operation, args: Data) -> None:
+        client = request.client
+        if not messages.allows(client.role, operation.role):
+            raise RequestError(
+                "forbidden", f"{operation.name} takes the role {operation.role}, not {client.role}", "op"
+            )
+        if args:
+            request.values, warnings = messages.check_arguments(operation, args)
+            request.warnings += warnings
+        elif operation.arguments:
+            messages.check_arguments(operation, args)
+        handler = self._handlers.get(operation.name)
+        if handler is not None:
+            handler(request)
+        else:
+            self._check_jobs()
+            self.admit(request)
+            self.books.command(request, operation)
+
+    def _fail(self, request: PendingRequest, error: RequestError) -> None:
+        self.health.refused(error.code)
+        request.fail(error)
+
+    def admit(self, request: PendingRequest, positions: int = 1) -> None:
+        """Count a request of so many positions in. Raises `RequestError` beyond the limits."""
+        if self.closing:
+            raise RequestError("shutting_down", _ENDINGS["shutting_down"])
+        client = request.client
+        if len(client.requests) >= self.limits.in_flight:
+            raise RequestError("busy", f"{self.limits.in_flight} requests of this client are in flight: try later")
+        key = client.account
+        self._admission.enter(client, positions)
+        request.leave = lambda: self._admission.leave(client.number, key, positions)
+        client.requests[request.id] = request
+
+    def _check_jobs(self) -> None:
+        """Raise `RequestError` where no more jobs are accepted: jobs outlive their clients and requests."""
+        if self.books.waiting >= self.limits.queue:
+            raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
+
+    def drop(self, client: ClientRecord) -> None:
+        """Cancel all requests of a client that has disconnected; jobs go on."""
+        for request in list(client.requests.values()):
+            if request.outlives:
+                request.cancel = None
+            request.found = None
+            self.end(request)
+
+    def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
+        """Cancel a request. Returns False when it is over already.
+
+        The results so far go with the error, or, with ``keep``, are sent as the final.
+        """
+        # Its end forgets them.
+        cancel, so_far = request.cancel, request.found
+        found = so_far() if so_far is not None and not request.over else None
+        if keep and found is not None:
+            stopped = request.final(found)
+        else:
+            stopped = request.fail(RequestError(code, _ENDINGS[code]), found)
+            if stopped:
+                self.health.refused(code)
+        if cancel is not None:
+            cancel()
+        return stopped
+
+    def shut(self, request: PendingRequest) -> bool:
+        """End a request because the daemon shuts down. Returns False when it is over already."""
+        return self.end(request, code="shutting_down")
+
+    # The operations
+
+    def _ping(self, request: PendingRequest) -> None:
+        request.final({})
+
+    def _hello(self, request: PendingRequest) -> None:
+        role = request.client.role
+        limits: Data = {
+            "body": constants.LARGEST_BODY,
+            "line": constants.LONGEST_LINE,
+            "multipv": constants.MOST_LINES,
+            "plies": constants.MOST_PLIES,
+            "positions": constants.MOST_POSITIONS,
+            "items": constants.MOST_ITEMS,
+            "results": constants.MOST_RESULTS,
+            **self.limits._asdict(),
+        }
+        request.final(
+            {
+                "name": "desdaemon",
+                "version": __version__,
+                "protocol": constants.VERSION,
+                "role": role,
+                "ops": [found.name for found in messages.OPERATIONS if self._offers(found, role)],
+                "features": list(messages.FEATURES),
+                "limits": limits,
+            }
+        )
+
+    def _offers(self, operation: Operation, role: str) -> bool:
+        if operation.name in messages.BATCH_OPERATIONS and not self.batches.available:
+            return False
+        return messages.allows(role, operation.role)
+
+    def _metrics(self, request: PendingRequest) -> None:
+        request.final({"text": self.metrics()})
+
+    def metrics(self) -> str:
+        """Counters and latencies as OpenMetrics text."""
+        return self.health.open_metrics(self.analyses.scheduler, self.status())
+
+    def _status(self, request: PendingRequest) -> None:
+        data = self.status()
+        if messages.allows(request.client.role, ADMIN):
+            data["accounts"] = [
+                {
+                    "key": name,
+                    "requests": account.requests,
+                    "nodes": account.nodes,
+                    "seconds": round(account.seconds, 3),
+                    "in_flight": self._admission.in_flight(name),
+                }
+                for name, account in self._accounts.listed()
+            ]
+        request.final(data)
+
+    def status(self) -> Data:
+        """The data of the operation `status`."""
+        scheduler = self.analyses.scheduler
+        book = self.books.status()
+        problems = [f"book: {book['reason']}"] if book["reason"] else []
+        data: Data = {
+            "uptime_s": self.health.uptime_s,
+            "threads": scheduler.slots,
+            "queued": scheduler.queued,
+            "running": scheduler.running,
+            "nodes": self.health.nodes,
+            "book": book,
+            "problems": [*problems, *self.health.problems],
+            "memory_mb": self.health.memory_mb,
+            "loop": {
+                "longest_turn_ms": round(1000 * self.health.longest_turn_s, 3),
+                "longest_request_ms": round(1000 * self.health.longest_operation[0], 3),
+                "longest_request": self.health.longest_operation[1],
+            },
+            "clients": self.health.clients,
+            "pid": os.getpid(),
+        }
+        if self.batches.available:
+            data["batches"] = {"kept": self.batches.kept, "unfinished": self.batches.unfinished}
+        return data
+
+    def _text(self, request: PendingRequest) -> None:
+        if request.values["line"].lstrip().lower().startswith("book"):
+            self._check_jobs()
+        self.admit(request)
+        self.texts.request(request)
+
+    def _analyze(self, request: PendingRequest) -> None:
+        values = request.values
+        listed = len(values.get("positions") or ()) * values.get("multipv", 1)
+        positions = max(1, len(values.get("plies") or ()), listed)
+        self.analyses.ask(request, lambda: self.admit(request, positions))
+
+    def _legal(self, request: PendingRequest) -> None:
+        position = read_last(request.values)
+        moves = [move_text(move).lower() for move in squares(position.moves)]
+        if not moves and position.must_pass:
+            moves = ["pa"]
+        request.final(
+            {
+                "moves": moves,
+                "board": board_text(position),
+                "over": not moves,
+                "discs": [position.black.bit_count(), position.white.bit_count()],
+            }
+        )
+
+    def _book_get(self, request: PendingRequest) -> None:
+        if self.closing:
+            # The book may be closed already: no client must get the reply that a position is not in it.
+            raise RequestError("shutting_down", _ENDINGS["shutting_down"])
+        self.books.get(request, lambda: self.admit(request))
+
+    def _analyze_batch(self, request: PendingRequest) -> None:
+        self.admit(request)
+        self.batches.submit(request)
+
+    def _batch_results(self, request: PendingRequest) -> None:
+        self.admit(request)
+        self.batches.results(request)
+
+    def _batch_forget(self, request: PendingRequest) -> None:
+        self.admit(request)
+        self.batches.forget(request)
+
+    def _cache_clear(self, request: PendingRequest) -> None:
+        self.books.aside(request, lambda: {"forgotten": self.analyses.cache.clear()})
+
+    def _jobs(self, request: PendingRequest) -> None:
+        request.final({"jobs": [_job_data(job) for job in self.books.jobs.listed()]})
+
+    def _cancel(self, request: PendingRequest) -> None:
+        target, number, everything = (request.values.get(name) for name in ("target", "job", "all"))
+        if (target is not None) + (number is not None) + bool(everything) != 1:
+            raise RequestError("bad_request", "expected either target, job or all", "target")
+        keep = bool(request.values.get("keep"))
+        if everything:
+            ended = [self.end(found, keep=keep) for found in list(request.client.requests.values())]
+            request.final({"cancelled": any(ended), "number": sum(ended)})
+            return
+        if number is None:
+            found = request.client.requests.get(target) if target is not None else None
+            request.final({"cancelled": found is not None and self.end(found, keep=keep)})
+            return
+        job = self.books.jobs.find(number)
+        editor = messages.allows(request.client.role, EDITOR)
+        if not editor and (job is None or job.on_book or job.client != request.client.name):
+            raise RequestError("forbidden", f"to cancel a job takes the role editor, not {request.client.role}", "job")
+        if job is None:
+            raise RequestError("not_found", f"there is no job {number}", "job")
+        request.final({"cancelled": self.books.jobs.cancel(number)})
+
+    def _shutdown(self, request: PendingRequest) -> None:
+        request.final({})
+        self._shut_down()
+
+
+def _job_data(job: BookJob) -> Data:
+    progress = job.progress
+    return {
+        "job": job.id,
+        "op": job.op,
+        "client": job.client,
+        "state": job.state,
+        "phase": progress.phase,
+        "done": progress.done,
+        "total": progress.total,
+        "started": job.started,
+        "over": job.state not in (QUEUED, RUNNING),
+    }

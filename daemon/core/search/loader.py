@@ -1,0 +1,169 @@
+"""Loads the engine on a thread of its own, so that commands that need no search do not wait for it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from desdaemon.dialogue.interrupt import Stoppable
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line, Result
+    from desdaemon.engine.short_searches import ShortSearches
+
+_POLL_S = 0.01
+
+
+class EngineConfig(NamedTuple):
+    """The parameters of an engine: search threads, log2 of the number of table entries, a weights file or "" for the
+    built-in one, and how many other threads (``guests``) may join its searches.
+    """
+
+    threads: int
+    hash_bits: int
+    eval_file: str
+    guests: int = 0
+
+
+class SearchProtocol(Protocol):
+    """The interface of a search as sessions use it; `desdaemon.engine.search.Searcher` documents the arguments."""
+
+    def search(
+        self,
+        player: int,
+        opponent: int,
+        limits: Limits,
+        *,
+        multipv: int = ...,
+        allow: int = ...,
+        alpha: int = ...,
+        beta: int = ...,
+        control: Any = ...,
+        progress: Callable[[int, Line], None] | None = ...,
+        attempts: Callable[[int, Line], None] | None = ...,
+        welcome: Callable[[], None] | None = ...,
+    ) -> Result:
+        """Search a position; ``control`` comes from the engine's ``new_control``."""
+
+    def evaluate(self, player: int, opponent: int) -> float:
+        """The static evaluation, discs, for the side to move."""
+
+    def clear(self) -> None:
+        """Empty the transposition table."""
+
+
+class LoadedEngine(NamedTuple):
+    """A searcher, and the constructor of the controls that stop its searches.
+
+    ``short_searches`` searches many positions in one call on the same tables; None where the engine has no such call.
+    """
+
+    searcher: SearchProtocol
+    new_control: Callable[[], Stoppable]
+    short_searches: ShortSearches | None = None
+
+
+class EngineFailure(Exception):
+    """The engine cannot be loaded; the message is one line with the reason."""
+
+
+class Abandoned(Exception):
+    """Waiting for an engine or a turn was abandoned by the caller."""
+
+
+class TooLate(Exception):
+    """The time for the move is up before the engine is loaded."""
+
+
+class EngineSource:
+    """Builds the engine of a configuration once, on a thread of its own. Any thread."""
+
+    def __init__(self, build: Callable[[EngineConfig], LoadedEngine]) -> None:
+        """``build`` makes the engine, importing what it needs; it may raise `EngineFailure`."""
+        self._build = build
+        self._lock = threading.Lock()
+        self._config: EngineConfig | None = None
+        self._job: _EngineBuild | None = None
+
+    def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
+        """Start to build the engine unless that was done; returns at once. ``on_failure`` is called if it fails."""
+        with self._lock:
+            if self._job is None or self._config != config:
+                self._config = config
+                self._job = _EngineBuild(self._build, config, on_failure)
+
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
+        """The engine; waits until it is built.
+
+        Raises `EngineFailure`, or `Abandoned` soon after ``abandoned`` returns true.
+        """
+        self.prepare(config)
+        job = self._job
+        assert job is not None
+        while not job.done.wait(_POLL_S):
+            if abandoned():
+                raise Abandoned
+        if job.engine is None:
+            with self._lock:
+                if self._job is job:
+                    self._job = None
+            raise EngineFailure(job.failure)
+        return job.engine
+
+    @property
+    def busy(self) -> bool:
+        """Whether an engine is being built."""
+        job = self._job
+        return job is not None and not job.done.is_set()
+
+
+class _EngineBuild:
+    """The thread that builds one engine; ``done`` is set at its end."""
+
+    def __init__(
+        self,
+        build: Callable[[EngineConfig], LoadedEngine],
+        config: EngineConfig,
+        on_failure: Callable[[str], None] | None,
+    ) -> None:
+        self.done = threading.Event()
+        self.engine: LoadedEngine | None = None
+        self.failure = ""
+        self._build = build
+        self._config = config
+        self._on_failure = on_failure
+        threading.Thread(target=self._run, name="engine", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self.engine = self._build(self._config)
+        except EngineFailure as error:
+            self.failure = str(error)
+        except MemoryError:
+            self.failure = f"not enough memory for a table of 2^{self._config.hash_bits} entries"
+        except Exception as error:
+            self.failure = f"the engine cannot be loaded: {type(error).__name__}: {error}"
+        self.done.set()
+        if self.engine is None and self._on_failure:
+            self._on_failure(self.failure)
+
+
+SHORT_SEARCHES = True
+"""Whether what `build_engine` makes has ``short_searches``."""
+
+
+def build_engine(config: EngineConfig) -> LoadedEngine:
+    """The real engine: loads the compiled search and the weights."""
+    from desdaemon.engine.evaluation.weights import Weights, WeightsError
+    from desdaemon.engine.search import Control, Searcher
+    from desdaemon.engine.short_searches import ShortSearches
+
+    try:
+        weights = Weights.load(config.eval_file or None)
+    except (WeightsError, OSError) as error:
+        raise EngineFailure(str(error)) from None
+    threads = min(config.threads, os.cpu_count() or 1)
+    searcher = Searcher(threads=threads, guests=config.guests, hash_bits=config.hash_bits, weights=weights)
+    return LoadedEngine(searcher, Control, ShortSearches(searcher))

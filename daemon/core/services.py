@@ -1,0 +1,99 @@
+"""The composition root of the server: builds the services behind the requests of a process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from desdaemon.core.books.jobs import BookJobs
+from desdaemon.core.books.service import Books
+from desdaemon.core.requests.analysis import AnalysisService
+from desdaemon.core.requests.analysis_cache import AnalysisCache
+from desdaemon.core.requests.batches import Batches
+from desdaemon.core.requests.book_operations import BookOperations
+from desdaemon.core.requests.registry import Operations, ServerLimits
+from desdaemon.core.search.helpers import HelperPool
+from desdaemon.core.search.loader import EngineConfig, LoadedEngine
+from desdaemon.core.search.scheduler import Scheduler
+from desdaemon.core.search.workers import EnginePool, SearchThreads
+from desdaemon.protocol.system.logs import Log
+from desdaemon.server.text_sessions import TextSessions
+
+from .metrics import ServerMetrics
+from .paths import Hidden, confined
+from .settings import SessionSettings
+
+ANALYSES_FILE = "analyses.cache"
+BATCHES_FOLDER = "batches"
+"""In the data folder: the analyses that are kept, and the batches."""
+
+
+class Services(NamedTuple):
+    """The services of a process that the sockets, the JSON dialogue and the life cycle use."""
+
+    settings: SessionSettings
+    health: ServerMetrics
+    scheduler: Scheduler
+    books: Books
+    jobs: BookJobs
+    cache: AnalysisCache
+    helpers: HelperPool
+    texts: TextSessions
+    operations: Operations
+
+
+def build_services(
+    settings: SessionSettings,
+    build: Callable[[EngineConfig], LoadedEngine],
+    *,
+    scheduler: Scheduler,
+    books: Books,
+    limits: ServerLimits,
+    log: Log,
+    data_folder: str,
+    shut_down: Callable[[], None],
+    origin: str = "",
+    share_turns: bool = False,
+) -> Services:
+    """Build all services. Clients begin with ``settings``; ``origin`` names the weights, for the analysis cache.
+
+    ``share_turns``: the engines that ``build`` makes have ``short_searches``.
+    """
+    health = ServerMetrics(log)
+    engines = EnginePool(build, scheduler.slots, settings.hash_table_size, settings.eval_file)
+    cache = AnalysisCache(limits.analyses_bytes, origin)
+    analyses = AnalysisService(
+        scheduler,
+        SearchThreads(engines),
+        books,
+        cache,
+        health,
+        settings.level,
+        share_turns=share_turns,
+        deterministic=settings.deterministic,
+    )
+    hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
+    texts = TextSessions(settings, engines, scheduler, books, health, data_folder, hidden)
+    if data_folder:
+        kept = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER)]  # noqa: PTH118
+        books.files.reserved = tuple(Path(name) for name in (*kept, settings.eval_file) if name)
+    batches = Batches(
+        os.path.join(data_folder, BATCHES_FOLDER) if data_folder else "",  # noqa: PTH118
+        books.jobs,
+        analyses,
+        health,
+        limits,
+        lambda name: confined(name, data_folder),
+    )
+    operations = Operations(
+        health,
+        limits,
+        analyses,
+        BookOperations(books, books.jobs, settings, texts, health, hidden),
+        texts,
+        batches,
+        shut_down,
+    )
+    return Services(settings, health, scheduler, books, books.jobs, cache, analyses.tools.helpers, texts, operations)

@@ -1,0 +1,252 @@
+"""Handlers of ``base ...``: convert, compare, check and complete files of many games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from desdaemon.protocol.commands.options import number_within
+from desdaemon.protocol.commands.text import BASE_COMMANDS
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.bases import FileGame, read_games, write_games
+from desdaemon.protocol.games.formats import fen_text
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, board_text
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from desdaemon.dialogue.dialects.text import TextDialect
+    from desdaemon.dialogue.interrupt import StoppableSearch
+
+MOST_EMPTIES = 30
+"""Squares left at most for what has to be read to the end of the game."""
+
+
+def carry_out(text: TextDialect, argument: str) -> None:
+    """A line after the word `base`. Raises `BadInput` and what searches raise."""
+    words = argument.split()
+    name = words[0].lower() if words else ""
+    command = next((command for command in BASE_COMMANDS if command.name == name), None)
+    if command is None:
+        expected = ", ".join(command.name for command in BASE_COMMANDS)
+        near = did_you_mean(name, [command.name for command in BASE_COMMANDS])
+        raise BadInput(f"base {quoted(argument)}: expected one of {expected}{near}")
+    if len(words) - 1 != len(command.parameters.split()):
+        raise BadInput(f"base {quoted(argument)}: expected base {command.name} {command.parameters}")
+    with text.session.interrupt.searching(bounded=True) as search:
+        _HANDLERS[name](_BaseCheck(text, search), words[1:])
+
+
+class _BaseCheck(NamedTuple):
+    """A command on a file of games: the dialogue that it answers to, and the search that a stop ends."""
+
+    text: TextDialect
+    search: StoppableSearch
+
+    def games(self, path: str) -> Iterator[FileGame]:
+        """The games of a file until a stop; invalid ones are reported and skipped."""
+        for game in read_games(path, self.text.warn):
+            if self.search.stopped:
+                return
+            yield game
+
+    def say_written(self, count: int, what: str, path: str) -> None:
+        """Report the number of games written, and the file."""
+        self.text.say(f"{count} {what} written to {path}")
+
+
+def _convert(work: _BaseCheck, words: list[str]) -> None:
+    source, target = words
+    work.say_written(write_games(target, list(work.games(source)), append=True), "games", target)
+
+
+def _unique(work: _BaseCheck, words: list[str]) -> None:
+    source, target = words
+    known: set[tuple[Position, bytes]] = set()
+    games = []
+    for game in work.games(source):
+        images = [_image(game.record, symmetry) for symmetry in range(8)]
+        if known.isdisjoint(images):
+            known.add(images[0])
+            games.append(game)
+    work.say_written(write_games(target, games, append=True), "different games", target)
+
+
+def _image(record: GameRecord, symmetry: int) -> tuple[Position, bytes]:
+    """The game under a symmetry."""
+    player, opponent, black = record.initial
+    moves = bytes(rules.transform_move(played.move, symmetry) for played in record.moves)
+    return Position(rules.transform(player, symmetry), rules.transform(opponent, symmetry), black), moves
+
+
+def _problem(work: _BaseCheck, words: list[str]) -> None:
+    _write_positions(work, words, lambda position: f"{board_text(position)};")
+
+
+def _to_fen(work: _BaseCheck, words: list[str]) -> None:
+    _write_positions(work, words, fen_text)
+
+
+def _write_positions(work: _BaseCheck, words: list[str], line: Callable[[Position], str]) -> None:
+    source, count, target = words
+    empties = number_within("base, empties", count, 0, 60)
+    known: set[tuple[int, int]] = set()
+    lines = []
+    for game in work.games(source):
+        for position, _ in _steps(game.record):
+            key = rules.canonical(position.player, position.opponent)
+            if position.empties == empties and not position.must_pass and not position.over and key not in known:
+                known.add(key)
+                lines.append(f"{line(position)}\n")
+    try:
+        with open(target, "a", encoding="utf-8") as file:  # noqa: PTH123  pathlib costs start-up time
+            file.writelines(lines)
+    except OSError as error:
+        raise BadInput(f"{quoted(target)}: {error.strerror}: expected a file that can be written") from None
+    work.say_written(len(lines), "different positions", target)
+
+
+def _steps(record: GameRecord) -> Iterator[tuple[Position, int]]:
+    """Each position of a game and the move played in it."""
+    position = record.initial
+    for played in record.moves:
+        yield position, played.move
+        position = position.after(played.move)
+
+
+class _EndgameErrors(NamedTuple):
+    """Errors in the endgames of a base: moves checked, moves that lost discs, discs lost."""
+
+    moves: int = 0
+    mistakes: int = 0
+    discs: int = 0
+
+
+def _check(work: _BaseCheck, words: list[str]) -> None:
+    source, count = words
+    empties = number_within("base check, empties", count, 1, MOST_EMPTIES)
+    total, games, wrong = _EndgameErrors(), 0, 0
+    for game in work.games(source):
+        found, _ = _judged(work, game.record, empties)
+        if work.search.stopped:
+            break
+        games += 1
+        wrong += found.mistakes > 0
+        total = _EndgameErrors(*(a + b for a, b in zip(total, found, strict=True)))
+        if found.mistakes:
+            work.text.say(f"game {game.number}: {found.mistakes} of {found.moves} moves lost {found.discs} discs")
+    work.text.say(
+        f"{games} games, {wrong} with mistakes; {total.mistakes} of {total.moves} moves lost {total.discs} discs"
+    )
+
+
+def _correct(work: _BaseCheck, words: list[str]) -> None:
+    source, count = words
+    empties = number_within("base correct, empties", count, 1, MOST_EMPTIES)
+    corrected = 0
+
+    def better() -> Iterator[FileGame]:
+        nonlocal corrected
+        for game in list(work.games(source)):
+            _, record = _judged(work, game.record, empties)
+            corrected += record != game.record
+            yield game._replace(record=record, result=None)
+
+    _rewrite(work, source, better())
+    work.text.say(f"{corrected} games corrected in {source}")
+
+
+def _judged(work: _BaseCheck, record: GameRecord, empties: int) -> tuple[_EndgameErrors, GameRecord]:
+    """The mistakes among the last moves of a game, and the game with best play from the first of them on."""
+    moves = mistakes = discs = 0
+    kept: tuple[PlayedMove, ...] | None = None
+    best = 0
+    for number, (position, move) in enumerate(_steps(record)):
+        if position.empties > empties or move == PASS:
+            continue
+        if not moves:
+            best = _solved(work, position)
+        after = position.after(move)
+        worth = -_solved(work, after)
+        moves += 1
+        if worth < best:
+            mistakes += 1
+            discs += best - worth
+            kept = record.moves[:number] if kept is None else kept
+        best = worth if after.must_pass else -worth
+        if work.search.stopped:
+            return _EndgameErrors(), record
+    if kept is None:
+        return _EndgameErrors(moves, mistakes, discs), record
+    return _EndgameErrors(moves, mistakes, discs), _finished(work, record._replace(moves=kept), exact=True)
+
+
+def _solved(work: _BaseCheck, position: Position) -> int:
+    """The exact score for the side to move."""
+    from desdaemon.engine.limits import Limits
+
+    if position.over:
+        return rules.final_score(position.player, position.opponent)
+    result = work.text.session.search(position, Limits(position.empties), window=(-64, 64))
+    return result.lines[0].score
+
+
+def _complete(work: _BaseCheck, words: list[str]) -> None:
+    (source,) = words
+    completed = 0
+
+    def longer() -> Iterator[FileGame]:
+        nonlocal completed
+        for game in list(work.games(source)):
+            over = game.record.final.over
+            completed += not over
+            yield game if over else game._replace(record=_finished(work, game.record, exact=False), result=None)
+
+    _rewrite(work, source, longer())
+    work.text.say(f"{completed} games completed in {source}")
+
+
+def _finished(work: _BaseCheck, record: GameRecord, exact: bool) -> GameRecord:
+    """The game played on to its end, at the level of the options or ``exact``."""
+    from desdaemon.engine.limits import Limits
+
+    session = work.text.session
+    position, moves = record.final, list(record.moves)
+    while not position.over:
+        move = PASS
+        if not position.must_pass:
+            limits = Limits(position.empties) if exact else session.limits(position)
+            move = session.search(position, limits).lines[0].move
+        moves.append(PlayedMove(move, 0.0))
+        position = position.after(move)
+    return record._replace(moves=tuple(moves))
+
+
+def _rewrite(work: _BaseCheck, path: str, games: Iterable[FileGame]) -> None:
+    """Replace a file, unless a stop comes or one of its games cannot be read, which would be lost."""
+    for _ in read_games(path):
+        pass
+    changed = list(games)
+    if work.search.stopped:
+        raise BadInput(f"{quoted(path)}: stopped, the file stays as it is: expected time for all of its games")
+    write_games(path, changed)
+
+
+def _compare(work: _BaseCheck, words: list[str]) -> None:
+    first, second = ({_image(game.record, 0) for game in work.games(path)} for path in words)
+    work.text.say(f"{len(first - second)} only in {words[0]}, {len(second - first)} only in {words[1]}")
+    work.text.say(f"{len(first & second)} in both")
+
+
+_HANDLERS: dict[str, Callable[[_BaseCheck, list[str]], None]] = {
+    "convert": _convert,
+    "unique": _unique,
+    "problem": _problem,
+    "tofen": _to_fen,
+    "check": _check,
+    "correct": _correct,
+    "complete": _complete,
+    "compare": _compare,
+}

@@ -1,0 +1,138 @@
+"""Loading and saving a session's game, and the file of finished games of the option ``game-file``."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.formats import FORMATS, game_text, parse_game
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+
+if TYPE_CHECKING:
+    from desdaemon.dialogue.session import Session
+
+LARGEST_FILE = 1 << 20
+"""Bytes; no more is read in search of the first game of a file."""
+
+
+BASE_ONLY = ("edx", "wtb")
+"""Formats of many games, of which the first can be read as well."""
+
+DIAGRAMS = ("svg", "eps")
+"""Formats of pictures, which can be written."""
+
+
+def read_game(path: str, format: str = "") -> GameRecord:
+    """The first game of a file, in the format of its name unless one is given; raises `BadInput`."""
+    if not path:
+        raise BadInput('load "": expected the name of a file')
+    format = format or _extension(path)
+    if format in BASE_ONLY:
+        from desdaemon.protocol.games.bases import read_games
+
+        for game in read_games(path):
+            return game.record
+        raise BadInput(f"{quoted(path)}: expected a game in it")
+    if format not in FORMATS:
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *BASE_ONLY))}")
+    try:
+        # A pipe could keep the dialogue waiting for ever.
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116  pathlib costs start-up time
+            raise BadInput(f"{quoted(path)}: expected a regular file")
+        with open(path, "rb") as file:  # noqa: PTH123
+            data = file.read(LARGEST_FILE)
+    except (OSError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"{quoted(path)}: {_reason(error)}: expected a file that can be read") from None
+    try:
+        return parse_game(data.decode("utf-8", "backslashreplace"), format)
+    except BadInput as error:
+        raise BadInput(f"{quoted(path)}: {error}") from None
+
+
+class GameFile:
+    """Appends each finished game of a session, once, to a file, in the format that the file's name implies.
+
+    ``warn`` gets one line when the file cannot be written.
+    """
+
+    def __init__(self, path: str, session: Session, warn: Callable[[str], None]) -> None:
+        """Raises `BadInput` for a name without the extension of a format."""
+        if _extension(path) not in (*FORMATS, "edx"):
+            expected = ", .".join((*FORMATS, "edx"))
+            raise BadInput(f"game-file {quoted(path)}: expected a file name that ends in .{expected}")
+        self._path = path
+        self._session = session
+        self._warn = warn
+        self._last: tuple[object, ...] = ()
+        self._lost = False
+
+    def add(self) -> None:
+        """Append the finished game on the board."""
+        game = self._session.game
+        found = (game.initial, *game.moves)
+        if found == self._last or self._lost:
+            return
+        self._last = found
+        try:
+            self._append(_record(self._session))
+        except (BadInput, OSError, ValueError) as error:
+            self._lost = True
+            reason = _reason(error) if isinstance(error, OSError) else str(error)
+            self._warn(f"game-file {quoted(self._path)}: {reason}: games are not kept")
+
+    def _append(self, record: GameRecord) -> None:
+        if _extension(self._path) == "edx":
+            from desdaemon.protocol.games.bases import FileGame, write_games
+
+            game = FileGame(record, date=time.strftime("%Y-%m-%d", time.gmtime()))
+            write_games(self._path, [game], append=os.path.exists(self._path))  # noqa: PTH110
+            return
+        text = game_text(record, _extension(self._path), time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
+        with open(self._path, "a", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
+            file.write(text)
+
+
+def _record(session: Session) -> GameRecord:
+    game, settings = session.game, session.settings
+    return GameRecord(
+        game.initial,
+        tuple(PlayedMove(move, 0.0) for move in game.moves),
+        settings.engine_name if settings.mode in (1, 2) else "",
+        settings.engine_name if settings.mode in (0, 2) else "",
+    )
+
+
+def write_game(path: str, session: Session) -> None:
+    """Write the session's game in the format of the file's name, replacing a file; raises `BadInput`."""
+    if not path:
+        raise BadInput('save "": expected the name of a file')
+    format = _extension(path)
+    if format not in (*FORMATS, *DIAGRAMS, "edx"):
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *DIAGRAMS, 'edx'))}")
+    record = _record(session)
+    from desdaemon.protocol.games.bases import FileGame, replace_file, write_games
+
+    if format == "edx":
+        write_games(path, [FileGame(record, date=time.strftime("%Y-%m-%d", time.gmtime()))])
+        return
+    if format in DIAGRAMS:
+        from desdaemon.protocol.othello.diagrams import eps_text, svg_text
+
+        text = svg_text(record.final) if format == "svg" else eps_text(record.final)
+    else:
+        text = game_text(record, format, time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
+    replace_file(path, text.encode())
+
+
+def _extension(path: str) -> str:
+    return os.path.splitext(path)[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return str(error.strerror if isinstance(error, OSError) else error)

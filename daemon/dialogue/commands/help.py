@@ -1,0 +1,220 @@
+"""Texts of ``help`` and ``--help``, made from the tables of commands, options, book commands and sub-commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from desdaemon.protocol.commands.options import OPTIONS, Option, find_option
+from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, Command, find_command
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.spelling import did_you_mean
+
+COLUMN = 34
+"""Where the explanations begin."""
+
+LEAST_WIDTH = 40
+
+# What Edax has on that page of its help.
+_TESTS = (
+    "bench",
+    "count",
+    "estimate",
+    "mobility",
+    "perft",
+    "resources",
+    "script-to-obf",
+    "select-hard",
+    "solve",
+    "wtest",
+)
+
+_KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0..5", "path": "FILE", "text": "TEXT"}
+
+
+class HelpEntry(NamedTuple):
+    """A row of a help page: the name explained, and its explanation, which begins in column ``column``."""
+
+    head: str
+    text: str
+    column: int = COLUMN
+
+
+HelpPage = list[HelpEntry | str]
+"""Entries, and lines between them as they are."""
+
+
+def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
+    """The lines of a page, no longer than ``width``; 0 does not break any."""
+    lines: list[str] = []
+    for item in page:
+        if isinstance(item, str):
+            lines += _wrapped(item, width, 0)
+            continue
+        texts = _wrapped(item.text, width, item.column)
+        if len(item.head) + 4 <= item.column:
+            lines.append(f"  {item.head:<{item.column - 2}}{texts.pop(0)}")
+        else:
+            lines += _wrapped(f"  {item.head}", width, 0, hanging=6)
+        lines += [" " * item.column + text for text in texts]
+    return [line.rstrip() for line in lines]
+
+
+def _wrapped(text: str, width: int, column: int, hanging: int = 0) -> list[str]:
+    columns = max(LEAST_WIDTH, width) - column
+    if not width or len(text) <= columns:
+        return [text]
+    import textwrap
+
+    indent = " " * hanging
+    return textwrap.wrap(text, columns, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def terminal_width() -> int:
+    """The columns of the terminal on standard input; 0 where it is none."""
+    if not os.isatty(0):
+        return 0
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        return int(columns) if columns.isdigit() else os.get_terminal_size(0).columns
+    except OSError:
+        return 0
+
+
+# The pages
+
+
+def command_page() -> HelpPage:
+    """An entry for each command of the text protocol."""
+    return [
+        "Commands:",
+        *map(_command_entry, COMMANDS),
+        HelpEntry("<move>", "Play a move: a square such as D3, or pa, ps, pass, @@@@, p@@@ for a pass."),
+        HelpEntry("{...}", "Go on with one JSON object a line, of which this is the first."),
+    ]
+
+
+def option_page() -> HelpPage:
+    """An entry for each option, those that change nothing last."""
+    page: HelpPage = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
+    page += [_option_entry(option) for option in OPTIONS if not option.idle]
+    idle = ", ".join(option.name for option in OPTIONS if option.idle)
+    return [*page, "", "Accepted without any effect:", HelpEntry("", idle, 2)]
+
+
+def book_page() -> HelpPage:
+    """An entry for each book command."""
+    from desdaemon.protocol.commands.book import BOOK_COMMANDS
+
+    page: HelpPage = ["Book Commands:"]
+    for command in BOOK_COMMANDS:
+        aliases = f" ({', '.join(command.aliases)})" if command.aliases else ""
+        page += [HelpEntry(f"book {command.usage}{aliases}", command.help, 8)]
+    return page
+
+
+def base_page() -> HelpPage:
+    """An entry for each command on files of games."""
+    return ["Game DataBase:", *(_base_entry(command) for command in BASE_COMMANDS)]
+
+
+def test_page() -> HelpPage:
+    """The commands that test, measure and count."""
+    return ["Tests:", *(_command_entry(command) for command in COMMANDS if command.name in _TESTS)]
+
+
+def program_page() -> HelpPage:
+    """An entry for each sub-command of the command line."""
+    from desdaemon.cli.sub_commands import SUB_COMMANDS
+
+    page: HelpPage = ["Programs, each with a --help of its own:"]
+    return [*page, *(HelpEntry(f"desdaemon {command.name}", f"{command.help}") for command in SUB_COMMANDS)]
+
+
+PAGES: dict[str, Callable[[], HelpPage]] = {
+    "commands": command_page,
+    "options": option_page,
+    "book": book_page,
+    "base": base_page,
+    "programs": program_page,
+}
+
+
+def topic(text: str) -> list[HelpPage]:
+    """The pages about a topic: all for "", one by its name, or the entry of a command or option.
+
+    Raises `BadInput` where there is nothing of that name.
+    """
+    words = text.lower().split()
+    if not words:
+        return [page() for page in PAGES.values()]
+    if words == ["test"]:
+        return [test_page()]
+    if len(words) == 1 and words[0] in PAGES:
+        return [PAGES[words[0]]()]
+    if words[0] in ("book", "b") and len(words) == 2:
+        return [_book_command(words[1])]
+    if words[0] == "base" and len(words) == 2:
+        return [_base_command(words[1])]
+    return [_named(text)]
+
+
+def _named(name: str) -> HelpPage:
+    """The entries of the command, the option and the program of that name."""
+    from desdaemon.cli.sub_commands import SUB_COMMANDS
+
+    command, option = find_command(name.lower()), find_option(name.lstrip("-"))
+    page: HelpPage = [_command_entry(command)] if command else []
+    page += [_option_entry(option)] if option else []
+    known = {name.lower(), command.name if command else ""}
+    page += [HelpEntry(f"desdaemon {program.name}", program.help) for program in SUB_COMMANDS if program.name in known]
+    if not page:
+        names = [*PAGES, *(command.name for command in COMMANDS), *(option.name for option in OPTIONS)]
+        near = did_you_mean(name.lstrip("-"), [*names, *(program.name for program in SUB_COMMANDS)])
+        raise BadInput(
+            f"help {quoted(name)}: expected commands, options, book, base, test, programs, a command, an option or "
+            f"nothing{near}"
+        )
+    return page
+
+
+def _book_command(name: str) -> HelpPage:
+    from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command
+
+    command = find_book_command(name)
+    if command is None:
+        near = did_you_mean(name, [command.name for command in BOOK_COMMANDS])
+        raise BadInput(f"help book {quoted(name)}: expected one that help book lists{near}")
+    page: HelpPage = [HelpEntry(f"book {command.usage}", command.help, 8)]
+    for parameter in command.parameters:
+        unless = f", {parameter.default} unless given" if parameter.default is not None else ""
+        page.append(HelpEntry(f"    {parameter.name}", f"{parameter.help} Expected: {parameter.expected}{unless}.", 24))
+    return page
+
+
+def _base_command(name: str) -> HelpPage:
+    command = next((command for command in BASE_COMMANDS if command.name == name), None)
+    if command is None:
+        near = did_you_mean(name, [command.name for command in BASE_COMMANDS])
+        raise BadInput(f"help base {quoted(name)}: expected one that help base lists{near}")
+    return [_base_entry(command)]
+
+
+def _command_entry(command: Command) -> HelpEntry:
+    return HelpEntry(f"{', '.join((command.name, *command.aliases))} {command.parameters}".rstrip(), command.help)
+
+
+def _base_entry(command: Command) -> HelpEntry:
+    return HelpEntry(f"base {command.name} {command.parameters}", command.help)
+
+
+def _option_entry(option: Option) -> HelpEntry:
+    return HelpEntry(f"{', '.join((option.name, *option.aliases))} {values(option)}".rstrip(), option.help)
+
+
+def values(option: Option) -> str:
+    """The values that an option takes, in short form."""
+    if option.kind == "int":
+        return f"{option.low}..{option.high}"
+    return "|".join(option.choices) if option.kind == "choice" else _KIND_VALUES[option.kind]

@@ -1,0 +1,255 @@
+"""Cassio's engine protocol over a session.
+
+Cassio keeps the time itself: it asks for the state of a running search and stops it. Searches therefore run on a thread
+of their own; every other command waits for the end of the search that came before it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon import __version__
+from desdaemon.core.search.loader import Abandoned, EngineFailure
+from desdaemon.dialogue.interrupt_listener import InputListener
+from desdaemon.dialogue.output import DialogueOutput
+from desdaemon.dialogue.session import Session
+from desdaemon.protocol.dialects import cassio
+from desdaemon.protocol.dialects.cassio import CassioTask
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.selectivity import Selectivity
+
+from .dialect import InputLine, LineDialect, LineSource
+from .protocols import Spoken
+
+if TYPE_CHECKING:
+    from desdaemon.dialogue.interrupt import StoppableSearch
+    from desdaemon.engine.result import Line, Result
+
+READY = "ready."
+
+
+class CassioListener(InputListener):
+    """Reader's part of Cassio's protocol: ``stop`` and ``quit`` end the running search, although another line may be
+    waiting for its end.
+    """
+
+    strict = False
+    scripted = False
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `InputListener`."""
+        command = cassio.split_line(line)[0]
+        if command in ("stop", "quit"):
+            self.interrupt.stop(number, abandon=command == "quit")
+        return False
+
+
+class CassioDialect(LineDialect):
+    """The dialogue's thread of Cassio's protocol: takes lines, starts searches, answers questions about the running
+    one.
+    """
+
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
+        super().__init__(session, output)
+        self._running: _Running | None = None
+        self._lock = threading.Lock()
+        self._handlers: dict[str, Callable[[str], None]] = {
+            "init": self._init,
+            "get-version": lambda rest: self.say(f"version: desdaemon {__version__}", READY),
+            "new-position": lambda rest: self.say(READY),
+            "midgame-search": lambda rest: self._search(cassio.parse_midgame(rest)),
+            "endgame-search": lambda rest: self._search(cassio.parse_endgame(rest)),
+            "stop": self._stop,
+            "get-search-infos": self._search_infos,
+            "feed-hash": lambda rest: cassio.check_feed(rest),
+            "empty-hash": lambda rest: self.session.engine().searcher.clear(),
+            "quit": self._quit,
+        }
+
+    def say(self, *lines: str) -> None:
+        """See `LineDialect`; for the thread of a search too."""
+        with self._lock:
+            super().say(*lines)
+
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+        """See `Dialect`."""
+        status = super().run(source, first)
+        self._wait()
+        return status
+
+    def refuse(self, error: str) -> None:
+        """See `LineDialect`."""
+        self.say(f"ERROR: {error}", READY)
+
+    def execute(self, line: str) -> None:
+        """See `LineDialect`."""
+        if not line.strip():
+            self.say("ok." if self._searching else READY)
+            return
+        command, rest = cassio.split_line(line)
+        try:
+            if command not in self._handlers:
+                raise BadInput(cassio.unknown(line))
+            if command not in cassio.BESIDE_A_SEARCH:
+                self._wait()
+            self._handlers[command](rest)
+        except BadInput as error:
+            self._failed(command, str(error))
+        except (EngineFailure, MemoryError) as error:
+            self._failed(command, f"{command}: cannot search: {error or 'not enough memory'}")
+        except Abandoned:
+            return
+        except OSError:
+            raise
+        except Exception as error:
+            self._failed(
+                command,
+                f"{quoted(line)}: an internal error: {type(error).__name__}: {quoted(str(error))}",
+            )
+
+    def _failed(self, command: str, error: str) -> None:
+        """Answer a command that cannot be carried out; commands that Cassio expects no ``ready.`` for get none."""
+        if command in cassio.WITHOUT_AN_ANSWER:
+            self.say(f"ERROR: {error}")
+        else:
+            self.refuse(error)
+
+    @property
+    def _searching(self) -> bool:
+        return self._running is not None and not self._running.done
+
+    def _wait(self) -> None:
+        """Wait for the end of the running search."""
+        if self._running:
+            self._running.thread.join()
+            self._running = None
+
+    # Commands
+
+    def _init(self, rest: str) -> None:
+        self.session.prepare()
+        self.say(READY)
+
+    def _stop(self, rest: str) -> None:
+        if self._running and self._running.search:
+            self._running.search.stop()
+        self._wait()
+        self.say(READY)
+
+    def _search_infos(self, rest: str) -> None:
+        running = self._running
+        if running and not running.done:
+            self.say(f"node {running.nodes}, time {time.monotonic() - running.begun:.3f}")
+        else:
+            self.say(READY)
+
+    def _quit(self, rest: str) -> None:
+        if self._running and self._running.search:
+            self._running.search.stop(abandon=True)
+        self._wait()
+        self.say("bye bye.")
+        self.leaving = 0
+
+    def _search(self, task: CassioTask) -> None:
+        self._running = _Running()
+        self._running.start(lambda: self._work(task))
+
+    def _work(self, task: CassioTask) -> None:
+        """Search and answer; on a thread of its own."""
+        from desdaemon.dialogue.clock import is_bounded
+        from desdaemon.engine.limits import Limits
+
+        running = self._running
+        assert running is not None
+        shown: list[str] = []
+        finished: Line | None = None
+
+        def report(line: Line) -> None:
+            ms = (time.monotonic() - running.begun) * 1000
+            text = cassio.result_line(
+                task.position,
+                line.move,
+                line.depth,
+                line.selectivity,
+                (line.lower, line.upper),
+                line.pv,
+                running.nodes,
+                ms,
+            )
+            # The last iteration comes again as the result.
+            if not shown or shown[-1].partition(", node")[0] != text.partition(", node")[0]:
+                shown.append(text)
+                self.say(text)
+
+        def progress(index: int, line: Line) -> None:
+            nonlocal finished
+            running.nodes += line.nodes
+            finished = line
+            report(line)
+
+        limits = Limits(task.position.empties if task.depth is None else task.depth, task.selectivity)
+        try:
+            with self.session.interrupt.searching(is_bounded(limits)) as search:
+                running.begin(search)
+                result: Result = self.session.search(
+                    task.position, limits, progress=progress, window=(task.alpha, task.beta)
+                )
+            if result.lines:
+                report(result.lines[0] if result.complete else _interrupted(result.lines[0], finished))
+            elif task.position.over:
+                score = rules.final_score(task.position.player, task.position.opponent)
+                self.say(cassio.result_line(task.position, None, 0, Selectivity.FULL, (score, score), (), 0, 0.0))
+        except Abandoned:
+            pass
+        except (EngineFailure, MemoryError) as error:
+            self.say(f"ERROR: cannot search: {error or 'not enough memory'}")
+        except OSError:
+            # Nobody reads the answers: the dialogue finds that out by itself.
+            running.end()
+            return
+        except Exception as error:
+            self.say(f"ERROR: an internal error: {type(error).__name__}: {quoted(str(error))}")
+        running.end()
+        self.say(READY)
+
+
+def _interrupted(line: Line, finished: Line | None) -> Line:
+    """The best line of a search that was stopped, with the depth and selectivity of its last finished iteration."""
+    if finished is None:
+        return line._replace(depth=0, selectivity=Selectivity.PERCENT_73)
+    return line._replace(depth=finished.depth, selectivity=finished.selectivity)
+
+
+class _Running:
+    """A search on a thread of its own. ``search`` is set once it has begun; a stop ends it."""
+
+    def __init__(self) -> None:
+        self.search: StoppableSearch | None = None
+        self.nodes = 0
+        self.begun = time.monotonic()
+        self.done = False
+        self._known = threading.Event()
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Start the thread; returns when the search can be stopped."""
+        self.thread = threading.Thread(target=work, name="search", daemon=True)
+        self.thread.start()
+        self._known.wait()
+
+    def begin(self, search: StoppableSearch) -> None:
+        """Called by the thread with the search that can be stopped."""
+        self.search = search
+        self._known.set()
+
+    def end(self) -> None:
+        """Called by the thread at its end."""
+        self.search = None
+        self.done = True
+        self._known.set()
+
+
+SPOKEN = Spoken(CassioListener, CassioDialect)

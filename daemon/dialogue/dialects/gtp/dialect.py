@@ -1,0 +1,511 @@
+"""The Go Text Protocol over a session.
+
+GUIs differ in how they treat passes: some never send one, some send each of them, some ask for one even when the game
+is over. All are accepted: a forced pass that was left out is inserted as soon as the other side moves.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon import __version__
+from desdaemon.core.search.loader import Abandoned, EngineFailure
+from desdaemon.dialogue.dialects.dialect import LineDialect
+from desdaemon.dialogue.dialects.protocols import Spoken
+from desdaemon.dialogue.interrupt import Interrupt
+from desdaemon.dialogue.interrupt_listener import InputListener
+from desdaemon.dialogue.output import DialogueOutput
+from desdaemon.dialogue.session import Progress, Session, unlimited
+from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.dialects import gtp
+from desdaemon.protocol.dialects.gtp import GtpError
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.records import black_score
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text
+from desdaemon.protocol.othello.rules import PASS
+
+from .analysis import AnalysisStream, wait_for_a_line
+from .graphics import LiveGraphics
+
+if TYPE_CHECKING:
+    from desdaemon.engine.result import Result
+
+# What a client says when it is going to play, and not merely to ask for rules: the engine is wanted soon.
+_BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "reg_genmove", "genmove")
+
+
+class GtpListener(InputListener):
+    """Reader's part of GTP: a search is ended by ``quit``, by GoGui's comment ``# interrupt``, and, after
+    ``lz-analyze`` or ``kata-analyze``, by any line.
+    """
+
+    strict = False
+    scripted = False
+
+    def __init__(self, interrupt: Interrupt) -> None:
+        super().__init__(interrupt)
+        self._open_ended = 0
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `InputListener`."""
+        if self._open_ended:
+            self.interrupt.stop(number, only=self._open_ended)
+            self._open_ended = 0
+        if line.split() == ["#", "interrupt"]:
+            self.interrupt.stop(number)
+        words = line.split("#", 1)[0].split()
+        if words and words[0].isdecimal():
+            del words[0]
+        if words and words[0].lower() in gtp.ENDED_BY_A_LINE:
+            self._open_ended = number
+        return self.leave() if words[:1] == ["quit"] else False
+
+
+class GtpDialect(LineDialect):
+    """The dialogue's thread of GTP: carries out commands and writes their answers."""
+
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
+        super().__init__(session, output)
+        self._implied: set[int] = set()
+        self._graphics = LiveGraphics(output)
+        self._handlers: dict[str, Callable[[list[str]], str]] = {
+            "protocol_version": lambda arguments: "2",
+            "name": lambda arguments: "desdaemon",
+            "version": lambda arguments: __version__,
+            "known_command": self._known_command,
+            "list_commands": lambda arguments: "\n".join(command.name for command in gtp.COMMANDS),
+            "quit": self._quit,
+            "list_games": lambda arguments: "Othello",
+            "set_game": self._set_game,
+            "boardsize": self._boardsize,
+            "clear_board": self._clear_board,
+            "komi": self._komi,
+            "play": self._play,
+            "genmove": self._genmove,
+            "reg_genmove": self._reg_genmove,
+            "undo": lambda arguments: self._undo(["1"]),
+            "gg-undo": self._undo,
+            "time_settings": self._time_settings,
+            "time_left": self._time_left,
+            "loadsgf": self._loadsgf,
+            "final_score": self._final_score,
+            "showboard": lambda arguments: gtp.diagram(self.position),
+            "set_level": self._set_level,
+            "cputime": lambda arguments: f"{time.process_time():.3f}",
+            "gogui-rules_game_id": lambda arguments: "Othello",
+            "gogui-rules_board_size": lambda arguments: "8",
+            "gogui-rules_board": lambda arguments: "\n".join(reversed(gtp.board_rows(self.position))),
+            "gogui-rules_legal_moves": lambda arguments: gtp.legal_moves_text(self.position),
+            "gogui-rules_side_to_move": lambda arguments: gtp.colour_text(self.position.black_to_move),
+            "gogui-rules_final_result": lambda arguments: gtp.result_text(self.position),
+            "gogui-play_sequence": self._play_sequence,
+            "gogui-interrupt": lambda arguments: "",
+            "gogui-title": lambda arguments: "desdaemon",
+            "gogui-analyze_commands": self._analyze_commands,
+            "gogui-param": self._param,
+            "gogui-rules_board_gfx": lambda arguments: gtp.board_gfx(self.position),
+            "gogui-rules_captured_count": lambda arguments: "0 0",
+            "gogui-rules_setup": lambda arguments: "",
+            "gogui-setup": self._setup,
+            "gogui-setup_player": self._setup_player,
+            "gogui-version": lambda arguments: __version__,
+            "desdaemon-book": self._book,
+            "desdaemon-hint": self._hint,
+            "desdaemon-hint_gfx": self._hint_gfx,
+        }
+
+    @property
+    def position(self) -> Position:
+        """The position on the board."""
+        return self.session.game.position
+
+    # The dialogue
+
+    def refuse(self, error: str) -> None:
+        """See `LineDialect`."""
+        self._say(gtp.response("", f"syntax error: {error}", failed=True))
+
+    def execute(self, line: str) -> None:
+        """Answer a line; one without a command has no answer, and a failing command changes nothing."""
+        request = gtp.parse_request(line)
+        if request is None:
+            return
+        if request.command in _BEFORE_PLAY:
+            self.session.prepare()
+        try:
+            if request.command in gtp.STREAMS:
+                self._stream(request)
+                return
+            answer = gtp.response(request.id, self._answer(request.command, request.arguments))
+        except (GtpError, BadInput) as error:
+            answer = gtp.response(request.id, str(error), failed=True)
+        except Abandoned:
+            answer = gtp.response(request.id, "interrupted", failed=True)
+        except (EngineFailure, MemoryError) as error:
+            answer = gtp.response(request.id, f"cannot search: {error or 'not enough memory'}", failed=True)
+        except Exception:
+            answer = gtp.response(request.id, self._confess(line), failed=True)
+        self._say(answer)
+
+    def _answer(self, command: str, arguments: list[str]) -> str:
+        handler = self._handlers.get(command)
+        if handler is None:
+            raise GtpError(f"unknown command {quoted(command)}" if command else "unknown command")
+        return handler(arguments)
+
+    def _say(self, answer: str) -> None:
+        self.output.write(answer)
+        self.output.flush()
+
+    def _confess(self, line: str) -> str:
+        import traceback
+
+        trace = traceback.format_exc().rstrip()
+        self.output.error(f"{quoted(line)}: an internal error\n{trace}\n{self.session.interrupt.story()}")
+        return "an internal error"
+
+    # Set-up
+
+    def _known_command(self, arguments: list[str]) -> str:
+        (name,) = _exactly(arguments, "a command")
+        return "true" if name in gtp.COMMAND_NAMES else "false"
+
+    def _quit(self, arguments: list[str]) -> str:
+        self.leaving = 0
+        return ""
+
+    def _set_game(self, arguments: list[str]) -> str:
+        (name,) = _exactly(arguments, "the name of a game")
+        if name.lower() not in ("othello", "reversi"):
+            raise GtpError(f"unsupported game {quoted(name)}: expected Othello")
+        return ""
+
+    def _boardsize(self, arguments: list[str]) -> str:
+        (size,) = _exactly(arguments, "a size")
+        if gtp.parse_count(size, 0, 10**9) != 8:
+            raise GtpError(f"unacceptable size {size}: expected 8")
+        return ""
+
+    def _clear_board(self, arguments: list[str]) -> str:
+        self.session.init()
+        self._implied.clear()
+        for clock in self.session.clocks.values():
+            clock.restart()
+        return ""
+
+    def _komi(self, arguments: list[str]) -> str:
+        (komi,) = _exactly(arguments, "a number")
+        try:
+            float(komi)
+        except ValueError:
+            raise GtpError(f"syntax error: {quoted(komi)}: expected a number") from None
+        return ""
+
+    def _time_settings(self, arguments: list[str]) -> str:
+        from desdaemon.dialogue.clock import Clock
+
+        main, period, stones = _exactly(arguments, "main time, period and stones")
+        main_ms, period_ms = gtp.parse_seconds(main), gtp.parse_seconds(period)
+        count = gtp.parse_count(stones, 0, 10**6)
+        self.session.clocks.clear()
+        # A period without stones is how GTP says that there is no limit, and so are three zeros in practice.
+        if (period_ms and not count) or not (main_ms or (period_ms and count)):
+            return ""
+        for black in (True, False):
+            self.session.clocks[black] = Clock(main_ms, period_ms, count if period_ms else 0)
+        return ""
+
+    def _time_left(self, arguments: list[str]) -> str:
+        from desdaemon.dialogue.clock import Clock
+
+        colour, seconds, stones = _exactly(arguments, "a colour, seconds and stones")
+        black, left = gtp.parse_colour(colour), gtp.parse_seconds(seconds, overdrawn=True)
+        count = gtp.parse_count(stones, 0, 10**6)
+        clock = self.session.clocks.setdefault(black, Clock(left))
+        self.session.overhead.raise_to(clock.set(left, count))
+        return ""
+
+    # The game
+
+    def _play(self, arguments: list[str]) -> str:
+        colour, vertex = _exactly(arguments, "a colour and a move")
+        self._play_all([(gtp.parse_colour(colour), gtp.parse_vertex(vertex))])
+        return ""
+
+    def _play_sequence(self, arguments: list[str]) -> str:
+        if len(arguments) % 2:
+            raise GtpError("syntax error: expected colours and moves in turn")
+        pairs = zip(arguments[::2], arguments[1::2], strict=True)
+        self._play_all([(gtp.parse_colour(colour), gtp.parse_vertex(vertex)) for colour, vertex in pairs])
+        return ""
+
+    def _play_all(self, moves: list[tuple[bool, int]]) -> None:
+        position = self.position
+        played: list[tuple[int, bool]] = []
+        for black, move in moves:
+            if move == PASS and position.over:
+                continue
+            if black != position.black_to_move:
+                position = _turned_to(position, black)
+                played.append((PASS, True))
+            try:
+                position = position.after(move)
+            except rules.IllegalMove:
+                raise GtpError(f"illegal move: {illegal_move(position, move)}") from None
+            played.append((move, False))
+        for move, implied in played:
+            if implied:
+                self._implied.add(len(self.session.game.moves))
+            self.session.play_move(move)
+
+    def _genmove(self, arguments: list[str]) -> str:
+        (colour,) = _exactly(arguments, "a colour")
+        return self._generated(gtp.parse_colour(colour))
+
+    def _generated(self, black: bool, progress: Progress | None = None) -> str:
+        """Choose and play a move; ``progress`` is the progress callback, instead of the one for live graphics."""
+        if self.position.over:
+            return "pass"
+        game = self.session.game
+        before = len(game.moves)
+        if black != self.position.black_to_move:
+            _turned_to(self.position, black)
+            self.session.play_move(PASS)
+        try:
+            limits = self.session.limits(self.position)
+            move, _ = self.session.choose(
+                progress or self._graphics.progress(self.position.black_to_move, limits.depth)
+            )
+        except Exception:
+            if len(game.moves) > before:
+                game.undo()
+            raise
+        finally:
+            self._graphics.clear()
+        if len(game.moves) > before:
+            self._implied.add(before)
+        self.session.play_move(move)
+        return gtp.vertex_text(move)
+
+    def _reg_genmove(self, arguments: list[str]) -> str:
+        (colour,) = _exactly(arguments, "a colour")
+        black = gtp.parse_colour(colour)
+        position = self.position
+        if position.over:
+            return "pass"
+        if black != position.black_to_move:
+            position = _turned_to(position, black)
+        if position.must_pass:
+            return "pass"
+        limits = self.session.limits(position)
+        try:
+            progress = self._graphics.progress(position.black_to_move, limits.depth)
+            return gtp.vertex_text(self.session.suggest(position, limits, progress))
+        finally:
+            self._graphics.clear()
+
+    def _undo(self, arguments: list[str]) -> str:
+        count = gtp.parse_count(arguments[0], 0, 10**6) if arguments else 1
+        game = self.session.game
+        if count > sum(at not in self._implied for at in range(len(game.moves))):
+            raise GtpError("cannot undo: there are not so many moves")
+        for _ in range(count):
+            game.undo()
+            while len(game.moves) - 1 in self._implied:
+                self._implied.discard(len(game.moves) - 1)
+                game.undo()
+        return ""
+
+    def _loadsgf(self, arguments: list[str]) -> str:
+        from desdaemon.dialogue.commands.game_files import read_game
+
+        if not 1 <= len(arguments) <= 2:
+            raise GtpError("syntax error: expected the name of a file")
+        before = gtp.parse_count(arguments[1], 1, 10**6) if arguments[1:] else 10**6
+        try:
+            record = read_game(arguments[0], "sgf")
+        except BadInput as error:
+            raise GtpError(f"cannot load file: {error}") from None
+        self.session.load(record._replace(moves=record.moves[: before - 1]))
+        self._implied.clear()
+        return gtp.colour_text(self.position.black_to_move)
+
+    def _final_score(self, arguments: list[str]) -> str:
+        if not self.position.over:
+            raise GtpError("cannot score: the game is not over")
+        return gtp.score_text(black_score(self.position))
+
+    def _setup(self, arguments: list[str]) -> str:
+        if len(arguments) % 2:
+            raise GtpError("syntax error: expected colours and squares in turn")
+        pairs = zip(arguments[::2], arguments[1::2], strict=True)
+        squares = {gtp.parse_vertex(vertex): gtp.parse_colour(colour) for colour, vertex in pairs}
+        if PASS in squares:
+            raise GtpError("syntax error: pass is not a square")
+        black = sum(1 << square for square, colour in squares.items() if colour)
+        white = sum(1 << square for square, colour in squares.items() if not colour)
+        self._start(Position(black, white, True))
+        return ""
+
+    def _setup_player(self, arguments: list[str]) -> str:
+        (colour,) = _exactly(arguments, "a colour")
+        black = gtp.parse_colour(colour)
+        if black != self.position.black_to_move:
+            player, opponent, _ = self.position
+            self._start(Position(opponent, player, black))
+        return ""
+
+    def _start(self, position: Position) -> None:
+        self.session.start(position)
+        self._implied.clear()
+
+    # Parameters
+
+    def _set_level(self, arguments: list[str]) -> str:
+        (level,) = _exactly(arguments, "a level")
+        self._set_option("level", level)
+        return ""
+
+    def _set_option(self, name: str, text: str) -> None:
+        option = find_option(name)
+        assert option is not None
+        try:
+            self.session.set_option(option, text)
+        except BadInput as error:
+            raise GtpError(f"syntax error: {error}") from None
+
+    def _analyze_commands(self, arguments: list[str]) -> str:
+        # Nobody but GoGui asks for these, and GoGui draws.
+        self._graphics.on = True
+        return "\n".join(gtp.ANALYZE_COMMANDS)
+
+    def _param(self, arguments: list[str]) -> str:
+        if not arguments:
+            rows = [(f"[{row.kind}]", row.key, self._parameter(row)) for row in gtp.PARAMETERS]
+            rows.append(("[bool]", gtp.LIVE_GRAPHICS, str(int(self._graphics.on))))
+            return "\n".join(" ".join(row) for row in rows)
+        key, value = arguments[0], " ".join(arguments[1:])
+        if key == gtp.LIVE_GRAPHICS:
+            self._graphics.on = gtp.parse_count(value, 0, 1) == 1
+            return ""
+        row = next((row for row in gtp.PARAMETERS if row.key == key), None)
+        if row is None:
+            keys = " ".join([*(row.key for row in gtp.PARAMETERS), gtp.LIVE_GRAPHICS])
+            raise GtpError(f"syntax error: {quoted(key)} is not a parameter: expected one of {keys}")
+        self._set_option(row.option, value)
+        self.session.prepare()
+        return ""
+
+    def _parameter(self, row: gtp.GtpParameter) -> str:
+        option = find_option(row.option)
+        assert option is not None
+        text = self.session.settings.text(option)
+        return str(int(text == "on")) if row.kind == "bool" else text
+
+    # Analysis
+
+    def _stream(self, request: gtp.GtpRequest) -> None:
+        """Run a command whose answer is a stream of lines during a search."""
+        wanted = gtp.parse_analysis(request.arguments)
+        black = self.position.black_to_move if wanted.black is None else wanted.black
+        if not self.position.over and black != self.position.black_to_move:
+            _turned_to(self.position, black)
+        generating = request.command not in gtp.ENDED_BY_A_LINE
+        self.session.prepare()
+        self._say(f"={request.id}\n")
+        form = gtp.STREAMS[request.command]
+        try:
+            if generating:
+                with AnalysisStream(self._say_line, form, wanted, 1) as stream:
+                    move = self._generated(black, stream.progress)
+                self._say_line(f"play {move}")
+            else:
+                self._analyze(black, form, wanted)
+        except Abandoned:
+            pass
+        except (EngineFailure, MemoryError, GtpError) as error:
+            self.output.error(f"{request.command}: {error or 'not enough memory'}")
+        except OSError:
+            raise
+        except Exception:
+            self._confess(request.command)
+        self._say("\n")
+
+    def _say_line(self, line: str) -> None:
+        self._say(f"{line}\n")
+
+    def _analyze(self, black: bool, form: gtp.AnalysisForm, wanted: gtp.AnalysisOrder) -> None:
+        position = self.position
+        if not position.over and black != position.black_to_move:
+            position = position.after(PASS)
+        with self.session.interrupt.searching(bounded=False) as search:
+            allowed = position.moves & wanted.allowed
+            if allowed or position.must_pass:
+                moves = min(wanted.most, max(1, allowed.bit_count()))
+                with AnalysisStream(self._say_line, form, wanted, moves) as stream:
+                    self.session.search(
+                        position,
+                        unlimited(position),
+                        multipv=moves,
+                        allow=allowed or rules.FULL,
+                        progress=stream.progress,
+                        window=(-64, 64),
+                    )
+            wait_for_a_line(search)
+
+    def _book(self, arguments: list[str]) -> str:
+        from desdaemon.dialogue.book_lines import Kept, carry_out
+
+        kept = Kept(self.session)
+        carry_out(kept, " ".join(arguments))
+        # An empty line would be the end of the answer.
+        return "\n".join(line for line in kept.lines if line.strip())
+
+    def _best(self, wanted: int) -> Result:
+        position = self.position
+        choices = max(1, position.moves.bit_count())
+        limits = self.session.limits(position)
+        try:
+            progress = self._graphics.progress(position.black_to_move, limits.depth)
+            return self.session.search(position, limits, multipv=min(wanted, choices), progress=progress)
+        finally:
+            self._graphics.clear()
+
+    def _hint(self, arguments: list[str]) -> str:
+        wanted = gtp.parse_count(arguments[0], 1, 10**6) if arguments else 1
+        if self.position.over:
+            return ""
+        return "\n".join(
+            f"{gtp.vertex_text(line.move)} {line.score:+d} {line.depth}@{line.selectivity}% {moves_text(line.pv)}"
+            for line in self._best(wanted).lines
+        )
+
+    def _hint_gfx(self, arguments: list[str]) -> str:
+        if self.position.over or self.position.must_pass:
+            return f"TEXT {gtp.result_text(self.position) or 'pass'}"
+        lines = self._best(64).lines
+        labels = " ".join(f"{gtp.vertex_text(line.move)} {line.score:+d}" for line in lines)
+        best = lines[0]
+        return f"LABEL {labels}\nTEXT {gtp.vertex_text(best.move)} {best.score:+d}, depth {best.depth}"
+
+
+def _turned_to(position: Position, black: bool) -> Position:
+    """The position with the forced pass that gives that side the move; raises `GtpError` where none is forced."""
+    if not position.must_pass:
+        expected = "the game is over" if position.over else f"{gtp.colour_text(position.black_to_move)} is to move"
+        raise GtpError(f"illegal move: wrong colour {gtp.colour_text(black)}: {expected}")
+    return position.after(PASS)
+
+
+def _exactly(arguments: list[str], what: str) -> list[str]:
+    """The arguments, if there are as many as ``what`` names; raises `GtpError`."""
+    count = what.count(",") + what.count(" and ") + 1
+    if len(arguments) != count:
+        raise GtpError(f"syntax error: expected {what}")
+    return arguments
+
+
+SPOKEN = Spoken(GtpListener, GtpDialect)

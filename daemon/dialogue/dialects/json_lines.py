@@ -1,0 +1,149 @@
+"""The messages of the wire protocol as JSON on standard input and output, one object a line.
+
+At the end of the input all requests are still answered; searches without a bound are cancelled after a grace period.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from desdaemon.core.books.jobs import BookJobs
+from desdaemon.core.books.service import Books
+from desdaemon.core.requests.registry import ClientRecord, Data, ServerLimits, refusal
+from desdaemon.core.search import loader
+from desdaemon.core.search.scheduler import Scheduler
+from desdaemon.core.services import Services, build_services
+from desdaemon.dialogue.interrupt_listener import InputListener
+from desdaemon.dialogue.stops import UNBOUNDED_GRACE_S
+from desdaemon.engine.processors import processors
+from desdaemon.protocol.commands.book import ADMIN
+from desdaemon.protocol.errors import quoted
+from desdaemon.protocol.system.logs import Log
+from desdaemon.protocol.wire.constants import LARGEST_BODY
+from desdaemon.protocol.wire.messages import RequestError
+
+from .dialect import InputLine, LineSource
+from .protocols import Spoken
+
+if TYPE_CHECKING:
+    from desdaemon.dialogue.output import DialogueOutput
+    from desdaemon.dialogue.session import Session
+
+_POLL_S = 0.005
+
+TOO_LONG = "a line of "
+"""How the reader's complaint about a long line begins."""
+
+LIMITS = ServerLimits(in_flight=10_000, queue=40_000, key_queue=40_000)
+"""One client has the process to itself."""
+
+
+class JsonLinesListener(InputListener):
+    """Listener of JSON lines: no line stops a search, since requests are cancelled by number."""
+
+    longest = LARGEST_BODY
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `InputListener`."""
+        return False
+
+
+class JsonLinesDialect:
+    """The dialogue: passes requests to the operations and writes their replies, from any thread, a line each."""
+
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
+        self._session = session
+        self._output = output
+        self._lock = threading.Lock()
+        self._client = ClientRecord("stdio", ADMIN, remote=False)
+        self._ending = False
+        self._lost: OSError | None = None
+        """The error after which replies cannot be delivered."""
+
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+        """See `dialogue.Dialect`. Raises `OSError` where replies cannot be delivered."""
+        services = self._build_services()
+        item = first or source.get()
+        while item.text is not None and not self._ending:
+            if item.error:
+                code = "too_large" if item.error.startswith(TOO_LONG) else "bad_request"
+                self._reply(refusal(None, RequestError(code, item.error)))
+            elif item.text.strip():
+                self._line(services, item.text)
+            if not self._ending:
+                item = source.get()
+        self._finish(services)
+        if self._lost:
+            raise self._lost
+        return item.status
+
+    def _build_services(self) -> Services:
+        settings = self._session.settings
+        shared = self._session.scheduler
+        scheduler = shared if isinstance(shared, Scheduler) else Scheduler(settings.n_tasks or processors())
+        books = self._session.books or Books(BookJobs())
+        books.scheduler = scheduler
+        return build_services(
+            settings,
+            loader.build_engine,
+            scheduler=scheduler,
+            books=books,
+            limits=LIMITS,
+            log=Log("warning"),
+            data_folder="",
+            shut_down=self._end,
+        )
+
+    def _end(self) -> None:
+        self._ending = True
+
+    def _line(self, services: Services, text: str) -> None:
+        try:
+            message = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            self._reply(refusal(None, RequestError("bad_request", f"{quoted(text)} is not JSON: {error}")))
+            return
+        if not isinstance(message, dict):
+            self._reply(refusal(None, RequestError("bad_request", f"{quoted(text)}: expected a JSON object")))
+            return
+        services.operations.handle(self._client, message, self._reply)
+
+    def _finish(self, services: Services) -> None:
+        """Wait for the requests in flight."""
+        began = time.monotonic()
+        requests = self._client.requests
+        while requests or self._client.parting:
+            if self._ending:
+                for request in list(requests.values()):
+                    services.operations.shut(request)
+            elif time.monotonic() - began > UNBOUNDED_GRACE_S:
+                for request in [request for request in list(requests.values()) if request.endless]:
+                    services.operations.shut(request)
+            time.sleep(_POLL_S)
+        services.texts.close()
+        services.operations.analyses.close()
+        services.jobs.close()
+        for complaint in services.books.close():
+            self._output.error(complaint)
+
+    def _reply(self, message: Data) -> None:
+        line = json.dumps(message, ensure_ascii=False, separators=(",", ":"), default=_plain)
+        with self._lock:
+            if self._lost:
+                return
+            try:
+                self._output.write(line + "\n")
+                self._output.flush()
+            except OSError as error:
+                self._lost, self._ending = error, True
+
+
+def _plain(value: Any) -> Any:
+    """Convert a value that `json` cannot encode, such as a NumPy number."""
+    return int(value) if hasattr(value, "__int__") else str(value)
+
+
+SPOKEN = Spoken(JsonLinesListener, JsonLinesDialect)

@@ -1,0 +1,373 @@
+"""NBoard's protocol over a session.
+
+NBoard reads standard error together with standard output, so nothing is written to standard error: invalid input is
+answered by a line that begins with ``warning``, which NBoard ignores.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.core.search.loader import Abandoned, EngineFailure
+from desdaemon.dialogue.interrupt import Interrupt
+from desdaemon.dialogue.interrupt_listener import InputListener
+from desdaemon.dialogue.output import DialogueOutput
+from desdaemon.dialogue.session import Session
+from desdaemon.protocol.commands.options import number_within
+from desdaemon.protocol.dialects import nboard
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.records import ClockTerms, parse_ggf
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, illegal_move
+from desdaemon.protocol.othello.scores import MoverScore, opposite, seen_by_black
+from desdaemon.protocol.othello.selectivity import Selectivity, depth_text
+
+from .dialect import InputLine, LineDialect, LineSource
+from .protocols import Spoken
+
+if TYPE_CHECKING:
+    from desdaemon.core.books.jobs import BookJob
+    from desdaemon.engine.result import Line, Result
+
+NAME = "desdaemon"
+
+WHOLE, OUTCOME = (-64, 64), (-1, 1)
+"""The windows in which the value of a move is looked for, and only who wins."""
+
+PROOF_EMPTIES = 16
+"""With fewer empty squares a value is there before one could look at the proof of the outcome."""
+
+LEARNING_S = 1.0
+"""How long a game that is being learned is waited for at the end of the dialogue."""
+
+MOST_HINTS = 64
+
+
+class NBoardListener(InputListener):
+    """Reader's part of NBoard's protocol: ``ping`` and ``stop`` end any search, and any line ends a hint or an
+    analysis.
+    """
+
+    strict = False
+    scripted = False
+
+    def __init__(self, interrupt: Interrupt) -> None:
+        super().__init__(interrupt)
+        self._open_ended = 0
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `InputListener`."""
+        word = (line.lower().split(None, 1) or [""])[0]
+        if not word:
+            return False
+        if word in ("quit", "exit"):
+            return self.leave()
+        if word in ("ping", "stop"):
+            self.interrupt.stop(number, abandon=True)
+        elif self._open_ended:
+            self.interrupt.stop(number, only=self._open_ended)
+        self._open_ended = number if word in ("hint", "analyze", "analyse") else 0
+        return False
+
+
+class NBoardDialect(LineDialect):
+    """The dialogue's thread of NBoard's protocol."""
+
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
+        super().__init__(session, output)
+        self._contempt = 0
+        self._learning: BookJob | None = None
+        self._handlers: dict[str, Callable[[str], None]] = {
+            "nboard": self._nboard,
+            "set game": self._set_game,
+            "set depth": self._set_depth,
+            "set contempt": self._set_contempt,
+            "move": self._move,
+            "hint": self._hint,
+            "go": self._go,
+            "ping": self._ping,
+            "stop": lambda rest: None,
+            "analyze": self._analyze,
+            "learn": self._learn,
+            "quit": self._quit,
+        }
+        self._names = {name: command.name for command in nboard.COMMANDS for name in (command.name, *command.aliases)}
+
+    # The dialogue
+
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+        """See `Dialect`."""
+        status = super().run(source, first)
+        if self._learning:
+            self._learning.wait(LEARNING_S)
+        return status
+
+    def refuse(self, error: str) -> None:
+        """See `LineDialect`."""
+        self.say(f"warning {error}")
+
+    def execute(self, line: str) -> None:
+        """Run a line. Invalid input gets a warning and changes nothing."""
+        word, rest = nboard.first_word(line)
+        if not word:
+            return
+        try:
+            name = self._names.get(word)
+            if name:
+                self._handlers[name](rest)
+            else:
+                self._bare_move(line)
+        except BadInput as error:
+            self.refuse(str(error))
+        except Abandoned:
+            self.say("status")
+        except (EngineFailure, MemoryError) as error:
+            self.refuse(f"{word}: cannot search: {error or 'not enough memory'}")
+        except OSError:
+            raise
+        except Exception as error:
+            self.refuse(f"{quoted(line)}: an internal error: {type(error).__name__}: {quoted(str(error))}")
+
+    # Set-up
+
+    def _nboard(self, rest: str) -> None:
+        self.say(f"set myname {NAME}")
+        self.session.prepare()
+
+    def _set_game(self, rest: str) -> None:
+        from desdaemon.dialogue.clock import Clock
+
+        record = parse_ggf(rest)
+        self.session.game.start(record.initial)
+        self.session.force([])
+        self.session.clocks.clear()
+        for black, terms in ((True, record.black_clock), (False, record.white_clock)):
+            if terms != ClockTerms(0.0, 0.0):
+                self.session.clocks[black] = Clock(terms.main, increment=terms.increment)
+        for move, ms in record.moves:
+            self._play(move, ms)
+
+    def _play(self, move: int, ms: float) -> None:
+        black = self.session.game.position.black_to_move
+        self.session.play_move(move)
+        if black in self.session.clocks and move != rules.PASS:
+            self.session.clocks[black].spend(ms)
+
+    def _set_depth(self, rest: str) -> None:
+        self.session.settings.level = number_within("set depth", rest, 0, nboard.MOST_DEPTH)
+        self.session.settings.level_chosen = True
+
+    def _set_contempt(self, rest: str) -> None:
+        self._contempt = number_within("set contempt", rest, -(10**6), 10**6)
+
+    def _move(self, rest: str) -> None:
+        move, ms = nboard.parse_played(rest)
+        position = self.session.game.position
+        if position.must_pass and move != rules.PASS:
+            if not position.after(rules.PASS).moves >> move & 1:
+                raise BadInput(illegal_move(position, move))
+            self._play(rules.PASS, 0.0)
+        self._play(move, ms)
+
+    def _bare_move(self, line: str) -> None:
+        try:
+            nboard.parse_played(line)
+        except BadInput:
+            raise BadInput(f"unknown command {quoted(line)}") from None
+        self._move(line)
+
+    def _ping(self, rest: str) -> None:
+        self.say(" ".join(["pong", *rest.split()[:1]]))
+
+    def _quit(self, rest: str) -> None:
+        self.leaving = 0
+
+    # Thinking
+
+    def _hint(self, rest: str) -> None:
+        wanted = number_within("hint", rest or "1", 1, 10**6)
+        position = self.session.game.position
+        self.say(f"status {NAME} is analysing")
+        if not position.over:
+            known = self._book_lines(position, wanted)
+            others = position.moves & ~sum(1 << move for move in known if move != rules.PASS)
+            choices = min(wanted - len(known), max(1, others.bit_count()), MOST_HINTS)
+            if choices > 0 and (others or not known):
+                self._stream_hints(position, choices, others if known else rules.FULL)
+        self.say("status")
+
+    def _stream_hints(self, position: Position, choices: int, allow: int) -> None:
+        """Search the best ``choices`` moves of a position and send each iteration.
+
+        Where all would be solved, a search for the winner comes first: the outcome is known much earlier than the exact
+        score.
+        """
+        from desdaemon.dialogue.clock import is_bounded
+
+        stream = _HintStream(self.say, choices)
+        limits = self.session.limits(position, clocks=False)
+        passes = [(limits, WHOLE)]
+        if limits.depth >= position.empties >= PROOF_EMPTIES and limits.selectivity == Selectivity.FULL:
+            passes = [(limits._replace(selectivity=Selectivity.PERCENT_73), WHOLE), (limits, OUTCOME), (limits, WHOLE)]
+        with self.session.interrupt.searching(is_bounded(limits)) as search:
+            for limits, window in passes:
+                stream.begin(outcome=window == OUTCOME)
+                result = self.session.search(
+                    position, limits, multipv=choices, allow=allow, progress=stream.progress, window=window
+                )
+                stream.finish(result)
+                if search.stopped or not result.complete:
+                    break
+
+    def _book_lines(self, position: Position, wanted: int) -> list[int]:
+        """Send the book's lines for the best ``wanted`` moves. Returns these moves."""
+        known = []
+        for found in self.session.known_moves(position, wanted):
+            value = found.score or MoverScore(self._contempt if position.black_to_move else -self._contempt)
+            self.say(nboard.book_line(found.line, value, found.lines, found.level))
+            known.append(found.move)
+        return known
+
+    def _go(self, rest: str) -> None:
+        position = self.session.game.position
+        if position.over:
+            raise BadInput("go: the game is over")
+        clock = self.session.clocks.get(position.black_to_move)
+        left = (clock.left, clock.left_stones) if clock else None
+        begun = time.monotonic()
+        self.say(f"status {NAME} is thinking")
+        move, result = self.session.choose()
+        spent = (time.monotonic() - begun) * 1000
+        if clock and left:
+            # The move comes back with the time that NBoard has measured.
+            clock.set(*left)
+        lines = [nboard.answer_line(move, result.lines[0].score if result else None, spent), "status"]
+        if result:
+            lines.insert(0, f"nodestats {result.nodes} {spent / 1000:.3f}")
+        self.say(*lines)
+
+    def _analyze(self, rest: str) -> None:
+        from desdaemon.dialogue.clock import is_bounded
+
+        game = self.session.game
+        positions = game.positions()
+        self.say(f"status {NAME} is analysing")
+        bounded = all(is_bounded(self.session.limits(position, clocks=False)) for position in positions)
+        with self.session.interrupt.searching(bounded) as search:
+            later = MoverScore(-64)
+            for ply in range(len(positions) - 1, -1, -1):
+                position = positions[ply]
+                if position.over:
+                    score, solved = rules.final_score(position.player, position.opponent), True
+                else:
+                    limits = self.session.limits(position, clocks=False)
+                    result = self.session.search(position, limits)
+                    if search.stopped:
+                        break
+                    score, solved = result.lines[0].score, result.lines[0].exact
+                # The move that was played is worth what the position after it turned out to be worth.
+                score = score if solved else max(score, later)
+                later = opposite(score)
+                self.say(f"analysis {ply} {seen_by_black(score, position.black_to_move):.2f}")
+        self.say("status")
+
+    def _learn(self, rest: str) -> None:
+        from desdaemon.core.books.running import run_command
+        from desdaemon.dialogue.book_lines import caller_of
+        from desdaemon.protocol.commands.book import parse_line
+
+        books, game = self.session.books, self.session.game
+        if books is None or (books.book is None and not books.opening):
+            self.say("status there is no book: nothing is learned")
+            return
+        if not game.moves:
+            self.say("status there are no moves: nothing is learned")
+            return
+        first = game.initial.after(game.moves[0])
+
+        def report(job: BookJob) -> None:
+            if not job.over:
+                return
+            if job.failure is not None:
+                self.refuse(str(job.failure))
+                return
+            lines = [f"status {line}" for line in job.result.get("text", ())[-1:]]
+            kept = job.result.get("added") or books.look_up(first.player, first.opponent) is not None
+            if not books.lasting:
+                lines = ["status learned until the end of the program: the book has no file of desdaemon's own"]
+            elif kept and job.result.get("finished"):
+                lines.append("learned")
+            self.say(*lines)
+
+        self.say(f"status {NAME} is learning")
+        # A job of its own: the `ping` that comes before the next command must not end it.
+        self._learning = run_command(books, *parse_line("store"), caller_of(self.session))
+        self._learning.watch(report)
+
+
+class _HintStream:
+    """Sends the iterations of a hint, with the sum of the nodes of all its searches."""
+
+    def __init__(self, say: Callable[..., None], choices: int) -> None:
+        self._say = say
+        self._last = choices - 1
+        self._shown: dict[int, str] = {}
+        self._known: dict[int, Line] = {}
+        self._outcome = self._again = False
+        self._before = self._nodes = 0
+        self._reported_nodes = 0
+        self._begun = time.monotonic()
+
+    def begin(self, *, outcome: bool) -> None:
+        """The next search begins; ``outcome``: it proves only who wins."""
+        self._before = self._nodes
+        self._outcome, self._again = outcome, bool(self._known)
+
+    def progress(self, index: int, line: Line) -> None:
+        """The progress callback of the search."""
+        self._nodes += line.nodes
+        self._show(index, line, finished=True)
+        if index == self._last:
+            self._stats(self._nodes)
+
+    def finish(self, result: Result) -> None:
+        """Send the final lines that differ from those of the last iteration."""
+        for index, line in enumerate(result.lines):
+            if line.depth or result.complete:
+                self._show(index, line, finished=result.complete)
+        self._nodes = self._before + result.nodes
+        if self._reported_nodes != self._nodes:
+            self._stats(self._nodes)
+
+    def _show(self, index: int, line: Line, *, finished: bool) -> None:
+        text = self._text(line, finished=finished)
+        if text and self._shown.get(index) != text:
+            self._shown[index] = text
+            self._say(text)
+
+    def _text(self, line: Line, *, finished: bool) -> str:
+        """The line to send, or nothing where the search before this one has a better result."""
+        proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
+        if line.exact:
+            depth = nboard.SOLVED
+        elif self._again and not (self._outcome and proved):
+            return ""
+        else:
+            depth = nboard.OUTCOME_PROVED if proved else depth_text(line.depth, line.selectivity)
+        score = line.score
+        if not self._again:
+            self._known[line.move] = line
+        elif depth == nboard.OUTCOME_PROVED:
+            # Who wins is what is new; by how much is still the value of the search before.
+            guess = self._known[line.move].score if line.move in self._known else score
+            score = MoverScore(max(1, guess) if score > 0 else min(-1, guess))
+        return nboard.search_line(line.pv or (line.move,), score, depth)
+
+    def _stats(self, nodes: int) -> None:
+        self._reported_nodes = nodes
+        self._say(f"nodestats {nodes} {time.monotonic() - self._begun:.3f}")
+
+
+SPOKEN = Spoken(NBoardListener, NBoardDialect)

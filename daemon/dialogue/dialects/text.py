@@ -1,0 +1,283 @@
+"""Edax's text protocol over a session: one line of input, its answer to a `DialogueOutput`.
+
+`TextDialect.execute` runs a line, `TextDialect.settle` makes the engine's own moves that follow from the mode, and
+`TextDialect.run` is the whole dialogue with boards and prompts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from desdaemon.core.search.loader import Abandoned, EngineFailure
+from desdaemon.dialogue.output import DialogueOutput
+from desdaemon.dialogue.session import Session
+from desdaemon.protocol.commands.options import STARTING, Option, find_option
+from desdaemon.protocol.commands.text import find_command, split_line
+from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import move_text, parse_move
+
+from .dialect import InputLine, LineSource
+
+PROMPT = ">"
+GAME_OVER = "*** Game Over ***"
+UNUSABLE = 1
+"""Exit status when a file or the engine cannot be used."""
+
+
+class TextDialect:
+    """A dialogue in Edax's text protocol, used by one thread. ``leaving`` is the exit status once it is to end, None
+    before.
+
+    ``successor`` names the protocol that the line ``last`` has asked for; the caller hands both over to it.
+    """
+
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
+        self.session = session
+        self.output = output
+        self.leaving: int | None = None
+        self.successor = ""
+        self.last: InputLine | None = None
+        self._played_on = False
+        self._games_left = session.settings.repeat
+
+    # Answers
+
+    def say(self, text: str) -> None:
+        """Print one line or several, and flush."""
+        self.output.write(text + "\n")
+        self.output.flush()
+
+    def warn(self, message: str) -> None:
+        """Print a warning of one line."""
+        self.output.error(f"WARNING: {message}")
+
+    # A line
+
+    def execute(self, line: str) -> None:
+        """Run a line. Invalid input gives one line of error and changes nothing."""
+        line = line.strip()
+        if not line or line.startswith("#"):
+            return
+        try:
+            self._dispatch(line)
+        except BadInput as error:
+            self.warn(str(error))
+        except OSError as error:
+            if error.filename is None:
+                raise
+            self.warn(f"{quoted(str(error.filename))}: {error.strerror}: expected a file that can be read")
+        except Abandoned:
+            self._abandoned(line)
+        except EngineFailure as error:
+            self._engine_failed(error)
+        except MemoryError as error:
+            self.warn(f"{quoted(line)}: not enough memory{f': {error}' if str(error) else ''}")
+        except Exception:
+            self._confess(line)
+
+    def _dispatch(self, line: str) -> None:
+        if line.startswith("{"):
+            self.successor = "json"
+            return
+        word, rest = split_line(line)
+        if self.session.settings.echo:
+            self.say(f" {word} {rest}")
+        only_option = word.startswith("-") or line[:4].lower() == "set "
+        if not only_option and not (word == "n" and rest):
+            command = find_command(word)
+            if command:
+                if rest and not command.parameters and command.name != "quit":
+                    raise BadInput(f"{quoted(line)}: expected {command.name} with nothing after it")
+                find_handler(command.name)(self, rest)
+                return
+        option = find_option(word.lstrip("-"))
+        if option and option.name not in ("q", "vv"):
+            self._option(option, rest)
+            return
+        try:
+            move = parse_move(line)
+        except BadInput:
+            raise BadInput(
+                f"Unknown command/Illegal move: {quoted(line)}: expected a command (see help) or a move such as D3"
+                f"{_suggestion(word)}"
+            ) from None
+        self.session.play_move(move)
+        self._played_on = True
+        self.say(f"\nYou play {move_text(move)}")
+
+    def _option(self, option: Option, value: str) -> None:
+        if not value and option.kind != "flag":
+            self.say(f"{option.name} = {self.session.settings.text(option)}")
+            return
+        if option.name in STARTING:
+            raise BadInput(f"{option.name} {quoted(value)}: expected on the command line or in an option file")
+        if option.name == "eval-file":
+            self._change_weights(option, value)
+            return
+        self.session.set_option(option, value or "on")
+        if option.name == "repeat":
+            self._games_left = self.session.settings.repeat
+        if option.name == "book-file":
+            self.open_book()
+
+    def _change_weights(self, option: Option, value: str) -> None:
+        before = self.session.settings.eval_file
+        self.session.set_option(option, value)
+        try:
+            self.session.engine()
+        except EngineFailure as error:
+            self.session.settings.eval_file = before
+            raise BadInput(str(error)) from None
+
+    def open_book(self) -> None:
+        """Start to open the book that the options name."""
+        from desdaemon.core.books.running import open_book
+
+        open_book(self.session, self.warn)
+
+    def played(self) -> None:
+        """Called by handlers that have played a move: `settle` then looks whether the game is over."""
+        self._played_on = True
+
+    def _confess(self, line: str) -> None:
+        """Report an internal error, which must not end the dialogue; the trace goes to the log."""
+        import traceback
+
+        trace = traceback.format_exc().rstrip()
+        self.warn(f"{quoted(line)}: an internal error\n{trace}\n{self.session.interrupt.story()}")
+
+    def _abandoned(self, line: str) -> None:
+        """Report a command that was stopped before its search began, unless the other end has gone."""
+        if not self.session.interrupt.expired:
+            self.warn(f"{quoted(line)}: stopped before its search began")
+
+    def _engine_failed(self, error: EngineFailure) -> None:
+        """Report an engine that cannot be loaded. Ends the dialogue unless an engine was loaded before: other options
+        may then work.
+        """
+        self.warn(str(error))
+        if not self.session.engine_ready:
+            self.leaving = UNUSABLE
+
+    # The engine's own moves
+
+    def settle(self) -> None:
+        """Make the moves that follow a line: the engine's moves by mode, the end of a game."""
+        while self.leaving is None and self.step(line_waiting=False, ending=False):
+            pass
+
+    def step(self, line_waiting: bool, ending: bool) -> bool:
+        """One step of `settle`. Returns whether there was one.
+
+        The engine does not move while a line waits; ``ending``: no more lines come, so that only the games of `repeat`
+        are begun.
+        """
+        if self.session.game.position.over and self._played_on:
+            self._played_on = False
+            return self._game_over(ending)
+        if not self.session.own_turn or line_waiting:
+            return False
+        try:
+            find_handler("go")(self, "")
+        except Abandoned:
+            self._abandoned("go")
+            return False
+        except EngineFailure as error:
+            self._engine_failed(error)
+            self.session.settings.mode = 3
+        except OSError:
+            raise
+        except Exception:
+            self._confess("go")
+            self.session.settings.mode = 3
+        return True
+
+    def _game_over(self, ending: bool) -> bool:
+        """Apply the options on the end of a game; returns True when a new one was begun."""
+        settings = self.session.settings
+        if settings.auto_store and self.session.books is not None and self.session.books.book is not None:
+            self.execute("book store")
+        if settings.auto_swap and settings.mode in (0, 1):
+            settings.mode = 1 - settings.mode
+        if self._games_left > 1:
+            self._games_left -= 1
+            self.session.new()
+            return True
+        if settings.auto_quit:
+            self.leaving = 0
+        elif settings.auto_start and not ending:
+            self.session.new()
+            return True
+        return False
+
+    # The dialogue
+
+    def run(self, source: LineSource, on_prompt: Callable[[], None]) -> int:
+        """Boards, prompts and answers until the dialogue ends; returns the exit status.
+
+        ``on_prompt`` is called once, after the first prompt has been written.
+        """
+        while self.leaving is None and not self.successor:
+            if self.session.settings.verbose:
+                self._show_board()
+            waiting = source.peek()
+            if self.step(waiting is not None and not waiting.is_end, waiting is not None and waiting.is_end):
+                continue
+            if self.leaving is not None:
+                break
+            self.output.write(PROMPT)
+            self.output.flush()
+            on_prompt()
+            on_prompt = _nothing
+            if self.session.settings.mode in (0, 1) and source.peek() is None:
+                self.session.ponder()
+            self.session.interrupt.rest()
+            item = source.get()
+            self.session.interrupt.begin(item.number)
+            self.output.write("\n")
+            if item.error:
+                self.warn(item.error)
+            if item.text is not None:
+                self.last = item
+                self.execute(item.text)
+            else:
+                self.leaving = item.status
+        self.output.flush()
+        return self.leaving or 0
+
+    def _show_board(self) -> None:
+        game = self.session.game
+        diagram = edax.board_diagram(game.position, game.initial, tuple(game.moves), game.black_ms, game.white_ms)
+        self.output.write(f"\n{diagram}\n\n")
+        if game.position.over:
+            self.output.write(f"\n{GAME_OVER}\n")
+
+
+HANDLER_MODULES = ("game", "search", "lines", "counts", "tools")
+"""The modules of `desdaemon.dialogue.commands` whose ``HANDLERS`` carry out the commands, loaded as needed."""
+
+
+def find_handler(name: str) -> Callable[[TextDialect, str], None]:
+    """The function that carries out the command of that name; raises KeyError."""
+    from importlib import import_module
+
+    handlers: dict[str, Callable[[TextDialect, str], None]]
+    for module in HANDLER_MODULES:
+        handlers = import_module(f"desdaemon.dialogue.commands.{module}").HANDLERS
+        if name in handlers:
+            return handlers[name]
+    raise KeyError(name)
+
+
+def _suggestion(word: str) -> str:
+    """The end of a message: the command or option whose name is nearest to ``word``."""
+    from desdaemon.protocol.commands.options import OPTIONS
+    from desdaemon.protocol.commands.text import COMMANDS
+    from desdaemon.protocol.spelling import did_you_mean
+
+    return did_you_mean(word.lstrip("-"), [known.name for known in (*COMMANDS, *OPTIONS)])
+
+
+def _nothing() -> None:
+    return

@@ -1,0 +1,391 @@
+"""XBoard's protocol (CECP) over a session.
+
+XBoard keeps clocks and score but not the rules: it neither checks moves nor flips discs. The engine moves as soon as it
+is its turn, and ponders after ``hard``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from desdaemon import __version__
+from desdaemon.core.search.loader import Abandoned, EngineFailure, TooLate
+from desdaemon.dialogue.interrupt_listener import InputListener
+from desdaemon.dialogue.output import DialogueOutput
+from desdaemon.dialogue.session import Session, unlimited
+from desdaemon.protocol.commands.options import number_within
+from desdaemon.protocol.dialects import xboard
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, illegal_move
+
+from .dialect import InputLine, LineDialect, LineSource
+from .protocols import Spoken
+
+if TYPE_CHECKING:
+    from desdaemon.engine.result import Line
+
+NAME = f"desdaemon {__version__}"
+
+MOST_HINT_MS = 1000
+
+_POLL_S = 0.05
+
+# Commands that end a search and make its move useless.
+_DROPPING = frozenset(("force", "new", "result", "setboard", "undo", "remove", "variant", "analyze", "quit"))
+
+
+class XBoardListener(InputListener):
+    """Reader's part of XBoard's protocol: ``?`` ends a search whose move is played; commands that make the move useless
+    abandon it.
+    """
+
+    strict = False
+    scripted = False
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `InputListener`."""
+        word = xboard.split_line(line)[0]
+        if word == "?":
+            self.interrupt.stop(number)
+        elif word in _DROPPING:
+            self.interrupt.stop(number, abandon=True)
+        return self.leave() if word == "quit" else False
+
+
+class XBoardDialect(LineDialect):
+    """The dialogue's thread of XBoard's protocol. ``_mine``: whether the engine plays Black, None where it plays
+    neither side.
+    """
+
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
+        super().__init__(session, output)
+        self._mine: bool | None = None
+        self._post = False
+        self._analyzing = False
+        self._analysis = _XBoardAnalysis()
+        self._source: LineSource | None = None
+        self._handlers: dict[str, Callable[[str], None]] = {
+            "protover": self._protover,
+            "variant": self._variant,
+            "new": self._new,
+            "quit": self._quit,
+            "result": self._force,
+            "force": self._force,
+            "go": self._go,
+            "playother": self._play_other,
+            "usermove": self._user_move,
+            "ping": lambda rest: self.say(f"pong {rest}".rstrip()),
+            "setboard": self._set_board,
+            "undo": lambda rest: self._take_back(1),
+            "remove": lambda rest: self._take_back(2),
+            "hint": self._hint,
+            "bk": self._book,
+            "level": self._level,
+            "st": self._seconds,
+            "sd": self._depth,
+            "time": lambda rest: self._clock(rest, "time", self._own_side()),
+            "otim": lambda rest: self._clock(rest, "otim", not self._own_side()),
+            "hard": lambda rest: self._ponder(True),
+            "easy": lambda rest: self._ponder(False),
+            "post": lambda rest: self._show(True),
+            "nopost": lambda rest: self._show(False),
+            "analyze": self._analyze,
+            "exit": self._exit,
+            ".": self._statistics,
+            "memory": self._memory,
+            "cores": self._cores,
+        }
+
+    # The dialogue
+
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+        """See `Dialect`."""
+        self._source = source
+        return super().run(source, first)
+
+    def refuse(self, error: str) -> None:
+        """See `LineDialect`."""
+        self.say(f"Error ({error})")
+
+    def execute(self, line: str) -> None:
+        """See `LineDialect`."""
+        word, rest = xboard.split_line(line)
+        if not word:
+            return
+        try:
+            if word in self._handlers:
+                self._handlers[word](rest)
+            elif word not in xboard.COMMAND_NAMES:
+                self._bare_move(line.strip())
+        except BadInput as error:
+            self.say(f"Error ({error}): {word}")
+        except Abandoned:
+            return
+        except (EngineFailure, MemoryError) as error:
+            self.say(f"tellusererror cannot search: {error or 'not enough memory'}")
+        except OSError:
+            raise
+        except Exception as error:
+            self._confess(line, error)
+
+    def _confess(self, line: str, error: Exception) -> None:
+        import traceback
+
+        self.output.error(f"{traceback.format_exc().rstrip()}\n{self.session.interrupt.story()}")
+        self.say(f"Error (an internal error: {type(error).__name__}): {line.split()[0][:60]}")
+
+    def idle(self) -> None:
+        """See `LineDialect`."""
+        if self._analyzing:
+            self._analysis.go_on(self.session, self.say if self._post else lambda *lines: None)
+        elif self._mine is not None:
+            self.session.ponder()
+
+    # Set-up
+
+    def _protover(self, rest: str) -> None:
+        name = self.session.settings.name.replace('"', "") or NAME
+        self.say("feature done=0", xboard.feature_line(name))
+        self.session.prepare()
+        try:
+            self._await_engine()
+        finally:
+            self.say("feature done=1")
+
+    def _await_engine(self) -> None:
+        """Wait for the engine, even if lines arrive; ends when no answer is read any more."""
+        while not self.session.interrupt.closing:
+            with suppress(TooLate):
+                self.session.engine(until=time.monotonic() + _POLL_S)
+                return
+
+    def _variant(self, rest: str) -> None:
+        if rest.lower() not in xboard.VARIANTS:
+            raise BadInput(f"unsupported variant, expected one of {' '.join(xboard.VARIANTS)}")
+        self.session.init()
+        self.say(xboard.SETUP)
+
+    def _new(self, rest: str) -> None:
+        self.session.init()
+        self.session.clocks.clear()
+        self.session.settings.depth = -1
+        self.session.settings.move_time = 0
+        self._mine = False
+        self._analyzing = False
+
+    def _quit(self, rest: str) -> None:
+        self.leaving = 0
+
+    def _set_board(self, rest: str) -> None:
+        position = xboard.parse_fen(rest)
+        game = self.session.game
+        # The way in which XBoard tells an engine that the other one has passed.
+        if game.position.must_pass and position == xboard.unturned(game.initial, [*game.moves, rules.PASS]):
+            self.session.play_move(rules.PASS)
+        else:
+            self.session.start(position)
+        if not self._analyzing:
+            self._move()
+
+    def _level(self, rest: str) -> None:
+        from desdaemon.dialogue.clock import Clock
+
+        moves, base, increment = xboard.parse_level(rest)
+        self.session.settings.move_time = 0
+        self.session.clocks.clear()
+        if base or increment:
+            for black in (True, False):
+                clock = Clock(0.0, base, moves, increment) if moves else Clock(base, increment=increment)
+                self.session.clocks[black] = clock
+
+    def _seconds(self, rest: str) -> None:
+        self.session.settings.move_time = max(10, int(xboard.parse_seconds("st", rest)))
+        self.session.clocks.clear()
+
+    def _depth(self, rest: str) -> None:
+        self.session.settings.depth = number_within("sd", rest, 0, 60)
+
+    def _clock(self, rest: str, command: str, black: bool) -> None:
+        from desdaemon.dialogue.clock import Clock
+
+        left = 10.0 * max(0, number_within(command, rest, -xboard.MOST_CENTISECONDS, xboard.MOST_CENTISECONDS))
+        if self.session.settings.move_time:
+            return
+        clock = self.session.clocks.setdefault(black, Clock(left))
+        self.session.overhead.raise_to(clock.set(left, clock.left_stones))
+
+    def _own_side(self) -> bool:
+        """The side whose clock `time` sets: the engine's, or the side to move where the engine plays neither."""
+        return self.session.game.position.black_to_move if self._mine is None else self._mine
+
+    def _ponder(self, on: bool) -> None:
+        self.session.settings.ponder = on
+
+    def _show(self, on: bool) -> None:
+        self._post = on
+
+    def _memory(self, rest: str) -> None:
+        from desdaemon.engine.limits import hash_bits_within
+
+        megabytes = number_within("memory", rest, 1, 10**9)
+        self.session.settings.hash_table_size = hash_bits_within(megabytes * 2**20)
+        self.session.prepare()
+
+    def _cores(self, rest: str) -> None:
+        self.session.settings.n_tasks = min(256, number_within("cores", rest, 1, 10**6))
+        self.session.prepare()
+
+    # The game
+
+    def _force(self, rest: str) -> None:
+        self._mine = None
+
+    def _go(self, rest: str) -> None:
+        self._mine = self.session.game.position.black_to_move
+        self._move()
+
+    def _play_other(self, rest: str) -> None:
+        self._mine = not self.session.game.position.black_to_move
+
+    def _bare_move(self, line: str) -> None:
+        if xboard.parse_drop(line) is None:
+            raise BadInput("unknown command")
+        self._user_move(line)
+
+    def _user_move(self, rest: str) -> None:
+        move = xboard.parse_drop(rest)
+        position = self.session.game.position
+        if move is None:
+            self.say(f"Illegal move (not a move): {rest[:60]}")
+            return
+        turned = xboard.must_be_turned(position, move)
+        try:
+            (position.after(rules.PASS) if turned else position).after(move)
+        except rules.IllegalMove:
+            self.say(f"Illegal move ({illegal_move(position, move)}): {rest[:60]}")
+            return
+        if turned:
+            self.session.play_move(rules.PASS)
+        self.session.play_move(move)
+        if not self._analyzing:
+            self._move()
+
+    def _move(self) -> None:
+        """Make the engine's move if it is its turn, and claim the result when the game is over."""
+        position = self.session.game.position
+        if self._mine is None:
+            return
+        if not position.over and position.black_to_move == self._mine:
+            thinking = _Thinking(self.say) if self._post else None
+            move, _ = self.session.choose(thinking.progress if thinking else None)
+            if self._unwanted():
+                return
+            self.session.play_move(move)
+            self.say(f"move {xboard.drop_text(move)}")
+            position = self.session.game.position
+        if position.over:
+            self.say(xboard.result_line(position))
+
+    def _unwanted(self) -> bool:
+        """Whether the line that ended the search has made its move useless."""
+        waiting = self._source.peek() if self._source else None
+        return waiting is not None and xboard.split_line(waiting.text or "")[0] in _DROPPING
+
+    def _take_back(self, plies: int) -> None:
+        if len(self.session.game.moves) < plies:
+            raise BadInput("there are not so many moves")
+        for _ in range(plies):
+            self.session.game.undo()
+
+    # Analysis
+
+    def _hint(self, rest: str) -> None:
+        position = self.session.game.position
+        if position.over:
+            raise BadInput("the game is over")
+        limits = self.session.limits(position, clocks=False)
+        limits = limits._replace(time_ms=min(limits.time_ms or MOST_HINT_MS, MOST_HINT_MS))
+        move = rules.PASS if position.must_pass else self.session.suggest(position, limits)
+        self.say(f"Hint: {xboard.drop_text(move)}")
+
+    def _book(self, rest: str) -> None:
+        self.session.await_book()
+        look = self.session.look_up(self.session.game.position)
+        known = look.moves if look else []
+        moves = "  ".join(f"{xboard.drop_text(move)}:{100 * score}" for move, score in known)
+        self.say(f"\tBook:  {moves}" if moves else "\tno book moves", "")
+
+    def _analyze(self, rest: str) -> None:
+        self._mine = None
+        self._analyzing = True
+        self._post = True
+
+    def _exit(self, rest: str) -> None:
+        self._analyzing = False
+
+    def _statistics(self, rest: str) -> None:
+        if self._analyzing:
+            self.say(self._analysis.statistics())
+
+
+class _Thinking:
+    """Prints XBoard's line of thinking for each iteration of a search."""
+
+    def __init__(self, say: Callable[..., None]) -> None:
+        self._say = say
+        self._begun = time.monotonic()
+        self.nodes = 0
+
+    def progress(self, index: int, line: Line) -> None:
+        """A finished iteration."""
+        self.nodes += line.nodes
+        ms = (time.monotonic() - self._begun) * 1000
+        self._say(xboard.thinking_line(line.depth, line.score, ms, self.nodes, line.pv))
+
+
+class _XBoardAnalysis:
+    """Analysis mode: an unlimited search of the position on the board, interrupted by each line, then resumed."""
+
+    def __init__(self) -> None:
+        self._position = START
+        self._solved = False
+        self._depth = 0
+        self._begun = 0.0
+        self._nodes = 0
+
+    def go_on(self, session: Session, say: Callable[..., None]) -> None:
+        """Search until the next line comes, or until the position is solved."""
+        position = session.game.position
+        if position != self._position or not self._begun:
+            self._position, self._solved, self._depth = position, False, 0
+            self._begun, self._nodes = time.monotonic(), 0
+        if self._solved or position.over:
+            return
+
+        def progress(index: int, line: Line) -> None:
+            self._nodes += line.nodes
+            # What was shown before an interruption is not shown again.
+            if line.depth >= self._depth:
+                self._depth = line.depth
+                say(xboard.thinking_line(line.depth, line.score, self._ms, self._nodes, line.pv))
+
+        try:
+            result = session.search(position, unlimited(position), window=(-64, 64), progress=progress, idle=True)
+        except (Abandoned, EngineFailure):
+            return
+        self._solved = result.complete
+
+    @property
+    def _ms(self) -> float:
+        return (time.monotonic() - self._begun) * 1000 if self._begun else 0.0
+
+    def statistics(self) -> str:
+        """The answer to ``.``."""
+        return f"stat01: {int(self._ms / 10)} {self._nodes} {self._depth} 0 0"
+
+
+SPOKEN = Spoken(XBoardListener, XBoardDialect)

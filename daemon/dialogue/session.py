@@ -1,0 +1,521 @@
+"""One player's session: board, game, options, clocks, engine and book. Every protocol is a thin layer over it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from desdaemon.core.search.loader import Abandoned, EngineConfig, EngineFailure, EngineSource, LoadedEngine, TooLate
+from desdaemon.core.settings import SessionSettings
+from desdaemon.protocol.commands.options import Option
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, Position, board_doubts, illegal_move, parse_board, play_moves
+from desdaemon.protocol.othello.scores import MoverScore
+
+from .game import PlayedGame
+from .interrupt import Interrupt, StoppableSearch
+from .move_overhead import MoveOverhead
+
+if TYPE_CHECKING:
+    from desdaemon.core.books.service import Books, BookView
+    from desdaemon.core.search.helpers import HelperPool
+    from desdaemon.core.search.shares import Purpose
+    from desdaemon.dialogue.commands.search_log import SearchLog
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line, Result
+    from desdaemon.protocol.games.records import GameRecord
+
+    from .clock import Clock
+
+Progress = Callable[[int, "Line"], None]
+
+_NEVER = float("inf")  # `math` would be one more library to load before the first prompt.
+
+FAST_MS = 1000
+"""Less than this for a move is a fast game."""
+
+
+class Slots(Protocol):
+    """The part of `desdaemon.core.search.scheduler.Scheduler` that a session uses: leases of search threads."""
+
+    @property
+    def slots(self) -> int:
+        """The number of search threads."""
+
+    def lease(
+        self,
+        purpose: Purpose,
+        *,
+        key: Hashable,
+        client: Hashable,
+        threads: int = ...,
+        interrupt: Callable[[], None] | None = ...,
+        abandoned: Callable[[], bool] = ...,
+    ) -> AbstractContextManager[object]:
+        """A context that holds search threads; ``interrupt`` is called when they have to be released. Raises
+        `Abandoned`.
+        """
+
+
+class KnownMove(NamedTuple):
+    """A book move: its score, its line of play, the position's level, and the number of lines behind the move."""
+
+    move: int
+    score: MoverScore
+    line: tuple[int, ...]
+    level: int
+    lines: int
+
+
+class Session:
+    """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` may be used from any thread.
+
+    ``engine_ready``: an engine has been loaded at least once. ``clocks`` are the clocks that the other end keeps, by
+    whether they are Black's; a side without one has no limit.
+    """
+
+    def __init__(
+        self,
+        settings: SessionSettings,
+        engines: EngineSource,
+        *,
+        books: Books | None = None,
+        scheduler: Slots | None = None,
+    ) -> None:
+        """``books`` and ``scheduler`` are shared with other sessions; without a scheduler a search begins at once."""
+        self.settings = settings
+        self.engines = engines
+        self.name = "text"
+        """The name of this session's client in lists of jobs."""
+        self.remote = False
+        """Whether they sit elsewhere: then the files they name are inside the data folder."""
+        self.books = books
+        self.scheduler = scheduler
+        self.helpers: HelperPool | None = None
+        """Idle threads of the scheduler that join this session's searches; without it a search has all its threads for
+        itself."""
+        self.game = PlayedGame()
+        self.interrupt = Interrupt()
+        self.engine_ready = False
+        self.on_game_over: Callable[[], None] = lambda: None
+        """Called when a move has ended the game."""
+        self.search_log: SearchLog | None = None
+        """Where searches are written down."""
+        self._opening: list[tuple[Position, int]] = []
+        self._clock_from = (0.0, 0.0)
+        self.clocks: dict[bool, Clock] = {}
+        self.overhead = MoveOverhead()
+        self._expected: tuple[Position, int | None] | None = None
+
+    # The game
+
+    def init(self) -> None:
+        """The opening position; also forgets the opening line."""
+        self.start(START)
+
+    def new(self) -> None:
+        """The current initial position again."""
+        self.game.restart()
+        self._clock_from = (0.0, 0.0)
+
+    def set_board(self, text: str) -> list[str]:
+        """Set a new initial position. Returns a warning about the text, or "". Raises `BadInput`."""
+        position = parse_board(text)
+        self.start(position)
+        return board_doubts(position)
+
+    def load(self, record: GameRecord) -> None:
+        """Replace the game by a recorded one, whose moves are legal."""
+        self.start(record.initial)
+        for played in record.moves:
+            self.game.play(played.move)
+
+    def start(self, position: Position) -> None:
+        """A new game from a position; forgets the opening line."""
+        self.game.start(position)
+        self._opening = []
+        self._clock_from = (0.0, 0.0)
+
+    def play_move(self, move: int) -> None:
+        """Play one move, a pass only where it is forced. Raises `BadInput`."""
+        try:
+            self.game.play(move)
+        except rules.IllegalMove:
+            raise BadInput(illegal_move(self.game.position, move)) from None
+        if self.game.position.over:
+            self.on_game_over()
+
+    def undo(self) -> bool:
+        """Take back a ply, in modes 0 and 1 two; False when there was none."""
+        return self._repeat(self.game.undo)
+
+    def redo(self) -> bool:
+        """The opposite of `undo`."""
+        return self._repeat(self.game.redo)
+
+    def _repeat(self, step: Callable[[], bool]) -> bool:
+        done = step()
+        if done and self.settings.mode in (0, 1):
+            step()
+        return done
+
+    def transform(self, symmetry: int, swap_colours: bool = False) -> None:
+        """Put the game under a symmetry; the opening line is kept, since it holds under all of them."""
+        self.game.transform(symmetry, swap_colours)
+
+    @property
+    def own_turn(self) -> bool:
+        """Whether, by the mode, the engine plays the side to move."""
+        mode, position = self.settings.mode, self.game.position
+        return not position.over and (mode == 2 or mode == (0 if not position.black_to_move else 1))
+
+    # Opening line
+
+    def force(self, moves: list[int]) -> None:
+        """Follow a line from the initial position in `go`; an empty one ends that. Raises `BadInput`."""
+        position = self.game.initial
+        line = []
+        for move in play_moves(position, moves):
+            line.append((position, move))
+            position = position.after(move)
+        self._opening = line
+
+    def opening_move(self) -> int | None:
+        """The move of the opening line on the board or a mirror image of it, if the line goes on here."""
+        here = self.game.position
+        player, opponent, symmetry = rules.canonical_with_symmetry(here.player, here.opponent)
+        for position, move in self._opening:
+            line_player, line_opponent, line_symmetry = rules.canonical_with_symmetry(
+                position.player, position.opponent
+            )
+            if (line_player, line_opponent) == (player, opponent) and position.black_to_move == here.black_to_move:
+                canonical_move = rules.transform_move(move, line_symmetry)
+                return rules.transform_move(canonical_move, rules.INVERSE_SYMMETRY[symmetry])
+        return None
+
+    # Options and clocks
+
+    def set_option(self, option: Option, text: str) -> None:
+        """Give an option a value. Raises `BadInput`, changing nothing.
+
+        A game clock starts full at the moment it is set.
+        """
+        self.settings.set(option, text)
+        if option.name == "game-time":
+            self._clock_from = (self.game.black_ms, self.game.white_ms)
+
+    def remaining_ms(self, black: bool) -> float:
+        """The time left to a side on the game clock, ms."""
+        used = self.game.black_ms - self._clock_from[0] if black else self.game.white_ms - self._clock_from[1]
+        return self.settings.game_time - used
+
+    # The engine
+
+    @property
+    def config(self) -> EngineConfig:
+        """The engine that the options ask for."""
+        threads, guests = self.settings.threads, 0
+        if self.helpers is not None:
+            threads, guests = 1, self.helpers.most(0)
+        return EngineConfig(threads, self.settings.hash_table_size, self.settings.eval_file, guests)
+
+    def prepare(self, on_failure: Callable[[str], None] | None = None) -> None:
+        """Begin to load the engine."""
+        self.engines.prepare(self.config, on_failure)
+
+    def engine(self, search: StoppableSearch | None = None, until: float = _NEVER) -> LoadedEngine:
+        """The engine, once it is loaded.
+
+        Raises `EngineFailure`, `Abandoned` when ``search`` was abandoned, and `TooLate` at ``until``, a monotonic time.
+        """
+        with _given_up_at(search, until) as given_up:
+            engine = self.engines.get(self.config, given_up)
+        self.engine_ready = True
+        return engine
+
+    @contextmanager
+    def _slots(self, search: StoppableSearch, until: float) -> Iterator[None]:
+        """A context that holds the scheduler's lease of search threads; raises as `engine` does."""
+        with ExitStack() as stack:
+            if self.scheduler:
+                wanted = min(self.config.threads, self.scheduler.slots)
+                with _given_up_at(search, until) as given_up:
+                    from desdaemon.core.search.accounts import account_of
+                    from desdaemon.core.search.shares import Purpose
+
+                    lease = self.scheduler.lease(
+                        Purpose.IDLE if search.idle else Purpose.INTERACTIVE,
+                        key=account_of(self.name),
+                        client=self.name,
+                        threads=wanted,
+                        interrupt=search.stop,
+                        abandoned=given_up,
+                    )
+                    stack.enter_context(lease)
+            yield
+
+    @contextmanager
+    def _helped(self, engine: LoadedEngine) -> Iterator[Callable[[], None] | None]:
+        """A context in which idle threads may join a search on that engine; its value is the search's ``welcome``."""
+        team = getattr(engine.searcher, "team", None)
+        most = self.helpers.most(self.settings.threads) if self.helpers is not None else 0
+        if self.helpers is None or team is None or not most:
+            yield None
+            return
+        from desdaemon.core.search.accounts import account_of
+        from desdaemon.core.search.helpers import HelpedSearch
+
+        helped = HelpedSearch(self.helpers, team, most, account_of(self.name))
+        try:
+            yield helped.begin
+        finally:
+            helped.end()
+
+    def limits(self, position: Position, *, clocks: bool = True) -> Limits:
+        """Search limits of the position by the options and, with ``clocks``, by the clock of the side to move."""
+        from .clock import move_limits
+
+        black = position.black_to_move
+        clock = self.clocks.get(black) if clocks else None
+        return move_limits(self.settings, position.empties, self.remaining_ms(black), self.overhead, clock)
+
+    def search(
+        self,
+        position: Position,
+        limits: Limits,
+        *,
+        multipv: int = 1,
+        allow: int = rules.FULL,
+        progress: Progress | None = None,
+        attempts: Progress | None = None,
+        window: tuple[int, int] | None = None,
+        patient: bool = True,
+        idle: bool = False,
+    ) -> Result:
+        """Search a position with the options' window, or another one.
+
+        Waiting for engine and scheduler counts as search. Raises `EngineFailure`, `Abandoned`, and `TooLate` where
+        it is not ``patient`` and the time in ``limits`` is up before there is an engine.
+        """
+        from .clock import is_bounded
+
+        begun = time.monotonic()
+        hurried = bool(limits.time_ms) and not patient
+        for_engine = begun + self._patience_ms(position, limits.time_ms) / 1000 if hurried else _NEVER
+        for_slots = begun + limits.time_ms / 1000 if hurried else _NEVER
+        alpha, beta = window or (self.settings.alpha, self.settings.beta)
+        with self.interrupt.searching(is_bounded(limits), idle=idle) as search:
+            if self.interrupt.expired:
+                raise Abandoned
+            engine = self.engine(search, for_engine)
+            with (
+                self._slots(search, for_slots),
+                search.control(engine.new_control()) as control,
+                self._helped(engine) as welcome,
+            ):
+                if limits.time_ms:
+                    waited = int((time.monotonic() - begun) * 1000)
+                    limits = limits._replace(time_ms=max(1, limits.time_ms - waited))
+                entry = self.search_log.begin(position, limits, progress, attempts) if self.search_log else None
+                result = engine.searcher.search(
+                    position.player,
+                    position.opponent,
+                    limits,
+                    multipv=multipv,
+                    allow=allow,
+                    alpha=alpha,
+                    beta=beta,
+                    control=control,
+                    progress=entry.progress if entry else progress,
+                    attempts=entry.attempt if entry else attempts,
+                    welcome=welcome,
+                )
+                if entry:
+                    entry.finish(result)
+                return result
+
+    def _patience_ms(self, position: Position, time_ms: int) -> int:
+        """The part of a move's time, ms, to wait for an engine that is being loaded.
+
+        None in a fast game with a clock: the engine will hardly be loaded in time, and time not spent waiting now can
+        be used once it is.
+        """
+        on_clock = bool(self.settings.game_time) or position.black_to_move in self.clocks
+        return 0 if on_clock and time_ms < FAST_MS else time_ms
+
+    # The book
+
+    def look_up(self, position: Position) -> BookView | None:
+        """The book's entry of a position, None if the book is off or has none. Waits until the book's file is open, or
+        for a stop.
+        """
+        if self.books is None or not self.settings.book_usage:
+            return None
+        if self.books.opening:
+            with self.interrupt.searching(bounded=True) as search, suppress(Abandoned):
+                self.books.ready(lambda: search.stopped)
+        return self.books.look_up(position.player, position.opponent)
+
+    def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
+        """The best ``most`` moves that the book knows of a position."""
+        look = self.look_up(position)
+        if look is None or self.books is None:
+            return
+        for move, score in look.moves[:most]:
+            after = position.after(move)
+            line = (move, *self.books.line(after.player, after.opponent))
+            behind = self.books.look_up(after.player, after.opponent)
+            yield KnownMove(move, score, line, look.level, behind.lines if behind else 0)
+
+    def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
+        """The book's move, or with the option ``book-check`` a better one outside the book; None to search."""
+        look = self.look_up(position)
+        if look is None or self.books is None:
+            return None
+        chosen = self.books.choose(position.player, position.opponent, self.settings)
+        if chosen is None:
+            return None
+        others = position.moves & ~sum(1 << link.move for link in look.links)
+        if self.settings.book_check and others and look.leaf_level < self.settings.level:
+            result = self.search(position, self.limits(position), allow=others, patient=False)
+            if result.lines and result.lines[0].score > chosen.score:
+                return result.lines[0].move, result
+        return chosen.move, None
+
+    def await_book(self) -> None:
+        """Wait until the file of the option book-file is open, even if stops arrive; returns early once no answer is
+        needed.
+        """
+        if self.books is not None:
+            with suppress(Abandoned):
+                self.books.ready(lambda: self.interrupt.expired)
+
+    # Moves
+
+    def suggest(self, position: Position, limits: Limits, progress: Progress | None = None) -> int:
+        """The move that the engine would play in a position with a legal move, from the book or by a search.
+
+        Neither the game nor a clock changes. Raises as `search` does.
+        """
+        from .clock import is_bounded
+
+        with self.interrupt.searching(is_bounded(limits)):
+            booked = self._book_move(position)
+            if booked is not None:
+                return booked[0]
+            try:
+                result = self.search(position, limits, progress=progress, patient=False)
+            except TooLate:
+                return stopgap_move(position)
+        return stopgap_move(position) if _nothing_found(result) else result.lines[0].move
+
+    def choose(
+        self,
+        progress: Progress | None = None,
+        on_search: Callable[[], None] | None = None,
+        attempts: Progress | None = None,
+    ) -> tuple[int, Result | None]:
+        """The engine's move on the board, and the search behind it if there was one; its time is charged.
+
+        The game must not be over. A pass, a move of the opening line and one of the book need no search, and a clock
+        is not spent on a single move; ``on_search`` is called before there is one. Where the clock does not allow to
+        wait for the engine, a move is made without it.
+        """
+        from .clock import is_bounded
+
+        position = self.game.position
+        if position.must_pass:
+            return rules.PASS, None
+        forced = self.opening_move()
+        if forced is not None:
+            return forced, None
+        begun = time.monotonic()
+        limits = self.limits(position)
+        # One stop ends both, the wait for the book's file and the search.
+        with self.interrupt.searching(is_bounded(limits)):
+            booked = self._book_move(position)
+            if booked is not None:
+                return booked
+            if on_search is not None:
+                on_search()
+            return self._searched_move(position, limits, begun, progress, attempts)
+
+    def _searched_move(
+        self, position: Position, limits: Limits, begun: float, progress: Progress | None, attempts: Progress | None
+    ) -> tuple[int, Result | None]:
+        planned = limits.time_ms
+        timed = self.settings.timed or position.black_to_move in self.clocks
+        if timed and position.moves.bit_count() == 1:
+            limits = limits._replace(depth=min(1, limits.depth))
+        try:
+            result = self.search(position, limits, progress=progress, attempts=attempts, patient=False)
+        except TooLate:
+            return stopgap_move(position), None
+        finally:
+            spent = (time.monotonic() - begun) * 1000
+            self.game.charge(position.black_to_move, spent)
+            if planned:
+                self.overhead.note(spent - planned)
+            if position.black_to_move in self.clocks:
+                self.clocks[position.black_to_move].spend(spent)
+        line = result.lines[0]
+        if _nothing_found(result):
+            return stopgap_move(position), None
+        self._expected = position.after(line.move), line.pv[1] if len(line.pv) > 1 else None
+        return line.move, result
+
+    def ponder(self) -> None:
+        """With the option ``ponder``, search the position after the reply that `choose` expects.
+
+        Called while no line waits; ends as soon as one arrives. The results stay in the transposition table.
+        """
+        if not self.settings.ponder or self._expected is None or self._expected[0] != self.game.position:
+            return
+        after, reply = self._expected
+        position = after if reply is None else after.after(reply)
+        if not position.over:
+            with suppress(Abandoned, EngineFailure, MemoryError):
+                self.search(position, unlimited(position), window=(-64, 64), idle=True)
+
+
+@contextmanager
+def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
+    """A context in which waiting ends at ``until``; an `Abandoned` that this causes becomes `TooLate`."""
+
+    def given_up() -> bool:
+        return (search is not None and search.abandoned) or time.monotonic() >= until
+
+    try:
+        yield given_up
+    except Abandoned:
+        if search is None or not search.abandoned:
+            raise TooLate from None
+        raise
+
+
+def unlimited(position: Position) -> Limits:
+    """Limits to the end of the game, whatever time that takes."""
+    from desdaemon.engine.limits import Limits
+
+    return Limits(position.empties)
+
+
+def _nothing_found(result: Result) -> bool:
+    """Whether a search was stopped before its first iteration, so that its move is an arbitrary legal one."""
+    return not result.complete and not result.lines[0].depth
+
+
+def stopgap_move(position: Position) -> int:
+    """A move without an engine: a corner, or else the move after which the opponent can take no corner and has the
+    fewest moves. The position must have a legal move.
+    """
+
+    def cost(move: int) -> int:
+        after = position.after(move)
+        corners = after.moves & rules.CORNERS
+        return 64 * corners.bit_count() + after.moves.bit_count() - (1000 if rules.CORNERS >> move & 1 else 0)
+
+    return min(rules.squares(position.moves), key=cost)

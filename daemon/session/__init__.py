@@ -1,1 +1,0 @@
-"""One player's session: board, game, options, clocks, and the stops that end its searches."""

@@ -1,1 +1,0 @@
-"""Services of the operating system for the daemon: supervisor, service manager, line editor, memory, client files."""
