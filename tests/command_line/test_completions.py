@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 WHOLE = [
     ("desdaemon mat", "ch"),
     ("desdaemon hel", "p"),
-    ("desdaemon bench sto", "rm"),
+    ("desdaemon bench ser", "ver"),
     ("desdaemon bench book --rep", "eat"),
     ("desdaemon match --adj", "udicate"),
     ("desdaemon -nbo", "ard"),

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -86,7 +87,8 @@ def test_what_a_bench_has_started_ends_with_it(
     if signal.getsignal(number) is signal.SIG_IGN:
         pytest.skip("the signal is ignored here, as in jobs of a shell in the background")
     environment = {**os.environ, "TMPDIR": str(short_path), "DESDAEMON_MARK": str(short_path)}
-    with subprocess.Popen([*REAL, "bench", *bench], env=environment, stdout=subprocess.DEVNULL) as running:
+    command = [sys.executable, "-P", str(ROOT / "tests" / "lab"), *bench]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as running:
         until = time.monotonic() + 120
         while len(alive(str(short_path))) < processes:
             assert running.poll() is None

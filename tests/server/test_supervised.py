@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lab import restarts, storm
 from served import PATIENCE_S, REAL, ROOT, Served, serving, until
 
 from desdaemon.clients import Client, ConnectionLost
-from desdaemon.clients.bench import daemon, restarts, storm
+from desdaemon.clients.bench import daemon
 from desdaemon.server.lifeline import ALIVE, READY, VARIABLE, Lifeline
 from desdaemon.server.supervisor import Policy, RestartDecision
 

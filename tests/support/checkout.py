@@ -1,6 +1,7 @@
 """Where the checkout is, and its directories as the package `desdaemon`, whatever is installed.
 
-Importing this module maps the checkout, and puts the folders beside it on the path. Tests get it from
+Importing this module maps the checkout, and puts the folders beside it and the
+package `lab` on the path. Tests get it from
 `tests/conftest.py`; scripts and child processes of tests import it first, with this folder on their path (`IMPORT` is
 the code for that).
 """
@@ -23,6 +24,7 @@ IMPORT = f"import sys; sys.path.insert(0, {str(SUPPORT)!r}); import checkout\n"
 def _map_checkout() -> None:
     sys.path.insert(0, str(ROOT))
     sys.path.extend(str(folder) for folder in sorted(SUPPORT.iterdir()) if folder.is_dir())
+    sys.path.append(str(TESTS))
     package = importlib.import_module("daemon")
     if str(ROOT) not in package.__path__:
         package.__path__.append(str(ROOT))

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from browser import Browser, BrowserTab, find_chromium
 from web_gateway import Web
-
-from desdaemon.clients.bench.browser import Browser, BrowserTab, find_chromium
 
 READY = "window.desdaemon && desdaemon.socket.connected"
 """What is true on a page that is connected."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 import referee
+from browser import BrowserTab
 from served import Peer, Served, line_of
 
-from desdaemon.clients.bench.browser import BrowserTab
 from desdaemon.protocol.othello.notation import START, board_text, parse_board, parse_moves, play_moves
 
 Visit = Callable[..., None]

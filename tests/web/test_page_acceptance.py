@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from browser import BrowserTab
 from checkout import ROOT
 from chrome import READY, Chrome
 from served import Peer, Served, serving, until
 from web_gateway import Web
-
-from desdaemon.clients.bench.browser import BrowserTab
 
 pytestmark = pytest.mark.slow
 

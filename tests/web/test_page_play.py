@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from struct import pack_into, unpack_from
 
-from desdaemon.clients.bench.browser import BrowserTab
+from browser import BrowserTab
+
 from desdaemon.clients.web.games import write
 from desdaemon.protocol.games import wthor
 from desdaemon.protocol.othello.diagrams import COLOURS

@@ -126,9 +126,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSO
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a scheduler -d 'simulate how searches share the threads'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a restarts -d 'kill a server while clients work'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a storm -d 'attack a server while clients check its answers'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a web -d 'measure the board in the browser'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a cluster -d 'measure what a cluster costs'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a make-games

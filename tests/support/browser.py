@@ -1,4 +1,4 @@
-"""Chromium as a process, driven through the DevTools protocol: used by `bench web` and by the tests of the page."""
+"""Chromium as a process, driven through the DevTools protocol: used by `lab page` and by the tests of the page."""
 
 from __future__ import annotations
 

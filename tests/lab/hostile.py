@@ -1,4 +1,4 @@
-"""The process of hostile peers in `desdaemon bench storm`: floods, broken frames, abandoned and half-open connections.
+"""The process of hostile peers in `python tests/lab storm`: floods, broken frames, abandoned and half-open connections.
 
 They speak ZMTP over plain sockets, because libzmq prevents most of it. None of their requests changes the book, so that
 the expected answers to other clients stay the same.
@@ -16,6 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from desdaemon.protocol.commands.book import READER
@@ -23,6 +24,7 @@ from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import OPERATIONS
 
+_PROGRAM = (sys.executable, "-P", str(Path(__file__).parent), "hostile")
 _MORE, _LONG, _COMMAND = 1, 2, 4
 _GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
 _CONNECT_S = 5.0
@@ -279,7 +281,7 @@ class Hostile:
                 self._stopped.remove(process)
 
     def _flooding_process(self, seed: int) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-P", "-m", __spec__.name, "flood", str(seed), *self._endpoints])
+        return subprocess.Popen([*_PROGRAM, "flood", str(seed), *self._endpoints])
 
     def kill_stopped(self) -> None:
         """Kill all stopped processes."""
@@ -315,7 +317,3 @@ def main(arguments: list[str]) -> int:
         hostile.kill_stopped()
     sys.stdout.write(", ".join(f"{count} {name}" for name, count in sorted(hostile.counts.items())) + "\n")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""`desdaemon bench web`: the time until the page is loaded, until a move has its hints, and the cost of many tabs.
+"""`python tests/lab page`: the time until the page is loaded, until a move has its hints, and the cost of many tabs.
 
 It starts a daemon and a gateway of its own. Pages are measured in a headless Chromium; without one those figures are
 left out. Further tabs are sockets that send a page's requests.
@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from desdaemon.clients.arguments import Parser
+from desdaemon.clients.bench.command import table
+from desdaemon.clients.bench.daemon import PROGRAM, BenchDaemon, random_line
+from desdaemon.clients.bench.figures import MeasuredFigure, percentile
 from desdaemon.clients.errors import DaemonError, NoDaemon
 from desdaemon.protocol.othello.notation import START, board_text, parse_moves
 from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.system import logs, platform
-
-from .command import table
-from .daemon import PROGRAM, BenchDaemon, random_line
-from .figures import MeasuredFigure, percentile
 
 _MOVES = 40
 _TABS = 30
@@ -39,7 +38,7 @@ _LEVEL = 16
 
 def command_line() -> Parser:
     """The command line."""
-    parser = Parser("desdaemon bench web", description="Measure the board in the browser and its gateway.")
+    parser = Parser("lab page", description="Measure the board in the browser and its gateway.")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="search threads of the daemon")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, to see whether it works")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
@@ -57,7 +56,7 @@ def main(arguments: list[str]) -> int:
         logs.echo(WITHOUT_TORNADO)
         return 1
     except DaemonError as error:
-        logs.message(str(error), "desdaemon bench web", level="error")
+        logs.message(str(error), "lab page", level="error")
         return 1
     if named.json:
         sys.stdout.write(json.dumps({"figures": [figure._asdict() for figure in figures]}) + "\n")
@@ -134,11 +133,11 @@ _HINTED = """new Promise(resolve => {
 
 
 async def _in_browser(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFigure]:
-    from .browser import Browser, find_chromium
+    from browser import Browser, find_chromium
 
     program = find_chromium()
     if not program:
-        logs.message("no Chromium here: first paint and hints in the page are not measured", "desdaemon bench web")
+        logs.message("no Chromium here: first paint and hints in the page are not measured", "lab page")
         return []
     async with Browser(program) as browser:
         tab = await browser.tab(gateway.address)

@@ -1,4 +1,4 @@
-"""`desdaemon bench storm`: attacks of hostile peers on a daemon, and polite clients that check each answer.
+"""`python tests/lab storm`: attacks of hostile peers on a daemon, and polite clients that check each answer.
 
 It starts a daemon of its own in folders of its own, `hostile` as a process, and clients of the library that know every
 answer beforehand. Each minute gives a row: the waits of the polite clients, wrong or missing answers, and the daemon's
@@ -19,13 +19,11 @@ from typing import NamedTuple
 
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
+from desdaemon.clients.bench.daemon import BenchDaemon, ended_by_signals, random_line
 from desdaemon.clients.errors import DaemonError
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, move_text, parse_moves, play_moves
 from desdaemon.protocol.system import logs, platform
-
-from . import hostile
-from .daemon import BenchDaemon, ended_by_signals, random_line
 
 _POLITE = 8
 _PATIENCE_S = 120.0
@@ -92,7 +90,7 @@ class _Polite:
 
     def _fault(self, what: str) -> None:
         self.faults.append(what)
-        logs.message(what, "desdaemon bench storm", level="error")
+        logs.message(what, "lab storm", level="error")
 
     async def _check(self, client: AsyncClient, dice: random.Random) -> None:
         kind = dice.choice((self._ping, self._legal, self._legal, self._look, self._look, self._text, self._analyse))
@@ -218,7 +216,7 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
 
 def command_line() -> Parser:
     """The command line."""
-    parser = Parser("desdaemon bench storm", description="Hostile peers, and polite clients that check every answer.")
+    parser = Parser("lab storm", description="Hostile peers, and polite clients that check every answer.")
     parser.add_argument("--minutes", type=float, default=60.0, help="how long; 60 unless given")
     parser.add_argument("--connections", type=int, default=2_000, help="connections of the crowd; 2000 unless given")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="search threads of the daemon")
@@ -239,7 +237,7 @@ def main(arguments: list[str]) -> int:
             asyncio.run(polite.learn())
             arguments = [str(seconds), str(named.connections), ",".join(daemon.endpoints), ",".join(daemon.events)]
             with subprocess.Popen(
-                [sys.executable, "-P", "-m", hostile.__name__, *arguments],
+                [sys.executable, "-P", str(Path(__file__).parent), "hostile", *arguments],
                 stdout=subprocess.PIPE,
                 text=True,
                 **platform.own_group(),
@@ -252,7 +250,7 @@ def main(arguments: list[str]) -> int:
                     platform.end_group(foe)
             log = (Path(folder) / "log").read_text(errors="replace")
     except DaemonError as error:
-        logs.message(str(error), "desdaemon bench storm", level="error")
+        logs.message(str(error), "lab storm", level="error")
         return 1
     mistakes = log.count("mistake")
     problems = [*polite.faults, *(["the daemon logged mistakes"] if mistakes else []), *_growth(minutes)]

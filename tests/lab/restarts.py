@@ -1,4 +1,4 @@
-"""`desdaemon bench restarts`: clients at work while the daemon is killed every few seconds under its supervisor.
+"""`python tests/lab restarts`: clients at work while the daemon is killed every few seconds under its supervisor.
 
 Repeatable requests must be answered, with no more than a delay; others must either be done or raise `ConnectionLost`.
 Everything acknowledged must be in the book at the end.
@@ -20,10 +20,9 @@ from typing import NamedTuple
 
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
+from desdaemon.clients.bench.daemon import PROGRAM, ended_by_signals, random_line
 from desdaemon.clients.errors import ConnectionLost, DaemonError
 from desdaemon.protocol.system import logs, platform
-
-from .daemon import PROGRAM, ended_by_signals, random_line
 
 _CLIENTS = 10
 _START_S = 120.0
@@ -170,7 +169,7 @@ async def _measure(seconds: float, interval: float) -> tuple[RestartOutcome, str
 
 def command_line() -> Parser:
     """The command line."""
-    parser = Parser("desdaemon bench restarts", description="Clients at work while the daemon is killed and restarted.")
+    parser = Parser("lab restarts", description="Clients at work while the daemon is killed and restarted.")
     parser.add_argument("--minutes", type=float, default=10.0, help="how long; 10 unless given")
     parser.add_argument("--interval", type=float, default=20.0, help="seconds between two kills; 20 unless given")
     return parser
@@ -183,7 +182,7 @@ def main(arguments: list[str]) -> int:
         with ended_by_signals():
             outcome, log = asyncio.run(_measure(60 * named.minutes, named.interval))
     except DaemonError as error:
-        logs.message(str(error), "desdaemon bench restarts", level="error")
+        logs.message(str(error), "lab restarts", level="error")
         return 1
     gaps = sorted(outcome.gaps)
     for title, counts in (("done", outcome.done), ("lost, and said so", outcome.lost)):

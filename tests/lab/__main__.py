@@ -1,0 +1,36 @@
+"""`python tests/lab NAME ...`: run an experiment. Without a name, list them."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+EXPERIMENTS = {
+    "hostile": ("lab.hostile", "the peers that `storm` starts to attack a server"),
+    "page": ("lab.page", "measure the board in the browser and its gateway"),
+    "restarts": ("lab.restarts", "kill a server while clients work"),
+    "storm": ("lab.storm", "attack a server while clients check its answers"),
+}
+"""For each experiment its module and a line of help. The module's ``main`` takes the arguments after the name and
+returns the exit status.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the experiment that the first argument names; returns its exit status, 2 where there is none."""
+    if not arguments or arguments[0] not in EXPERIMENTS:
+        rows = "".join(f"  {name:12} {text}\n" for name, (_, text) in sorted(EXPERIMENTS.items()))
+        sys.stderr.write(f"usage: python tests/lab NAME ...  (NAME --help tells its options)\n\n{rows}")
+        return 0 if arguments in ([], ["--help"], ["-h"]) else 2
+    name, *others = arguments
+    module = import_module(EXPERIMENTS[name][0])
+    status: int = module.main(others)
+    return status
+
+
+if __name__ == "__main__":
+    # In place of this folder, whose modules belong to the package `lab`.
+    sys.path[0] = str(Path(__file__).resolve().parents[1] / "support")
+    import_module("checkout")
+    sys.exit(main(sys.argv[1:]))
