@@ -2,15 +2,21 @@
 
 The file on disk is packed (`desdaemon.engine.evaluation.weights_file`); the kernels read each pattern's full table, 28
 MB of linear weights, 15 MB for each band of a network's plies. That form is made once and written to the cache folder
-under the digest of the weights file, with the metadata of the file's record behind it; later starts map it, which takes
-no time and shares its pages between processes.
+under the digest of the weights file, behind the metadata of the file's record and before the CRC-32 of each block of
+both; later starts map it, which takes no time and shares its pages between processes. The first block, which has the
+metadata and all that leads to other places, is compared before it is used, the others at once on a thread: to read them
+all would add tens of milliseconds to each start.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import os
+import struct
+import threading
+import zlib
 from pathlib import Path
 
 from desdaemon.engine.compiler import library
@@ -24,19 +30,22 @@ from desdaemon.engine.layout import (
     WEIGHTS_TABLE_BYTES,
 )
 from desdaemon.engine.memory import Block, MappedFile
-from desdaemon.protocol.system import files
+from desdaemon.protocol.system import files, platform
+from desdaemon.protocol.system.logs import message
 
 from . import weights_metadata
 from .network import Network, expanded_heads
-from .weights_file import PACKED_BYTES, WEIGHTS_PER_PLY, WeightsError, read
-from .weights_metadata import WeightsMetadata
+from .weights_file import MOST_BANDS, PACKED_BYTES, WEIGHTS_PER_PLY, WeightsError, read
 
 __all__ = ["SHIPPED", "Weights", "WeightsError"]
 
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "weights.xz"
 
 _LINEAR_BYTES = PLIES * WEIGHTS_ROW_BYTES
-_LAYOUT_VERSION = 5
+_LAYOUT_VERSION = 6
+_BLOCK = 1 << 16
+_NICENESS = 10
+"""Of the thread that compares: with all processors busy it is done within a second all the same."""
 
 
 class Weights:
@@ -46,13 +55,17 @@ class Weights:
     content, ``source`` its path.
     """
 
-    def __init__(self, memory: Block | MappedFile, found: WeightsMetadata, digest: str, source: str) -> None:
+    def __init__(self, memory: Block | MappedFile, size: int, digest: str, source: Path) -> None:
+        """``memory`` begins with the metadata and the expanded weights, ``size`` bytes in all. Raises ValueError where
+        that are no metadata."""
         self._memory = memory
-        self.address = memory.address
-        self.network = memory.size - weights_metadata.BYTES != _LINEAR_BYTES
-        self.metadata = found
+        self._size = size
+        self._checker: threading.Thread | None = None
+        self.address = memory.address + weights_metadata.BYTES
+        self.network = size != weights_metadata.BYTES + _LINEAR_BYTES
+        self.metadata = weights_metadata.unpacked(ctypes.string_at(memory.address, weights_metadata.BYTES))
         self.digest = digest
-        self.source = source
+        self.source = str(source)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Weights:
@@ -68,61 +81,100 @@ class Weights:
         digest = hashlib.blake2b(content, digest_size=16).hexdigest()
         folder = library.cache_folder()
         kept = folder / f"weights{_LAYOUT_VERSION}-{digest}.bin" if folder else None
-        if kept is not None:
-            mapped = _map_kept(kept)
-            if mapped is not None:
-                return cls(*mapped, digest, str(source))
-        packed, record = read(source)
-        found = weights_metadata.of_record(record)
-        memory = _expand(packed)
-        end = memory.address + memory.size - weights_metadata.BYTES
-        ctypes.memmove(end, weights_metadata.packed(found), weights_metadata.BYTES)
-        if kept is not None:
+        if kept is not None and kept.exists():
             try:
-                # No copy: making one would hold up every other thread for as long as it takes.
-                table = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
-                files.replace(kept, table, mode=files.PRIVATE)
-                library.forget_old(kept, "weights*-*.bin", ".weights*-*")
-            except OSError as error:
-                library.not_kept(kept.parent, error)
-        return cls(memory, found, digest, str(source))
+                with kept.open("rb") as stream:
+                    loaded = cls(*_mapped(kept), digest, source)
+                    # Another process may put a right file in the place of the one that is mapped here.
+                    check = functools.partial(loaded._check, kept, os.dup(stream.fileno()))
+            except (OSError, ValueError) as error:
+                message(f"{kept}: {error}: made again")
+            else:
+                loaded._checker = threading.Thread(target=check, name="weights", daemon=True)
+                loaded._checker.start()
+                return loaded
+        memory = _expanded(source)
+        if kept is not None:
+            _keep(kept, memory)
+        return cls(memory, memory.size, digest, source)
+
+    def _check(self, kept: Path, descriptor: int) -> None:
+        """Compare the file that is mapped, open as ``descriptor``; where a block does not match, put right ones in its
+        place, in memory and in the cache. A search that was quicker may have read wrong weights, but nothing else."""
+        platform.lower_thread(_NICENESS)
+        try:
+            with os.fdopen(descriptor, "rb") as content:
+                sums = [zlib.crc32(content.read(size)) for size in _blocks(self._size)]
+                if _packed(sums) == content.read():
+                    return
+            message(f"{kept}: damaged: made again")
+            memory = _expanded(Path(self.source))
+            if memory.size == self._size:
+                ctypes.memmove(self._memory.address, memory.address, memory.size)
+                _keep(kept, memory)
+        except (OSError, WeightsError) as error:
+            message(f"{kept}: {error}")
 
 
-def _expand(packed: bytes | Network) -> Block:
-    """Memory with the weights as the kernels read them and room for the metadata."""
+def _blocks(size: int) -> list[int]:
+    """The sizes of the blocks of so many bytes."""
+    return [min(_BLOCK, size - at) for at in range(0, size, _BLOCK)]
+
+
+def _packed(sums: list[int]) -> bytes:
+    return struct.pack(f"<{len(sums)}I", *sums)
+
+
+def _mapped(path: Path) -> tuple[MappedFile, int]:
+    """The cached expansion, and its size without checksums. Raises ValueError where it has another size than weights
+    can have, or the first block does not match its checksum, and OSError."""
+    memory = MappedFile(path)
+    sizes = _LINEAR_BYTES, *(HEADS_BYTES + bands * NETWORK_TABLE_BYTES for bands in range(1, MOST_BANDS + 1))
+    for size in (weights_metadata.BYTES + weights for weights in sizes):
+        if memory.size == size + 4 * len(_blocks(size)):
+            first = zlib.crc32(ctypes.string_at(memory.address, _BLOCK))
+            if ctypes.string_at(memory.address + size, 4) == _packed([first]):
+                return memory, size
+    raise ValueError("damaged")
+
+
+def _keep(path: Path, memory: Block) -> None:
+    """Write the file that `_mapped` reads."""
+    # No copy: making one would hold up every other thread for as long as it takes.
+    content = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
+    sums = [zlib.crc32(content[at : at + _BLOCK]) for at in range(0, memory.size, _BLOCK)]
+    try:
+        with files.replacing(path, mode=files.PRIVATE) as stream:
+            stream.write(content)
+            stream.write(_packed(sums))
+        library.forget_old(path, "weights*-*.bin", ".weights*-*")
+    except OSError as error:
+        library.not_kept(path.parent, error)
+
+
+def _expanded(source: Path) -> Block:
+    """Memory with the metadata of a weights file, then its weights as the kernels read them. Raises WeightsError."""
     from .patterns import TABLES, packing
 
+    packed, record = read(source)
     map_ = Block(4 * sum(3**table.length * len(table.parts) for table in TABLES))
     places = packing()
     engine = library.load(SPEC)
     engine.map_weights(places.buffer_info()[0], map_.address)
+    size = HEADS_BYTES + len(packed.bands) * NETWORK_TABLE_BYTES if isinstance(packed, Network) else _LINEAR_BYTES
+    memory = Block(weights_metadata.BYTES + size)
+    metadata = weights_metadata.packed(weights_metadata.of_record(record))
+    ctypes.memmove(memory.address, metadata, weights_metadata.BYTES)
+    weights = memory.address + weights_metadata.BYTES
     if isinstance(packed, Network):
-        memory = Block(HEADS_BYTES + len(packed.bands) * NETWORK_TABLE_BYTES + weights_metadata.BYTES)
-        ctypes.memmove(memory.address, expanded_heads(packed), HEADS_BYTES)
-        source = ctypes.create_string_buffer(packed.lanes, len(packed.lanes))
+        ctypes.memmove(weights, expanded_heads(packed), HEADS_BYTES)
+        content = ctypes.create_string_buffer(packed.lanes, len(packed.lanes))
         for band in range(len(packed.bands)):
-            lanes = ctypes.addressof(source) + band * LANES * WEIGHTS_PER_PLY
-            engine.expand_network(lanes, map_.address, memory.address + HEADS_BYTES + band * NETWORK_TABLE_BYTES)
+            lanes = ctypes.addressof(content) + band * LANES * WEIGHTS_PER_PLY
+            engine.expand_network(lanes, map_.address, weights + HEADS_BYTES + band * NETWORK_TABLE_BYTES)
     else:
         assert len(packed) == PACKED_BYTES
-        memory = Block(_LINEAR_BYTES + weights_metadata.BYTES)
         scratch = Block(4 * WEIGHTS_TABLE_BYTES)
-        source = ctypes.create_string_buffer(packed, len(packed))
-        engine.expand_weights(ctypes.addressof(source), map_.address, scratch.address, memory.address)
+        content = ctypes.create_string_buffer(packed, len(packed))
+        engine.expand_weights(ctypes.addressof(content), map_.address, scratch.address, weights)
     return memory
-
-
-def _map_kept(path: Path) -> tuple[MappedFile, WeightsMetadata] | None:
-    """The cached expansion and its metadata; None when it is missing, has the wrong size or unknown metadata.
-
-    Its checksum is not verified at each start, which would read all of it: the folder is private to this user, and the
-    file is made from a verified one and renamed into place whole.
-    """
-    try:
-        size = path.stat().st_size - weights_metadata.BYTES
-        if size != _LINEAR_BYTES and (size <= HEADS_BYTES or (size - HEADS_BYTES) % NETWORK_TABLE_BYTES):
-            return None
-        mapped = MappedFile(path)
-        return mapped, weights_metadata.unpacked(ctypes.string_at(mapped.address + size, weights_metadata.BYTES))
-    except (OSError, ValueError):
-        return None

@@ -60,8 +60,10 @@ _SHIPPED_HEADER = struct.Struct("<8sHHII12s32s")
 _EDAX_HEADER = struct.Struct("<8sIIId")
 _XZ_MAGIC = b"\xfd7zXZ\x00"
 _RECORD_LIMIT = 1 << 20
-_MOST_BANDS = 16
-_FILE_LIMIT = _SHIPPED_HEADER.size + _RECORD_LIMIT + max(PACKED_BYTES, (_MOST_BANDS + 1) * _BAND_BYTES)
+MOST_BANDS = 16
+_UNPACKING_BYTES = 1 << 27
+"""The memory that unpacking may take; what `write_shipped` packs takes half of it."""
+_FILE_LIMIT = _SHIPPED_HEADER.size + _RECORD_LIMIT + max(PACKED_BYTES, (MOST_BANDS + 1) * _BAND_BYTES)
 
 
 class WeightsError(ValueError):
@@ -178,7 +180,7 @@ def _check_packed(packed: bytes) -> None:
 
 
 def _decompress(name: str, data: bytes) -> bytes:
-    decoder = lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
+    decoder = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_UNPACKING_BYTES)
     try:
         plain = decoder.decompress(data, max_length=_FILE_LIMIT + 1)
     except (lzma.LZMAError, EOFError) as error:
@@ -201,7 +203,7 @@ def _parse_network(name: str, content: memoryview, lanes: int) -> Network:
     heads = 1 + number
     first = heads + PLIES * packed_head_bytes(lanes)
     step = lanes * WEIGHTS_PER_PLY
-    if not 0 < number <= _MOST_BANDS or len(content) != first + number * step:
+    if not 0 < number <= MOST_BANDS or len(content) != first + number * step:
         raise WeightsError(f"{name}: {len(content)} bytes for a network of {number} bands")
     nothing = bytes((LANES - lanes) * WEIGHTS_PER_PLY)
     packed = b"".join(part for at in range(first, len(content), step) for part in (content[at : at + step], nothing))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import lzma
+import random
 import re
+import zlib
 from pathlib import Path
 
 import judge
@@ -60,6 +62,38 @@ def test_fresh_and_kept_weights_are_the_same(
     assert evaluations(Weights.load(path)) == expected
     assert kept.stat().st_size == size
     assert [path.name for path in cache.iterdir()] == [kept.name]
+
+
+@pytest.mark.parametrize("place", [0, 4096, 8192, 1 << 16, 1 << 24, -(1 << 16), -8, -1])
+def test_a_damaged_expansion_is_made_again_and_said_once(
+    engine: library.Library,
+    network_by_lot_path: Path,
+    cache: Path,
+    capsys: pytest.CaptureFixture[str],
+    place: int,
+) -> None:
+    expected = evaluations(Weights.load(network_by_lot_path))
+    [kept] = cache.iterdir()
+    content = kept.read_bytes()
+    capsys.readouterr()
+    kept.unlink()
+    spoilt = bytearray(content)
+    # The last bytes are checksums.
+    end = min(len(content), place % len(content) + 4096)
+    spoilt[place % len(content) : end] = random.Random(place).randbytes(end - place % len(content))
+    kept.write_bytes(spoilt)
+    kept.chmod(0o600)
+    loaded = Weights.load(network_by_lot_path)
+    if loaded._checker is not None:
+        loaded._checker.join()
+    assert evaluations(loaded) == expected
+    assert kept.read_bytes() == content
+    assert capsys.readouterr().err == f"desdaemon: {kept}: damaged: made again\n"
+    again = Weights.load(network_by_lot_path)
+    assert again._checker is not None
+    again._checker.join()
+    assert evaluations(again) == expected
+    assert capsys.readouterr().err == ""
 
 
 def test_the_same_name_with_other_content_is_read_again(
@@ -231,7 +265,11 @@ def test_traits_come_with_the_weights_also_from_the_cache(
     del mapped
     content = kept.read_bytes()
     kept.unlink()
-    kept.write_bytes(content[:-4096] + b'{"curve": 1}'.ljust(4096, b"\0"))
+    first = b'{"curve": 1}'.ljust(4096, b"\0") + content[4096 : 1 << 16]
+    sum_at = len(content) - 4 * -(-len(content) // ((1 << 16) + 4))
+    kept.write_bytes(
+        first + content[1 << 16 : sum_at] + zlib.crc32(first).to_bytes(4, "little") + content[sum_at + 4 :]
+    )
     assert Weights.load(path).metadata == metadata
     assert kept.read_bytes() == content
 
