@@ -52,7 +52,7 @@ def _loaded(module: str, name: str) -> Any:
 SUB_COMMANDS = (
     SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.analyze"),
     SubCommand("web", "a board in the browser", "desdaemon.clients.web.web"),
-    SubCommand("cluster", "search on many machines: scheduler, worker, status, check", "desdaemon.cluster.cluster"),
+    SubCommand("cluster", "search on many machines: scheduler, worker, status", "desdaemon.cluster.cluster"),
     SubCommand("match", "two programs play each other", "desdaemon.cli.match"),
     SubCommand("serve", "answer clients over sockets", "desdaemon.server.serve", "desdaemon.server.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
@@ -63,7 +63,6 @@ SUB_COMMANDS = (
     SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
     SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.command"),
     SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.core.search.simulation"),
-    SubCommand("bench cluster", "measure what a cluster costs", "desdaemon.cluster.measure"),
     SubCommand("train", "make evaluation weights", "desdaemon.cli.train"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.cli.warmup"),

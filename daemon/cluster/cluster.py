@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from desdaemon.engine.limits import MAX_HASH_BITS, MIN_HASH_BITS
 from desdaemon.protocol.command_line import Parser, whole
@@ -25,8 +26,9 @@ book, which names the scheduler by -cluster:
   desdaemon cluster worker tcp://127.0.0.1:8786
   desdaemon -cluster tcp://127.0.0.1:8786
 
-Beyond one machine the addresses are tls://HOST:PORT, and everybody has a
-folder with certificates: docs/cluster.md.
+With other users on the machine, and beyond one machine, the addresses are
+tls://HOST:PORT, and everybody has the folder that desdaemon cluster keys has
+made: docs/cluster.md.
 """
 
 
@@ -59,7 +61,8 @@ def command_line() -> Parser:
         metavar="BITS",
         help=f"refuse searches with larger transposition tables, as a power of two ({MAX_HASH_BITS})",
     )
-    worker.add_argument("--pretend", action="store_true", help=argparse.SUPPRESS)
+    keys = commands.add_parser("keys", help="make the keys of a cluster, for all its machines")
+    keys.add_argument("folder", type=Path, metavar="FOLDER", help="where; it is made")
     status = commands.add_parser("status", help="list the workers")
     check = commands.add_parser("check", help="have every worker do fixed searches; status 1 where one is wrong")
     for each in (status, check):
@@ -67,7 +70,7 @@ def command_line() -> Parser:
     for each in (worker, status, check):
         each.add_argument("--eval-file", default="", metavar="FILE", help="weights instead of the built-in ones")
     for each in (scheduler, worker, status, check):
-        each.add_argument("--tls", default="", metavar="FOLDER", help="certificates: ca.pem, cert.pem and key.pem")
+        each.add_argument("--tls", default="", metavar="FOLDER", help="keys, made by desdaemon cluster keys")
     return parser
 
 
@@ -104,9 +107,16 @@ def _worker(options: argparse.Namespace) -> int:
             options.lifetime,
             options.eval_file,
             options.hash_table_size,
-            options.pretend,
         )
     )
+
+
+def _keys(options: argparse.Namespace) -> int:
+    from .connection import make_keys
+
+    make_keys(options.folder)
+    _print(f"{options.folder}: copy this folder to each machine of the cluster by a safe way, and name it by --tls")
+    return 0
 
 
 def _status(options: argparse.Namespace) -> int:
@@ -139,4 +149,4 @@ def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
 
-_COMMANDS = {"scheduler": _scheduler, "worker": _worker, "status": _status, "check": _check}
+_COMMANDS = {"scheduler": _scheduler, "worker": _worker, "keys": _keys, "status": _status, "check": _check}

@@ -10,11 +10,16 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import json
+import shutil
+import socket
+import subprocess
 import threading
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system.logs import message
 
 if TYPE_CHECKING:
     from distributed import Client, Security
@@ -33,29 +38,30 @@ MISSING = "the cluster needs dask.distributed: expected pip install 'desdaemon[c
 
 
 def configure() -> None:
-    """Set dask up for searches and import it; raises `BadInput` where it is not installed.
+    """Import dask and set it up for searches; raises `BadInput` where it is not installed.
 
-    A search knows better than the scheduler where it should run, and is never moved; a worker that has not been heard
-    of for half a minute is taken for gone. Dask's own lines in the log are for errors alone.
+    The user's own settings of dask win. Its lines in the log are not shown: we say in our own words what matters.
     """
     try:
         import dask
-    except ImportError:
-        raise BadInput(MISSING) from None
-    dask.config.set(
-        {
-            "distributed.scheduler.work-stealing": False,
-            "distributed.scheduler.worker-saturation": 1.0,
-            "distributed.worker.profile.enabled": False,
-            "distributed.admin.system-monitor.gil.enabled": False,
-            "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
-            "logging": dict.fromkeys(_SILENT, "critical"),
-        }
-    )
-    try:
+
+        dask.config.set({"logging": dict.fromkeys(_SILENT, "critical")})
         import distributed  # noqa: F401
     except ImportError:
         raise BadInput(MISSING) from None
+    warnings.filterwarnings("ignore", module="distributed|dask")
+    # Dask knows less than the window where a search should run, and would move it.
+    scheduler = {"work-stealing": False, "worker-saturation": 1.0}
+    dask.config.update_defaults(
+        {
+            "distributed": {
+                "scheduler": scheduler,
+                "worker": {"profile": {"enabled": False}},
+                "admin": {"system-monitor": {"gil": {"enabled": False}}},
+                "comm": {"timeouts": {"connect": f"{CONNECT_S}s"}},
+            }
+        }
+    )
 
 
 def scheduler_address(text: str) -> str:
@@ -96,6 +102,49 @@ def _loopback(host: str) -> bool:
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     return False
+
+
+def local_host(address: str) -> str:
+    """The address of this machine from which ``address`` is reached, as part of a URL. Raises `BadInput`."""
+    host, _, port = address.partition("://")[2].rpartition(":")
+    try:
+        family, kind, *_, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as probe:
+            # Sends nothing: it only chooses the route.
+            probe.connect(place)
+            own = str(probe.getsockname()[0])
+    except OSError as error:
+        raise BadInput(f"{quoted(address)}: {error.strerror}: expected a host that is reached from here") from None
+    return f"[{own}]" if ":" in own else own
+
+
+def warn_unless_sealed(address: str) -> None:
+    """Say once what an address without TLS means."""
+    if address.startswith("tcp://"):
+        message(
+            f"{address}: every user of this machine may run code as you; expected TLS where there are others: see "
+            "desdaemon cluster keys"
+        )
+
+
+def make_keys(folder: Path) -> None:
+    """Make the keys of a cluster in a new folder, by openssl: one certificate, which is its own authority.
+
+    Raises `BadInput`.
+    """
+    command = (
+        "openssl req -x509 -newkey rsa:3072 -nodes -days 3650 -subj /CN=desdaemon -keyout key.pem -out cert.pem "
+        # Strict readers, such as Python's from 3.13 on, want to see what the certificate is for.
+        "-addext keyUsage=critical,digitalSignature,keyCertSign"
+    )
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+        shutil.copy(folder / "cert.pem", folder / "ca.pem")
+    except FileExistsError:
+        raise BadInput(f"{quoted(str(folder))}: it exists: expected a new folder") from None
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BadInput(f"{quoted(str(folder))}: {error}: expected a folder to write to, and openssl") from None
 
 
 def security(tls: str) -> Security | None:
@@ -146,6 +195,7 @@ class Connections:
             if known is not None and known.status == "running":
                 return known
             client = self._clients[text, tls] = connect(text, tls)
+            warn_unless_sealed(scheduler_address(text))
             return client
 
     def close(self) -> None:

@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from desdaemon.core.paths import private_folder
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.system import files, platform
+from desdaemon.protocol.system import files, folders, platform
 from desdaemon.protocol.system.logs import message
 
-from .connection import PORT, checked_address, configure, connect, scheduler_address, security
+from .connection import (
+    PORT,
+    checked_address,
+    configure,
+    connect,
+    local_host,
+    scheduler_address,
+    security,
+    warn_unless_sealed,
+)
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -39,8 +47,8 @@ class SchedulerOptions(NamedTuple):
 
 class WorkerOptions(NamedTuple):
     """A worker: the scheduler's address or file, certificates, threads, name, niceness, seconds of life (0: no end),
-    weights (a file, "" for the built-in ones), logarithm (base 2) of the entries of the largest table that it makes,
-    and whether it only waits instead of searching, for measurements."""
+    weights (a file, "" for the built-in ones), and the logarithm (base 2) of the entries of the largest table that it
+    makes."""
 
     scheduler: str
     tls: str
@@ -50,7 +58,6 @@ class WorkerOptions(NamedTuple):
     lifetime_s: float
     eval_file: str
     hash_bits: int
-    pretended: bool
 
 
 def say(line: str) -> None:
@@ -63,16 +70,20 @@ def run_scheduler(options: SchedulerOptions) -> int:
     checked_address(options.listen, options.tls)
     configure()
     certificates = security(options.tls)
+    warn_unless_sealed(options.listen)
     return _until_signal(_schedule(options, certificates))
 
 
 async def _schedule(options: SchedulerOptions, certificates: Security | None) -> int:
     from distributed import Scheduler
 
+    class QuietScheduler(Scheduler):
+        start_http_server = _no_http_server
+
     scheme, _, rest = options.listen.partition("://")
     host, _, port = rest.rpartition(":")
     try:
-        scheduler = await Scheduler(
+        scheduler = await QuietScheduler(
             protocol=f"{scheme}://",
             host=host,
             port=int(port) if port else PORT,
@@ -113,29 +124,32 @@ def run_worker(options: WorkerOptions) -> int:
         weights = Weights.load(options.eval_file or None)
     except WeightsError as error:
         raise BadInput(str(error)) from None
-    state = tasks.prepare(options.name, weights, hash_bits=options.hash_bits, pretended=options.pretended)
+    state = tasks.prepare(options.name, weights, hash_bits=options.hash_bits)
     say(f"worker {options.name}: {options.threads} threads, program {'-'.join(state.identity)}")
-    folder = tempfile.mkdtemp(prefix="desdaemon-worker-")
-    try:
-        return _until_signal(_work(options, address, certificates, state.identity.resource, folder))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    warn_unless_sealed(address)
+    return _until_signal(_work(options, address, certificates, state.identity.resource))
 
 
-async def _work(options: WorkerOptions, address: str, certificates: Security | None, resource: str, folder: str) -> int:
+async def _work(options: WorkerOptions, address: str, certificates: Security | None, resource: str) -> int:
     from distributed import Worker
     from distributed.core import Status
 
+    class QuietWorker(Worker):
+        start_http_server = _no_http_server
+
     lifetime: dict[str, Any] = {"lifetime": options.lifetime_s} if options.lifetime_s else {}
     try:
-        worker = await Worker(
+        worker = await QuietWorker(
             address,
             nthreads=options.threads,
             name=options.name,
             resources={resource: options.threads},
             memory_limit=0,
             dashboard=False,
-            local_directory=folder,
+            # Without a host dask's worker listens on every interface.
+            host=local_host(address),
+            # Dask removes there what killed workers left, whenever one starts.
+            local_directory=private_folder(folders.runtime()),
             security=certificates,
             **lifetime,
         )
@@ -151,6 +165,10 @@ async def _work(options: WorkerOptions, address: str, certificates: Security | N
     asked = worker.status in (Status.closed, Status.closing) and bool(options.lifetime_s)
     say(f"worker {options.name} has left")
     return 0 if asked else 1
+
+
+def _no_http_server(*_arguments: object, **_options: object) -> None:
+    """Takes the place of dask's HTTP server, which would listen in the clear for whoever reaches it."""
 
 
 def _until_signal(work: Coroutine[Any, Any, int]) -> int:

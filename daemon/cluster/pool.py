@@ -118,8 +118,6 @@ class ClusterSearches(Generic[S, A]):
         self._looked = -LOOK_S
         self._lost_since: float | None = None
         self._before = 0
-        self.tasks = 0
-        """Tasks given to workers."""
         self._slots = 0
         self._busy_ms = self._slot_ms = 0.0
 
@@ -206,7 +204,6 @@ class ClusterSearches(Generic[S, A]):
             priority=int(batch.cost_ms),
             workers=usable if narrowed else None,
         )
-        self.tasks += 1
         self._futures[batch.number] = future
         if narrowed:
             self._narrowed[batch.number] = usable

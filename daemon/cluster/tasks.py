@@ -70,12 +70,10 @@ C = TypeVar("C", bound=StoppableWork)
 class WorkerState:
     """The searches of a worker's process. All methods may be called from any thread."""
 
-    def __init__(self, name: str, weights: Weights, *, hash_bits: int = MAX_HASH_BITS, pretended: bool = False) -> None:
-        """``hash_bits`` is the logarithm (base 2) of the entries of the largest table that it makes. ``pretended``: a
-        search is to wait so many microseconds as the first word of its board says."""
+    def __init__(self, name: str, weights: Weights, *, hash_bits: int = MAX_HASH_BITS) -> None:
+        """``hash_bits`` is the logarithm (base 2) of the entries of the largest table that it makes."""
         self.name = name
         self.hash_bits = hash_bits
-        self._pretended = pretended
         self.identity = identity(weights)
         self.done = 0
         self._local = threading.local()
@@ -122,9 +120,6 @@ class WorkerState:
 
     def search(self, job: str, hash_bits: int, searches: tuple[Wanted, ...]) -> list[Answer | None]:
         """The answers, None from the moment on when the job was stopped."""
-        if self._pretended:
-            time.sleep(sum(search[0] for search in searches) / 1e6)
-            return [(0, 0, 0, search[0] / 1000, 0, 0, ()) for search in searches]
 
         def one(search: Wanted, control: Control) -> Result | None:
             return (self._of_book if search[4] < 0 else self._solved)(hash_bits, search, control)
@@ -180,10 +175,10 @@ def _answer(result: Result, ms: float) -> Answer:
 _STATE: WorkerState | None = None
 
 
-def prepare(name: str, weights: Weights, *, hash_bits: int = MAX_HASH_BITS, pretended: bool = False) -> WorkerState:
+def prepare(name: str, weights: Weights, *, hash_bits: int = MAX_HASH_BITS) -> WorkerState:
     """Make this process a worker's (`WorkerState`); raises `LibraryError` where the kernels cannot be compiled."""
     global _STATE
-    _STATE = WorkerState(name, weights, hash_bits=hash_bits, pretended=pretended)
+    _STATE = WorkerState(name, weights, hash_bits=hash_bits)
     return _STATE
 
 

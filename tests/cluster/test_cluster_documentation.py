@@ -1,4 +1,4 @@
-"""docs/cluster.md as a new user follows it, in an empty folder; its recipes as far as one machine goes."""
+"""docs/cluster.md as a new user follows it, in an empty folder on one machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from checkout import ROOT
 from cluster_processes import TIMEOUT
 
 pytest.importorskip("distributed")
-yaml = pytest.importorskip("yaml")
 
 TEXT = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
 PORT = "18786"
@@ -134,56 +133,18 @@ def test_on_one_machine(folder: Folder) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
-def test_two_machines_slurm_and_a_match(folder: Folder) -> None:
-    folder.run("\n".join(commands("openssl req -x509")))
-    assert {"ca.pem", "ca-key.pem", "cert.pem", "key.pem"} <= {
-        path.name for path in (folder.path / "certificates").iterdir()
-    }
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the keys")
+def test_with_keys_a_job_with_an_end_and_a_match(folder: Folder) -> None:
+    folder.run(block("desdaemon cluster keys"))
     scheduler, worker, owner = scheduler_first("--nice 10")
-    listening, submitted = commands("sbatch workers.sh")
-    assert listening.startswith(scheduler)
     (folder.path / "shared").mkdir()
-    folder.go_on(listening.removesuffix("&"), "scheduler at")
+    folder.go_on(f"{scheduler} --scheduler-file shared/scheduler.json", "scheduler at")
     folder.go_on(worker, "has joined")
-    script = block("#SBATCH --array")
-    assert submitted == "sbatch workers.sh"
-    (folder.path / "workers.sh").write_text(script)
-    folder.go_on("sh workers.sh", "worker 7 has joined", SLURM_ARRAY_TASK_ID="7", SLURM_CPUS_PER_TASK="2")
+    (job,) = commands("--lifetime")
+    folder.go_on(job.removeprefix("exec "), "has joined")
     assert "finished" in folder.run(owner, BOOK)
-    match = (
-        commands("desdaemon match")[0].replace("400", "2").replace("level 12", "level 1").replace("level 14", "level 2")
-    )
-    assert "2 games" in folder.run(match) or "lost by fault: none" in folder.run(match)
+    (match,) = commands("desdaemon match")
+    shorter = match.replace("400", "2").replace("level 12", "level 1").replace("level 14", "level 2")
+    assert "lost by fault: none" in folder.run(shorter)
     status = folder.run(f"desdaemon cluster status tls://127.0.0.1:{PORT} --tls certificates")
-    assert "\n7  " in f"\n{status}"
     assert status.count("same program") == 2
-
-
-def test_the_manifests_for_kubernetes_fit_together() -> None:
-    """Parsed, and held against each other and the command line; no cluster has read them."""
-    from desdaemon.cluster.cluster import command_line
-
-    scheduler, service, worker = yaml.safe_load_all(block("kind: Deployment"))
-    assert [each["kind"] for each in (scheduler, service, worker)] == ["Deployment", "Service", "Deployment"]
-    options = []
-    for deployment in (scheduler, worker):
-        spec = deployment["spec"]
-        assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
-        (container,) = spec["template"]["spec"]["containers"]
-        (mount,) = container["volumeMounts"]
-        (volume,) = spec["template"]["spec"]["volumes"]
-        assert mount["name"] == volume["name"]
-        assert f"secret generic {volume['secret']['secretName']}" in TEXT
-        program, sub_command, *words = container["command"]
-        assert (program, sub_command) == ("desdaemon", "cluster")
-        options.append(command_line().parse_args(words))
-        assert options[-1].tls == mount["mountPath"]
-    assert service["spec"]["selector"] == scheduler["spec"]["selector"]["matchLabels"]
-    (port,) = service["spec"]["ports"]
-    assert options[0].listen == f"tls://0.0.0.0:{port['port']}"
-    assert options[1].cluster == f"tls://{service['metadata']['name']}:{port['port']}"
-
-
-def test_the_script_for_slurm_is_a_shells() -> None:
-    subprocess.run(["sh", "-n"], input=block("#SBATCH --array"), text=True, check=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 import plain_weights
 import pytest
 from checkout import ROOT
-from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, certificates, grown, heed_interrupts, run
+from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, grown, heed_interrupts, run
 from strange_worker import DEADLY
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
@@ -321,17 +321,24 @@ def test_a_stop_ends_long_searches_of_the_workers(cluster: Cluster, owner: Owner
     until(lambda: at_work(owner) == 0)
 
 
-# Certificates
+# Keys
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
-def test_certificates_of_one_authority_are_needed(tmp_path: Path) -> None:
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the keys")
+def test_the_keys_of_the_cluster_are_needed(tmp_path: Path) -> None:
     by_one_thread, _ = grown(tmp_path / "one.egbk3", GROWTH, "-book-tasks", "1")
-    ours, theirs = certificates(tmp_path / "ours", "ours"), certificates(tmp_path / "theirs", "theirs")
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for folder in (ours, theirs):
+        assert run("cluster", "keys", str(folder)).returncode == 0
+        assert folder.stat().st_mode & 0o777 == 0o700
+    again = run("cluster", "keys", str(ours))
+    assert again.returncode == 1
+    assert "expected a new folder" in again.stderr
     cluster = Cluster(tmp_path, "--tls", str(ours), listen="tls://127.0.0.1:0")
     try:
         cluster.add("one")
+        assert "every user of this machine" not in cluster.scheduler.told + cluster.workers[0].told
         options = ("-cluster", str(cluster.file), "-cluster-tls", str(ours))
         assert grown(tmp_path / "book.egbk3", GROWTH, *options)[0] == by_one_thread
         address = json.loads(cluster.file.read_text())["address"]
@@ -356,6 +363,7 @@ def test_certificates_of_one_authority_are_needed(tmp_path: Path) -> None:
         context.load_cert_chain(theirs / "cert.pem", theirs / "key.pem")
         assert not answers(host, int(port), context)
         context.load_cert_chain(ours / "cert.pem", ours / "key.pem")
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
         assert answers(host, int(port), context)
     finally:
         cluster.close()

@@ -128,15 +128,3 @@ _SOLVED = re.compile(r"^ *(\d+)\| +(\S+) +(\S+) +\S+:\S+ +(\d+) +(?:\d+ +)?((?:[
 def solved_rows(said: str) -> list[tuple[str, ...]]:
     """The rows of `-solve`, without what the machine makes of them."""
     return _SOLVED.findall(said)
-
-
-def certificates(folder: Path, subject: str) -> Path:
-    """A certificate authority with a certificate, made as docs/cluster.md says."""
-    folder.mkdir()
-    for command in (
-        f"req -x509 -newkey rsa:3072 -nodes -days 9 -subj /CN={subject}-ca -keyout ca-key.pem -out ca.pem",
-        f"req -newkey rsa:3072 -nodes -subj /CN={subject} -keyout key.pem -out request.pem",
-        "x509 -req -in request.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 9 -out cert.pem",
-    ):
-        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
-    return folder

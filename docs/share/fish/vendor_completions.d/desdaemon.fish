@@ -1,7 +1,7 @@
 # fish completion for desdaemon, made by `desdaemon completions fish`
 complete -c desdaemon -n '__fish_use_subcommand' -a analyze -d 'report on a game of a file'
 complete -c desdaemon -n '__fish_use_subcommand' -a web -d 'a board in the browser'
-complete -c desdaemon -n '__fish_use_subcommand' -a cluster -d 'search on many machines: scheduler, worker, status, check'
+complete -c desdaemon -n '__fish_use_subcommand' -a cluster -d 'search on many machines: scheduler, worker, status'
 complete -c desdaemon -n '__fish_use_subcommand' -a match -d 'two programs play each other'
 complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
 complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt of a daemon, here or elsewhere'
@@ -49,6 +49,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from web' -l revoke -d 'let no 
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l no-browser -d 'open no browser'
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a scheduler
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a worker
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a keys
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a status
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a check
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -l help -d 'show this help message and exit'
@@ -126,7 +127,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSO
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a scheduler -d 'simulate how searches share the threads'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a cluster -d 'measure what a cluster costs'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a make-games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a self-play
