@@ -10,7 +10,7 @@ from typing import NamedTuple
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire.connection import connection_path, events_endpoint, read_connection
 from desdaemon.protocol.wire.constants import ALIVE_IDLE_S, ALIVE_INTERVAL_S, ALIVE_PROBES, UNACKNOWLEDGED_MS
@@ -86,6 +86,12 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
         raise DaemonError("forbidden", f"{path}: expected a key file as `desdaemon keys new` writes them")
     if platform.open_to_others(status, 0o077):
         raise DaemonError("forbidden", f"{path}: others can read this secret key; make a new one, or `chmod 600` it")
+    try:
+        fits = zmq.curve_public(secret.encode()).decode() == public
+    except (zmq.ZMQError, ValueError):
+        fits = False
+    if not fits:
+        raise DaemonError("forbidden", f"{path}: its secret key does not fit its public one; make a new one")
     return keys
 
 
@@ -105,11 +111,14 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
     socket.setsockopt(zmq.RECONNECT_IVL, _RETRY_MS)
     socket.setsockopt(zmq.RECONNECT_IVL_MAX, _SLOWEST_RETRY_MS)
     socket.setsockopt(zmq.IPV6, int("[" in endpoint))
+    if target.keys and not endpoint.startswith("ipc:"):
+        public, secret, server = (key.encode() for key in target.keys)
+        try:
+            socket.curve_publickey, socket.curve_secretkey, socket.curve_serverkey = public, secret, server
+        except zmq.ZMQError:
+            socket.close()
+            raise NoDaemon(f"{endpoint}: the key {quoted(target.keys.server)}: expected 40 characters of Z85") from None
     try:
-        if target.keys and not endpoint.startswith("ipc:"):
-            socket.curve_publickey = target.keys.public.encode()
-            socket.curve_secretkey = target.keys.secret.encode()
-            socket.curve_serverkey = target.keys.server.encode()
         socket.connect(endpoint)
     except zmq.ZMQError as error:
         socket.close()

@@ -22,7 +22,6 @@ from desdaemon.protocol.wire.connection import EVENTS_SUFFIX, events_endpoint
 from desdaemon.server.transport.zmtp import Security, SocketKind
 
 from .keys import AllowedKey, KeyStore
-from .transport import sodium
 
 _BACKLOG = 1024
 _ATTEMPTS = 50
@@ -114,13 +113,8 @@ def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Securi
     """The factory of CURVE security for new connections; raises `BadInput`."""
     from desdaemon.server.transport.curve import CurveSecurity, from_z85
 
-    try:
-        sodium.library()
-    except sodium.NoSodium as error:
-        raise BadInput(f"--keys: {error}") from None
-    secret = from_z85(keys.server()[1])
-
-    return lambda: CurveSecurity(secret, admits)
+    public, secret = map(from_z85, keys.server())
+    return lambda: CurveSecurity(public, secret, admits)
 
 
 def _listen(endpoint: str) -> tuple[socket.socket, str]:

@@ -16,6 +16,7 @@ from desdaemon.protocol.commands.book import ADMIN, READER
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import files, logs, platform
 from desdaemon.protocol.wire.messages import ROLES
+from desdaemon.server.transport import curve, sodium
 
 USAGE = """\
 desdaemon keys new NAME [--role reader|editor|admin] [--file FILE]
@@ -37,7 +38,6 @@ LOCAL = "local"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _FIELD = re.compile(r'^\s*([a-z-]+)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
-_KEY = re.compile(r"[0-9A-Za-z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
 
 
 class AllowedKey(NamedTuple):
@@ -92,8 +92,10 @@ class KeyStore:
             )
         fields = dict(_FIELD.findall(path.read_text(encoding="utf-8", errors="replace")))
         public, secret = fields.get("public-key", ""), fields.get("secret-key", "")
-        if not _KEY.fullmatch(public) or not _KEY.fullmatch(secret):
-            raise BadInput(f"{path}: expected a file with public-key and secret-key")
+        if not _is_key(public) or not _is_key(secret):
+            raise BadInput(f"{path}: expected a file with public-key and secret-key, 40 characters of Z85 each")
+        if sodium.public_key(curve.from_z85(secret)) != curve.from_z85(public):
+            raise BadInput(f"{path}: the secret key does not fit the public one: restore the file, or remove it")
         return public, secret
 
     def new(self, name: str, role: str, file: str = "") -> Path:
@@ -122,7 +124,7 @@ class KeyStore:
     def allow(self, name: str, public: str, role: str) -> None:
         """Allow a public key, or change its client's role; raises `BadInput`."""
         _check(name, role)
-        if not _KEY.fullmatch(public):
+        if not _is_key(public):
             raise BadInput(f"{quoted(public)}: expected a public key of 40 characters (Z85)")
         self.server()
         kept = [known for known in self.allowed().values() if known.public != public]
@@ -156,10 +158,16 @@ def _check(name: str, role: str) -> None:
 
 
 def _new_pair() -> tuple[str, str]:
-    import zmq
+    public, secret = sodium.key_pair()
+    return curve.z85(public), curve.z85(secret)
 
-    public, secret = zmq.curve_keypair()
-    return public.decode(), secret.decode()
+
+def _is_key(text: str) -> bool:
+    """Whether a text is a key in Z85."""
+    try:
+        return len(text) == 40 and len(curve.from_z85(text)) == sodium.KEY
+    except ValueError:
+        return False
 
 
 def _write_secret(path: Path, text: str) -> None:
@@ -180,7 +188,7 @@ def _read_allowed(path: Path) -> dict[str, AllowedKey]:
         words = line.split("#", 1)[0].split() if line.startswith("#") else line.split()
         if not words:
             continue
-        if len(words) != 3 or words[1] not in ROLES or not _KEY.fullmatch(words[2]):
+        if len(words) != 3 or words[1] not in ROLES or not _is_key(words[2]):
             raise BadInput(f"{path}, line {number}: expected a name, a role and a public key")
         found[words[2]] = AllowedKey(*words)
     return found

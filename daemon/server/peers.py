@@ -42,8 +42,8 @@ class ServedConnection(ZmtpConnection):
 
     __slots__ = ("acceptor", "peer", "watched")
 
-    def __init__(self, acceptor: Acceptor, kind: SocketKind, accepted: socket.socket, since: float) -> None:
-        super().__init__(kind, acceptor.security(), accepted, since)
+    def __init__(self, acceptor: Acceptor, kind: SocketKind, accepted: socket.socket) -> None:
+        super().__init__(kind, acceptor.security(), accepted)
         self.acceptor = acceptor
         self.peer: SocketClient | None = None
         self.watched = True

@@ -24,6 +24,7 @@ from desdaemon.core.requests.registry import Data, Operations, PendingRequest, r
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE, REPEATABLE
 from desdaemon.protocol.wire.messages import RequestError, readable_id
+from desdaemon.server.handshakes import GIVES_WAY_S, HandshakeTable
 from desdaemon.server.transport.connection import RECEIVED_AT_ONCE, accepted
 from desdaemon.server.transport.outbox import ByteTotal, Outgoing, SendQueue
 from desdaemon.server.transport.poller import LEFT, READ, WRITE, Poller
@@ -43,7 +44,7 @@ _MESSAGES_IN_TURN = 64
 _CHORES_S = 0.25
 _KEYS_S = 0.02
 _HANDSHAKE_S = 10.0
-_MOST_HANDSHAKES = 1024
+_MOST_HANDSHAKES, _MOST_OF_AN_ADDRESS = 1024, 512
 _LARGEST_HELD = 64 << 20
 _EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
 _REFUSALS_LOGGED_S = 60.0
@@ -80,7 +81,7 @@ class Sockets:
         self._chores = chores
         health.loop_busy = lambda: self.poller.woke > 0
         self._connections: set[ServedConnection] = set()
-        self._handshaking: dict[ServedConnection, None] = {}
+        self._handshaking: HandshakeTable[ServedConnection] = HandshakeTable(_MOST_HANDSHAKES, _MOST_OF_AN_ADDRESS)
         self._subscribers: list[set[ServedConnection]] = [set() for _ in acceptors]
         self._fresh: deque[ServedConnection] = deque()
         self._new: deque[ServedConnection] = deque()
@@ -185,6 +186,10 @@ class Sockets:
     def _on_listening(self, acceptor: Acceptor, listening: socket.socket, kind: SocketKind, mask: int) -> None:
         now = time.monotonic()
         for _ in range(_ACCEPTED_AT_ONCE):
+            if not self._make_room(now):
+                # The others wait in the system's queue.
+                self._pause(acceptor, listening, kind)
+                return
             try:
                 found = accepted(listening)
             except OSError as error:
@@ -192,16 +197,26 @@ class Sockets:
                 return
             if found is None:
                 return
-            connection = ServedConnection(acceptor, kind, found, now)
+            peer, address = found
+            if not self._make_room(now, address):
+                self._count_refusal("too many of an address")
+                peer.close()
+                continue
+            connection = ServedConnection(acceptor, kind, peer)
             connection.reading = True
-            self.poller.register(found.fileno(), READ, partial(self._on_connection, connection))
+            self.poller.register(peer.fileno(), READ, partial(self._on_connection, connection))
             self._connections.add(connection)
-            self._handshaking[connection] = None
+            self._handshaking.add(connection, address, now)
             self._dirty[connection] = None
-            if len(self._handshaking) >= _MOST_HANDSHAKES:
-                # The others wait in the system's queue, and none pushes out one that came before.
-                self._pause(acceptor, listening, kind)
-                return
+
+    def _make_room(self, now: float, address: str = "") -> bool:
+        """Return whether there is room for one more handshake, from ``address`` if given, after ending a late one."""
+        while self._handshaking.is_full(address):
+            late = self._handshaking.oldest(now, GIVES_WAY_S, address)
+            if late is None:
+                return False
+            self._refuse_handshake(late, "too many")
+        return True
 
     def _out_of_descriptors(
         self, acceptor: Acceptor, listening: socket.socket, kind: SocketKind, error: OSError
@@ -209,8 +224,9 @@ class Sockets:
         """Accept nothing until the next chores, and close a connection without a finished handshake."""
         self._count_refusal(error.strerror or "no descriptors")
         self._pause(acceptor, listening, kind)
-        if self._handshaking:
-            self._refuse_handshake(next(iter(self._handshaking)), "too many")
+        oldest = self._handshaking.oldest(time.monotonic(), 0.0)
+        if oldest is not None:
+            self._refuse_handshake(oldest, "too many")
 
     def _pause(self, acceptor: Acceptor, listening: socket.socket, kind: SocketKind) -> None:
         self.poller.unregister(listening.fileno())
@@ -287,7 +303,7 @@ class Sockets:
         self._unwatch(connection)
         self.peers.left(connection, time.monotonic())
         self._connections.discard(connection)
-        self._handshaking.pop(connection, None)
+        self._handshaking.discard(connection)
         self._subscribers[self._acceptors.index(connection.acceptor)].discard(connection)
         self._dirty.pop(connection, None)
         self._holding.pop(connection, None)
@@ -384,7 +400,7 @@ class Sockets:
 
     def _welcome(self, connection: ServedConnection) -> None:
         """Handle the end of a handshake."""
-        self._handshaking.pop(connection)
+        self._handshaking.discard(connection)
         if connection.kind is SocketKind.REQUESTS:
             self.peers.joined(connection, time.monotonic())
         else:
@@ -480,8 +496,8 @@ class Sockets:
         for listening, handler in self._paused:
             self.poller.register(listening.fileno(), READ, handler)
         self._paused.clear()
-        while self._handshaking and now - (oldest := next(iter(self._handshaking))).since > _HANDSHAKE_S:
-            self._refuse_handshake(oldest, "took too long")
+        while (late := self._handshaking.oldest(now, _HANDSHAKE_S)) is not None:
+            self._refuse_handshake(late, "took too long")
         self._apply_key_changes(now)
         self.peers.tidy(now)
         self._log_refusals(now)

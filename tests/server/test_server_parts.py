@@ -19,6 +19,7 @@ from checkout import IMPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from desdaemon.clients import DaemonError, connect
 from desdaemon.core import metrics
 from desdaemon.core.paths import confined, private_folder
 from desdaemon.core.requests.analysis_cache import AnalysisCache
@@ -207,6 +208,49 @@ def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "keys" / "server.key").chmod(0o644)
     with pytest.raises(BadInput, match="chmod"):
         keys.server()
+
+
+NO_Z85 = "#" * 40
+"""Of legal characters, but five of them are a number beyond 32 bits."""
+
+
+@pytest.mark.parametrize("wrong", ["public-key", "secret-key"])
+@pytest.mark.parametrize("value", [NO_Z85, "", "x" * 39, "'" * 40, "0" * 40])
+def test_a_server_with_a_key_that_is_none_or_does_not_fit_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str, value: str
+) -> None:
+    folder = tmp_path / "keys"
+    KeyStore(str(folder)).new("anna", "admin")
+    path = folder / "server.key"
+    text = path.read_text()
+    old = text.partition(f'{wrong} = "')[2].partition('"')[0]
+    path.write_text(text.replace(old, value))
+    with pytest.raises(BadInput, match=r"server\.key"):
+        open_acceptors("", ["tcp://127.0.0.1:0"], KeyStore(str(folder)), insecure=False)
+    assert keys_main(["new", "bert", "--keys", str(folder)]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_key_that_is_no_z85_is_not_let_in(tmp_path: Path) -> None:
+    keys = KeyStore(str(tmp_path / "keys"))
+    keys.new("anna", "admin")
+    with pytest.raises(BadInput, match="Z85"):
+        keys.allow("bert", NO_Z85, "reader")
+    with (tmp_path / "keys" / "allowed").open("a") as file:
+        file.write(f"bert reader {NO_Z85}\n")
+    with pytest.raises(BadInput, match="line 3"):
+        keys.allowed()
+
+
+def test_a_client_with_keys_that_do_not_fit_is_told(tmp_path: Path) -> None:
+    keys = KeyStore(str(tmp_path / "keys"))
+    path = keys.new("anna", "admin")
+    text = path.read_text()
+    for name in ("public-key", "secret-key", "server-key"):
+        old = text.partition(f'{name} = "')[2].partition('"')[0]
+        path.write_text(text.replace(old, NO_Z85))
+        with pytest.raises(DaemonError, match="key"):
+            connect("tcp://127.0.0.1:1", key=path)
 
 
 def test_a_list_of_keys_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:

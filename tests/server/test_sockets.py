@@ -321,6 +321,24 @@ def test_handshakes_that_never_end_are_given_up(make: Callable[..., Loop], monke
         peer.socket.close()
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+def test_silent_connections_keep_nobody_out(
+    make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """Not even where a handshake may last for ever: 50 hold all places, and their own address's."""
+    monkeypatch.setattr("desdaemon.server.sockets._HANDSHAKE_S", 1e9)
+    monkeypatch.setattr("desdaemon.server.sockets._MOST_HANDSHAKES", 20)
+    monkeypatch.setattr("desdaemon.server.sockets._MOST_OF_AN_ADDRESS", 10 if address == "127.0.0.1" else 50)
+    loop = make()
+    slow = [RawPeer(loop.tcp) for _ in range(50)]
+    host, _, port = loop.tcp.removeprefix("tcp://").rpartition(":")
+    with Peer(f"tcp://{address}:0;{host}:{port}") as polite:
+        assert polite.final("ping") == {}
+    assert loop.counters["handshakes refused"] < 50
+    for peer in slow:
+        peer.socket.close()
+
+
 def test_more_clients_than_the_limit_push_out_the_one_unseen_for_longest(make: Callable[..., Loop]) -> None:
     loop = make(clients=5)
     with Peer(loop.ipc) as polite:

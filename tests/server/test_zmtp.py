@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -86,15 +87,17 @@ class CurveClient:
     def __init__(self, server: bytes, public: bytes, secret: bytes) -> None:
         self.server, self.public, self.secret = server, public, secret
         self.short_public, self.short_secret = sodium.key_pair()
+        self.vouched = server
+        """The key that it says it wants to talk to."""
 
-    def hello(self) -> bytes:
+    def hello(self, padding: bytes = bytes(72), signed: bytes = bytes(64)) -> bytes:
         to_server = sodium.shared_key(self.server, self.short_secret)
         assert to_server
         nonce = (1).to_bytes(8, "big")
-        box = sodium.seal(bytes(64), b"CurveZMQHELLO---" + nonce, to_server)
-        return b"\x05HELLO\x01\x00" + bytes(72) + self.short_public + nonce + box
+        box = sodium.seal(signed, b"CurveZMQHELLO---" + nonce, to_server)
+        return b"\x05HELLO\x01\x00" + padding + self.short_public + nonce + box
 
-    def initiate(self, welcome: bytes) -> bytes:
+    def initiate(self, welcome: bytes, number: int = 2, metadata: bytes = b"metadata") -> bytes:
         to_server = sodium.shared_key(self.server, self.short_secret)
         assert to_server
         plain = sodium.unseal(welcome[24:], b"WELCOME-" + welcome[8:24], to_server)
@@ -106,9 +109,9 @@ class CurveClient:
         assert shared
         assert vouching
         self.shared = shared
-        vouch = nonce + sodium.seal(self.short_public + self.server, b"VOUCH---" + nonce, vouching)
-        count = (2).to_bytes(8, "big")
-        content = self.public + vouch + b"metadata"
+        vouch = nonce + sodium.seal(self.short_public + self.vouched, b"VOUCH---" + nonce, vouching)
+        count = number.to_bytes(8, "big")
+        content = self.public + vouch + metadata
         return b"\x08INITIATE" + cookie + count + sodium.seal(content, b"CurveZMQINITIATE" + count, shared)
 
     def message(self, number: int, flags: int, content: bytes) -> bytes:
@@ -120,7 +123,7 @@ class CurveClient:
 def handshake(known: bool = True) -> tuple[CurveSecurity, CurveClient, bytes]:
     server, secret = sodium.key_pair()
     client = CurveClient(server, *sodium.key_pair())
-    security = CurveSecurity(secret, lambda public: known and public == z85(client.public))
+    security = CurveSecurity(server, secret, lambda public: known and public == z85(client.public))
     welcome, _ = security.command(client.hello(), b"ours")
     return security, client, welcome
 
@@ -133,6 +136,9 @@ def test_a_client_proves_its_key_and_both_understand_each_other() -> None:
     assert sodium.unseal(answer[14:], b"CurveZMQREADY---" + answer[6:14], client.shared) == b"ours"
     assert security.opened(client.message(3, 1, b"x")) == (MORE, b"x")
     assert security.opened(client.message(9, 2, b"")) == (COMMAND, b"")
+    for flags in (3, 4, 5, 0x80):
+        with pytest.raises(Violation):
+            security.opened(client.message(10, flags, b"x"))
     sealed = security.sealed(MORE, b"reply")
     assert sodium.unseal(sealed[16:], b"CurveZMQMESSAGES" + sealed[8:16], client.shared) == b"\x01reply"
     for bad in (
@@ -161,10 +167,127 @@ def test_who_does_not_prove_its_key_is_refused() -> None:
     _, client, _ = handshake()
     client.server = sodium.key_pair()[0]
     with pytest.raises(Violation, match="server key"):
-        CurveSecurity(sodium.key_pair()[1], lambda public: True).command(client.hello(), b"")
+        CurveSecurity(*sodium.key_pair(), lambda public: True).command(client.hello(), b"")
     for wrong in (b"", b"\x05HELLO\x01\x00", b"\x08INITIATE" + bytes(400), b"\x05READY"):
         with pytest.raises(Violation):
-            CurveSecurity(sodium.key_pair()[1], lambda public: True).command(wrong, b"")
+            CurveSecurity(*sodium.key_pair(), lambda public: True).command(wrong, b"")
+
+
+def test_every_field_of_the_handshake_is_checked() -> None:
+    server, secret = sodium.key_pair()
+    client = CurveClient(server, *sodium.key_pair())
+    for hello in (client.hello(padding=bytes(71) + b"x"), client.hello(signed=bytes(63) + b"x"), client.hello() + b"x"):
+        with pytest.raises(Violation):
+            CurveSecurity(server, secret, lambda public: True).command(hello, b"")
+    for number in (0, 1):
+        security, client, welcome = handshake()
+        with pytest.raises(Violation, match="handshake"):
+            security.command(client.initiate(welcome, number), b"")
+    security, client, welcome = handshake()
+    client.vouched = sodium.key_pair()[0]
+    with pytest.raises(Violation, match="handshake"):
+        security.command(client.initiate(welcome), b"")
+
+
+def encrypted() -> tuple[Conversation, CurveClient]:
+    """A conversation after the handshake of CURVE, and the other side."""
+    server, secret = sodium.key_pair()
+    client = CurveClient(server, *sodium.key_pair())
+    security = CurveSecurity(server, secret, lambda public: True)
+    conversation = Conversation(SocketKind.REQUESTS, security, LARGEST_KEPT)
+    conversation.feed(GREETING.replace(b"NULL\0", b"CURVE") + frame(client.hello(), COMMAND))
+    messages(conversation)
+    welcome = bytes(conversation.outgoing[66:])
+    conversation.feed(frame(client.initiate(welcome, metadata=ready()[8:]), COMMAND))
+    messages(conversation)
+    assert conversation.open
+    return conversation, client
+
+
+def test_an_encrypted_frame_comes_with_or_without_the_flag_of_a_command() -> None:
+    conversation, client = encrypted()
+    conversation.feed(frame(client.message(3, 0, b"a")) + frame(client.message(4, 0, b"b"), COMMAND))
+    assert messages(conversation) == [(b"a",), (b"b",)]
+    conversation.feed(frame(client.message(5, 0, b"c"), MORE))
+    with pytest.raises(Violation, match="flags"):
+        messages(conversation)
+
+
+def test_an_encrypted_frame_over_the_limit_ends_the_connection() -> None:
+    conversation, client = encrypted()
+    conversation.feed(frame(client.message(3, 0, bytes(LARGEST_KEPT - 33))))
+    assert [len(part) for (part,) in messages(conversation) if isinstance(part, bytes)] == [LARGEST_KEPT - 33]
+    conversation.feed(frame(client.message(4, 0, bytes(LARGEST_KEPT - 32)))[:20])
+    with pytest.raises(Violation, match="size"):
+        messages(conversation)
+
+
+def properties(*pairs: tuple[bytes, bytes]) -> bytes:
+    return b"".join(bytes([len(n)]) + n + len(v).to_bytes(4, "big") + v for n, v in pairs)
+
+
+KIND = (b"Socket-Type", b"DEALER")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (KIND, (b"socket-TYPE", b"REQ")),
+        (KIND, (b"", b"x")),
+        (KIND, (b"a b", b"x")),
+        (KIND, (b"Identity", b"\0me")),
+        (KIND, (b"Identity", bytes(256))),
+        ((b"Socket-Type", b"SUB"),),
+        (),
+    ],
+)
+def test_metadata_that_breaks_the_specification(given: tuple[tuple[bytes, bytes], ...]) -> None:
+    conversation = Conversation(SocketKind.REQUESTS, None, LARGEST_KEPT)
+    conversation.feed(GREETING + frame(b"\x05READY" + properties(*given), COMMAND))
+    with pytest.raises(Violation):
+        messages(conversation)
+
+
+def test_subscribers_have_no_identity_and_take_back_each_subscription() -> None:
+    conversation = Conversation(SocketKind.EVENTS, None, LARGEST_KEPT)
+    given = properties((b"socket-type", b"SUB"), (b"Identity", bytes(300)), (b"X-Ours", b""), (b"Resource", b"a/b"))
+    conversation.feed(GREETING + frame(b"\x05READY" + given, COMMAND))
+    messages(conversation)
+    assert (conversation.open, conversation.identity) == (True, b"")
+    for sent, wanted in ((b"\1job", True), (b"\1job", True), (b"\0job", True), (b"\0job", False), (b"\0job", False)):
+        conversation.feed(frame(sent))
+        messages(conversation)
+        assert conversation.wants(b"job.1") is wanted
+    conversation.feed(frame(b"\1a") * 64)
+    messages(conversation)
+    conversation.feed(frame(b"\x09SUBSCRIBEa", COMMAND))
+    with pytest.raises(Violation, match="subscriptions"):
+        messages(conversation)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0", b"\x05PING", b"\xffPING\0\0"])
+def test_what_has_no_name_is_no_command(content: bytes) -> None:
+    conversation = Conversation(SocketKind.REQUESTS, None, LARGEST_KEPT)
+    conversation.feed(GREETING + ready() + frame(content, COMMAND))
+    with pytest.raises(Violation, match="command"):
+        messages(conversation)
+
+
+def test_a_message_in_small_pieces_takes_the_memory_that_is_counted() -> None:
+    conversation = Conversation(SocketKind.REQUESTS, None, 1 << 20)
+    conversation.feed(GREETING + ready())
+    messages(conversation)
+    tracemalloc.start()
+    try:
+        conversation.feed(bytes([LONG]) + (1 << 20).to_bytes(8, "big"))
+        for number in range(50_000):
+            assert not messages(conversation)
+            conversation.feed(number.to_bytes(2, "big"))
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert conversation.kept == 100_009
+    assert taken < 2 * conversation.kept
 
 
 def test_a_frame_that_is_too_large_is_a_violation_before_it_comes() -> None:

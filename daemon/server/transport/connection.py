@@ -47,17 +47,14 @@ class ZmtpConnection:
         "outbox",
         "queued",
         "reading",
-        "since",
         "socket",
         "writing",
     )
 
-    def __init__(self, kind: SocketKind, security: Security | None, accepted: socket.socket, since: float) -> None:
+    def __init__(self, kind: SocketKind, security: Security | None, accepted: socket.socket) -> None:
         self.number = next(_numbers)
         self.kind = kind
         self.socket = accepted
-        self.since = since
-        """When it was accepted (`time.monotonic`)."""
         self.conversation = Conversation(kind, security, _KEPT_OF_A_FRAME)
         self.outbox: SendQueue | None = None
         self.held = 0
@@ -141,16 +138,19 @@ class ZmtpConnection:
         self.socket.close()
 
 
-def accepted(listening: socket.socket) -> socket.socket | None:
-    """Accept the next waiting connection; None where there is none. Raises `OSError` when descriptors are exhausted."""
+def accepted(listening: socket.socket) -> tuple[socket.socket, str] | None:
+    """Accept the next waiting connection; None where there is none. Returns its socket, and the address that it comes
+    from, "" for ipc. Raises `OSError` when descriptors are exhausted.
+    """
     try:
-        found, _ = listening.accept()
+        found, address = listening.accept()
     except (BlockingIOError, InterruptedError, ConnectionAbortedError):
         return None
     found.setblocking(False)
-    if found.family in (socket.AF_INET, socket.AF_INET6):
-        _keep_alive(found)
-    return found
+    if found.family not in (socket.AF_INET, socket.AF_INET6):
+        return found, ""
+    _keep_alive(found)
+    return found, address[0]
 
 
 def _keep_alive(found: socket.socket) -> None:

@@ -15,13 +15,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
+from desdaemon.protocol.errors import BadInput
+
 KEY, NONCE, TAG = 32, 24, 16
 """Bytes."""
 
 _NAMES = ("libsodium.so.26", "libsodium.so.23", "libsodium.so", "libsodium.dylib")
 
 
-class NoSodium(Exception):
+class NoSodium(BadInput):
     """libsodium cannot be loaded."""
 
 
@@ -29,6 +31,7 @@ class Boxes(Protocol):
     """The functions of this module, of one library."""
 
     def key_pair(self) -> tuple[bytes, bytes]: ...
+    def public_key(self, secret: bytes) -> bytes: ...
     def shared_key(self, public: bytes, secret: bytes) -> bytes | None: ...
     def seal(self, plain: bytes, nonce: bytes, shared: bytes) -> bytes: ...
     def unseal(self, box: bytes, nonce: bytes, shared: bytes) -> bytes | None: ...
@@ -41,6 +44,7 @@ class SharedLibrary:
         self._library = library
         pointer, size = ctypes.c_char_p, ctypes.c_ulonglong
         library.crypto_box_keypair.argtypes = (pointer, pointer)
+        library.crypto_scalarmult_base.argtypes = (pointer, pointer)
         library.crypto_box_beforenm.argtypes = (pointer, pointer, pointer)
         library.crypto_box_easy_afternm.argtypes = (pointer, pointer, size, pointer, pointer)
         library.crypto_box_open_easy_afternm.argtypes = (pointer, pointer, size, pointer, pointer)
@@ -49,6 +53,11 @@ class SharedLibrary:
         public, secret = ctypes.create_string_buffer(KEY), ctypes.create_string_buffer(KEY)
         self._library.crypto_box_keypair(public, secret)
         return public.raw, secret.raw
+
+    def public_key(self, secret: bytes) -> bytes:
+        public = ctypes.create_string_buffer(KEY)
+        self._library.crypto_scalarmult_base(public, secret)
+        return public.raw
 
     def shared_key(self, public: bytes, secret: bytes) -> bytes | None:
         shared = ctypes.create_string_buffer(KEY)
@@ -76,6 +85,9 @@ class PyNaCl:
     def key_pair(self) -> tuple[bytes, bytes]:
         public, secret = self._functions.crypto_box_keypair()
         return public, secret
+
+    def public_key(self, secret: bytes) -> bytes:
+        return bytes(self._functions.crypto_scalarmult_base(secret))
 
     def shared_key(self, public: bytes, secret: bytes) -> bytes | None:
         try:
@@ -126,6 +138,11 @@ def library() -> Boxes:
 def key_pair() -> tuple[bytes, bytes]:
     """A new public and secret key."""
     return library().key_pair()
+
+
+def public_key(secret: bytes) -> bytes:
+    """The public key of a secret one."""
+    return library().public_key(secret)
 
 
 def shared_key(public: bytes, secret: bytes) -> bytes | None:

@@ -9,6 +9,8 @@ Specifications: 23/ZMTP 3.0, 37/ZMTP 3.1; 25/ZMTP-CURVE is in `curve`. Peers of 
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from enum import Enum
 from typing import Protocol
 
@@ -24,6 +26,7 @@ _MECHANISM = slice(12, 32)
 _LARGEST_HANDSHAKE = 4096
 _FRAMES_KEPT = 3
 _LONGEST_IDENTITY = 255
+_NAME = re.compile(rb"[A-Za-z0-9._+-]{1,255}")
 _MOST_SUBSCRIPTIONS = 64
 _LONGEST_SUBSCRIPTION = 256
 _MOST_PONGS_WAITING = 4096
@@ -103,15 +106,16 @@ def metadata(properties: dict[bytes, bytes]) -> bytes:
 
 
 def read_metadata(data: bytes) -> dict[bytes, bytes]:
-    """Properties by their names in lower case; raises `Violation`."""
+    """Properties by their names in lower case; raises `Violation`, also for a name that comes twice."""
     found: dict[bytes, bytes] = {}
     at = 0
     while at < len(data):
         begin = at + 1 + data[at] + 4
         size = int.from_bytes(data[begin - 4 : begin], "big")
-        if begin > len(data) or begin + size > len(data):
+        name = data[at + 1 : begin - 4].lower()
+        if begin + size > len(data) or not _NAME.fullmatch(name) or name in found:
             raise Violation("metadata")
-        found[data[at + 1 : begin - 4].lower()] = data[begin : begin + size]
+        found[name] = data[begin : begin + size]
         at = begin + size
     return found
 
@@ -131,8 +135,8 @@ class Conversation:
         "_frames",
         "_greeted",
         "_held",
-        "_held_bytes",
         "_kind",
+        "_largest",
         "_largest_kept",
         "_mechanism",
         "_missing",
@@ -149,17 +153,19 @@ class Conversation:
     )
 
     def __init__(self, kind: SocketKind, security: Security | None, largest_kept: int) -> None:
-        """Frames of more than ``largest_kept`` bytes are read and their content is discarded."""
+        """Of frames of more than ``largest_kept`` bytes the content is discarded. They are a violation where they are
+        encrypted: nobody knows whether they are authentic without opening them.
+        """
         self._kind = kind
         self._security = security
         self._mechanism = b"NULL" if security is None else b"CURVE"
         self._largest_kept = largest_kept
+        self._largest = LARGEST_FRAME if security is None else largest_kept
         self._properties = metadata({b"Socket-Type": kind.value[0], b"Identity": b""})
         self._greeted = False
         self._buffer = b""
         self._at = 0
-        self._held: list[bytes] = []
-        self._held_bytes = 0
+        self._held = bytearray()
         self._missing = 0
         self._frames: list[Frame] = []
         self._skip = 0
@@ -169,7 +175,7 @@ class Conversation:
         self.peer_type = b""
         self.identity = b""
         self.user = ""
-        self.subscriptions: set[bytes] = set()
+        self.subscriptions: Counter[bytes] = Counter()
         self.outgoing = bytearray(greeting(self._mechanism, server=security is not None))
         if security is None:
             self.outgoing += frame(command(b"READY", self._properties), COMMAND)
@@ -180,7 +186,7 @@ class Conversation:
     def kept(self) -> int:
         """The bytes held that have not been returned as messages."""
         frames = sum(len(part) for part in self._frames if isinstance(part, bytes)) if self._frames else 0
-        return len(self._buffer) - self._at + self._held_bytes + frames
+        return len(self._buffer) - self._at + len(self._held) + frames
 
     @property
     def has_input(self) -> bool:
@@ -190,7 +196,7 @@ class Conversation:
     @property
     def unread(self) -> bytes | None:
         """The bytes fed and not yet parsed; None where they are encrypted."""
-        return b"".join((*self._held, self._buffer[self._at :])) if self._security is None else None
+        return bytes(self._held) + self._buffer[self._at :] if self._security is None else None
 
     def feed(self, data: bytes) -> None:
         """Add received bytes."""
@@ -199,14 +205,12 @@ class Conversation:
             self._skip -= skipped
             data = data[skipped:]
         if self._held:
-            self._held.append(data)
-            self._held_bytes += len(data)
-            if self._held_bytes < self._missing:
+            # Joined as they come: a list of pieces of two bytes would take twenty times what is counted.
+            self._held += data
+            if len(self._held) < self._missing:
                 return
-            data = b"".join(self._held)
-            self._held.clear()
-            self._held_bytes = 0
-            self._buffer, self._at = data, 0
+            self._buffer, self._at = bytes(self._held), 0
+            self._held = bytearray()
         elif self._at < len(self._buffer):
             self._buffer, self._at = self._buffer[self._at :] + data, 0
         else:
@@ -236,9 +240,9 @@ class Conversation:
         else:
             begin = at + 2
             size = buffer[at + 1]
-        if flags & ~(MORE | LONG | COMMAND) or flags & (MORE | COMMAND) == MORE | COMMAND:
+        if flags & ~(MORE | LONG | COMMAND) or (flags & MORE and (flags & COMMAND or self._security is not None)):
             raise Violation("flags")
-        if size > (LARGEST_FRAME if self.open else _LARGEST_HANDSHAKE):
+        if size > (self._largest if self.open else _LARGEST_HANDSHAKE):
             raise Violation("size")
         end = begin + size
         if size > self._largest_kept:
@@ -258,14 +262,12 @@ class Conversation:
     def _wait_for(self, size: int) -> None:
         """Keep the start of something of ``size`` bytes until it is complete."""
         if self._at < len(self._buffer):
-            self._held.append(self._buffer[self._at :])
-            self._held_bytes = len(self._held[0])
+            self._held += self._buffer[self._at :]
             self._missing = size
         self._buffer, self._at = b"", 0
 
     def _begin_to_skip(self, flags: int, size: int, end: int) -> tuple[Frame, ...] | None:
-        # The flags of an encrypted frame are encrypted too: it counts as the last one of its message.
-        self._flags = flags if self._security is None else 0
+        self._flags = flags
         self._skipped = size
         self._skip = max(0, end - len(self._buffer))
         self._at = min(end, len(self._buffer))
@@ -336,17 +338,20 @@ class Conversation:
             raise Violation("handshake")
         found = read_metadata(properties)
         self.peer_type = found.get(b"socket-type", b"")
-        self.identity = found.get(b"identity", b"")
         if self.peer_type not in self._kind.value[1]:
             raise Violation("socket type")
-        if len(self.identity) > _LONGEST_IDENTITY:
-            raise Violation("identity")
+        if self._kind is SocketKind.REQUESTS:
+            self.identity = found.get(b"identity", b"")
+            if len(self.identity) > _LONGEST_IDENTITY or self.identity[:1] == b"\0":
+                raise Violation("identity")
         self.open = True
 
     # Commands after the handshake
 
     def _command(self, content: bytes) -> None:
         name = content[1 : 1 + content[0]] if content else b""
+        if not name or len(name) < content[0]:
+            raise Violation("command")
         body = content[1 + len(name) :]
         if name == b"PING":
             if len(body) < 2:
@@ -371,11 +376,12 @@ class Conversation:
 
     def _subscribe(self, prefix: bytes, *, there: bool) -> None:
         if not there:
-            self.subscriptions.discard(prefix)
+            # What was subscribed to twice takes two to undo.
+            self.subscriptions -= Counter((prefix,))
             return
-        if len(prefix) > _LONGEST_SUBSCRIPTION or len(self.subscriptions) >= _MOST_SUBSCRIPTIONS:
+        if len(prefix) > _LONGEST_SUBSCRIPTION or self.subscriptions.total() >= _MOST_SUBSCRIPTIONS:
             raise Violation("subscriptions")
-        self.subscriptions.add(prefix)
+        self.subscriptions[prefix] += 1
 
     def wants(self, topic: bytes) -> bool:
         """Whether the peer has subscribed to a topic."""

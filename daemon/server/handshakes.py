@@ -1,0 +1,56 @@
+"""The connections whose handshake is not over: how many there may be, and which one gives way. A state machine.
+
+Someone who only opens connections must not keep others out: an honest handshake takes milliseconds, so that one that
+has lasted `GIVES_WAY_S` gives its place to a newcomer. Times are seconds of any clock.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+GIVES_WAY_S = 1.0
+
+ConnectionT = TypeVar("ConnectionT")
+
+
+class HandshakeTable(Generic[ConnectionT]):
+    """Connections by their age, and by the address they come from ("": it has none, and no bound)."""
+
+    def __init__(self, most: int, most_of_address: int) -> None:
+        self._most = most
+        self._most_of_address = most_of_address
+        self._since: dict[ConnectionT, tuple[float, str]] = {}
+        """From the oldest to the youngest."""
+        self._of_address: dict[str, dict[ConnectionT, None]] = {}
+        """The same connections, those without an address excepted, and no address without any."""
+
+    def __len__(self) -> int:
+        return len(self._since)
+
+    def __contains__(self, connection: ConnectionT) -> bool:
+        return connection in self._since
+
+    def add(self, connection: ConnectionT, address: str, now: float) -> None:
+        """Add a connection that has just been accepted."""
+        self._since[connection] = now, address
+        if address:
+            self._of_address.setdefault(address, {})[connection] = None
+
+    def discard(self, connection: ConnectionT) -> None:
+        """Remove a connection, if it is there."""
+        _, address = self._since.pop(connection, (0.0, ""))
+        others = self._of_address.get(address, {})
+        others.pop(connection, None)
+        if address and not others:
+            self._of_address.pop(address, None)
+
+    def is_full(self, address: str = "") -> bool:
+        """Whether there is no room for one more: from ``address``, or without one from anywhere."""
+        if address:
+            return len(self._of_address.get(address, ())) >= self._most_of_address
+        return len(self._since) >= self._most
+
+    def oldest(self, now: float, least_s: float, address: str = "") -> ConnectionT | None:
+        """Return the oldest connection, of ``address`` if given, where it has lasted over ``least_s``."""
+        found = next(iter(self._of_address.get(address, ()) if address else self._since), None)
+        return found if found is not None and now - self._since[found][0] > least_s else None
