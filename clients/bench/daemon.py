@@ -149,10 +149,6 @@ class BenchDaemon:
         """Open files, connections among them."""
         return platform.open_files(self.process.pid)
 
-    def settle(self, seconds: float) -> None:
-        """Wait until all requests are finished."""
-        time.sleep(seconds)
-
     def until_running(self, peer: BenchPeer, count: int) -> None:
         """Wait until ``count`` searches run."""
         due = time.monotonic() + _START_S

@@ -61,7 +61,7 @@ SUB_COMMANDS = (
     SubCommand("count", "count games, positions, shapes, flips, draws, Stoners", "desdaemon.cli.count"),
     SubCommand("bench", "measure the engine", "desdaemon.engine.bench.bench"),
     SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
-    SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.command"),
+    SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.server"),
     SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.core.search.simulation"),
     SubCommand("train", "make evaluation weights", "desdaemon.cli.train"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),

@@ -8,8 +8,10 @@ from pathlib import Path
 
 EXPERIMENTS = {
     "hostile": ("lab.hostile", "the peers that `storm` starts to attack a server"),
+    "mixed_load": ("lab.mixed_load", "watch a server's memory under a load of every kind"),
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "restarts": ("lab.restarts", "kill a server while clients work"),
+    "serving": ("lab.serving", "measure how a server shares its threads, and what its loop waits for"),
     "storm": ("lab.storm", "attack a server while clients check its answers"),
 }
 """For each experiment its module and a line of help. The module's ``main`` takes the arguments after the name and

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from desdaemon.clients.arguments import Parser
-from desdaemon.clients.bench.command import table
 from desdaemon.clients.bench.daemon import PROGRAM, BenchDaemon, random_line
-from desdaemon.clients.bench.figures import MeasuredFigure, percentile
+from desdaemon.clients.bench.server import MeasuredFigure, percentile, table
 from desdaemon.clients.errors import DaemonError, NoDaemon
 from desdaemon.protocol.othello.notation import START, board_text, parse_moves
 from desdaemon.protocol.othello.rules import squares
@@ -61,7 +60,7 @@ def main(arguments: list[str]) -> int:
     if named.json:
         sys.stdout.write(json.dumps({"figures": [figure._asdict() for figure in figures]}) + "\n")
     else:
-        sys.stdout.write(table(figures, [], "the page and its gateway"))
+        sys.stdout.write(table(figures, "the page and its gateway"))
     return int(not all(figure.reached for figure in figures))
 
 

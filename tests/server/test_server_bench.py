@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab import mixed_load, serving
 from processes import alive, gone
 from served import REAL, ROOT
 
-from desdaemon.clients.bench import command, daemon
+from desdaemon.clients.bench import daemon, server
 
 
 @pytest.fixture(autouse=True)
@@ -27,43 +28,48 @@ def checkout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_figures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main(["--quick", "--json", "--only", "ping", "--only", "idle", "--minutes", "0.04"]) in (0, 1)
-    found = json.loads(capsys.readouterr().out)
-    assert found["machine"]["processors"] >= 1
-    names = [figure["name"] for figure in found["figures"]]
+    assert server.main(["--quick", "--json", "--only", "ping", "--only", "partials"]) in (0, 1)
+    report = json.loads(capsys.readouterr().out)
+    assert report["machine"]["processors"] >= 1
+    names = [figure["name"] for figure in report["figures"]]
     assert names[0] == "ping p50, ipc"
-    assert any("idle clients" in name for name in names)
-    assert all(figure["value"] < 10**6 for figure in found["figures"])
-    assert len(found["memory"]) > 2
-    assert any("analyses" in figure["note"] for figure in found["figures"])
+    assert names[-1] == "cancelling an analysis, max"
+    assert all(figure["value"] < 10**6 for figure in report["figures"])
+
+
+def test_the_laboratory_measures_more(capsys: pytest.CaptureFixture[str]) -> None:
+    assert serving.main(["--quick", "--json", "--only", "idle", "--only", "end"]) in (0, 1)
+    figures = json.loads(capsys.readouterr().out)["figures"]
+    assert [figure["unit"] for figure in figures] == ["MB", "s"]
+    assert mixed_load.main(["--minutes", "0.04"]) in (0, 1)
+    assert "analyses" in capsys.readouterr().out
 
 
 def test_the_table_says_what_was_missed() -> None:
     figures = [
-        command.MeasuredFigure("ping p50", 0.2, "ms", 0.3),
-        command.MeasuredFigure("ping p99", 6.0, "ms", 5),
-        command.MeasuredFigure("look-ups", 30_000, "/s", 20_000, True),
-        command.MeasuredFigure("for information", 1, "MB"),
+        server.MeasuredFigure("ping p50", 0.2, "ms", 0.3),
+        server.MeasuredFigure("ping p99", 6.0, "ms", 5),
+        server.MeasuredFigure("look-ups", 30_000, "/s", 20_000, True),
+        server.MeasuredFigure("for information", 1, "MB"),
     ]
     assert [figure.reached for figure in figures] == [True, False, True, True]
-    table = command.table(figures, [(60.0, 100.0)])
+    table = server.table(figures)
     assert table.count("missed") == 1
     assert "<= 5 ms  missed" in table
-    assert table.endswith("    1.0         100.0\n")
 
 
 def test_percentiles() -> None:
     values = [float(value) for value in range(100, 0, -1)]
-    assert command.percentile(values, 50) == 51
-    assert command.percentile(values, 99) == 100
-    assert command.percentile([5.0], 99) == 5
+    assert server.percentile(values, 50) == 51
+    assert server.percentile(values, 99) == 100
+    assert server.percentile([5.0], 99) == 5
 
 
 def test_a_daemon_that_does_not_start_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(daemon, "PROGRAM", (*REAL, "no-such-command"))
-    assert command.main(["--only", "ping"]) == 1
+    assert server.main(["--only", "ping"]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
 

@@ -1,17 +1,25 @@
-"""A mixed load of analyses, look-ups, book jobs and short-lived clients, with the daemon's memory sampled meanwhile."""
+"""`python tests/lab mixed_load`: analyses, look-ups, book jobs and short-lived clients, and the daemon's memory
+meanwhile.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import sys
+import tempfile
 import time
 from collections import Counter
+from pathlib import Path
 from typing import NamedTuple
 
+from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
+from desdaemon.clients.bench.daemon import BenchDaemon, ended_by_signals, random_line
+from desdaemon.clients.bench.server import MeasuredFigure, table
 from desdaemon.clients.errors import DaemonError
-
-from .daemon import BenchDaemon, random_line
+from desdaemon.protocol.system import logs
 
 _SAMPLES = 40
 # What a daemon fills once, tables and caches, is full after this part of the time.
@@ -114,3 +122,26 @@ async def mixed_load(daemon: BenchDaemon, seconds: float) -> BenchLoad:
     pings = sorted(crowd.pings)
     summary = ", ".join(f"{count} {name}" for name, count in sorted(crowd.counts.items()))
     return BenchLoad(samples, warm[-1] - warm[0], pings[int(0.99 * (len(pings) - 1))], summary)
+
+
+def main(arguments: list[str]) -> int:
+    """Print the figures and the memory; the exit status is 1 where it grew by more than 32 MB or the daemon failed."""
+    parser = Parser("lab mixed_load", description="Load a daemon in every way and watch its memory.")
+    parser.add_argument("--minutes", type=float, default=20.0, help="how long; 20 unless given")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="search threads of the daemon")
+    named = parser.parse_args(arguments)
+    try:
+        with (
+            ended_by_signals(),
+            tempfile.TemporaryDirectory() as folder,
+            BenchDaemon(Path(folder), named.threads) as daemon,
+        ):
+            load = asyncio.run(mixed_load(daemon, 60 * named.minutes))
+    except DaemonError as error:
+        logs.message(str(error), "lab mixed_load", level="error")
+        return 1
+    growth = MeasuredFigure("growth of memory", load.growth_mb, "MB", 32, note=load.summary)
+    sys.stdout.write(table([growth, MeasuredFigure("ping p99", load.ping_p99_ms, "ms")], "under a mixed load"))
+    sys.stdout.write("\nminutes   memory MB\n")
+    sys.stdout.writelines(f"{seconds / 60:7.1f}   {mb:11.1f}\n" for seconds, mb in load.samples)
+    return int(not growth.reached)

@@ -1,13 +1,11 @@
-"""`desdaemon bench server`: the latency and throughput of a daemon for many clients while both cores search.
+"""`desdaemon bench server`: the latency and throughput of a daemon whose search threads are all busy.
 
 It starts a daemon of its own, in folders of its own, and measures with plain sockets on the same machine, so that
-client and daemon share its processors. ``--minutes`` adds a mixed load with the memory at intervals.
+client and daemon share its processors.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 import os
 import platform
@@ -15,8 +13,10 @@ import random
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import zmq
 
@@ -25,25 +25,49 @@ from desdaemon.clients.errors import DaemonError
 from desdaemon.protocol.system import logs
 
 from .daemon import BenchDaemon, BenchPeer, ended_by_signals, random_line
-from .figures import MeasuredFigure, percentile
-from .load import mixed_load
-from .sharing import holds, lone, many, rates, shares, waits
 
-_CLIENTS = 200
-_IDLE = 1_000
-_SETTLE_S = 1.0
+_BATCH = 100
+_LISTS = 8
+"""Lists in flight."""
 
 
-def command_line() -> Parser:
-    """The command line."""
-    parser = Parser("desdaemon bench server", description="Measure a daemon under load from many clients.")
-    parser.add_argument("--minutes", type=float, default=0.0, help="length of a mixed load that watches the memory")
+class MeasuredFigure(NamedTuple):
+    """A figure with its unit, and its aim: an upper or a lower bound, None for none."""
+
+    name: str
+    value: float
+    unit: str
+    aim: float | None = None
+    at_least: bool = False
+    note: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the figure meets its aim."""
+        if self.aim is None:
+            return True
+        return self.value >= self.aim if self.at_least else self.value <= self.aim
+
+
+def percentile(values: list[float], percent: float) -> float:
+    """The smallest value that is not less than ``percent`` percent of them."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
+
+
+Measure = Callable[[BenchDaemon, int], list[MeasuredFigure]]
+"""Takes figures of a daemon; the numbers of requests are divided by the second argument."""
+
+
+def command_line(program: str = "desdaemon bench server", measurements: Mapping[str, Measure] | None = None) -> Parser:
+    """The command line, with the names of the measurements."""
+    names = sorted(measurements or MEASUREMENTS)
+    parser = Parser(program, description="Measure a daemon under load from many clients.")
     parser.add_argument(
         "--only",
-        choices=sorted(MEASUREMENTS),
+        choices=names,
         metavar="NAME",
         action="append",
-        help=f"measure only this; repeatable: {' '.join(sorted(MEASUREMENTS))}",
+        help=f"measure only this; repeatable: {' '.join(names)}",
     )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="search threads of the daemon")
     parser.add_argument("--quick", action="store_true", help="a tenth of the requests, to see whether it works")
@@ -53,37 +77,29 @@ def command_line() -> Parser:
 
 def main(arguments: list[str]) -> int:
     """Measure and print a table; returns the exit status: 0, 1 when an aim was missed or the daemon failed."""
-    named = command_line().parse_args(arguments)
+    return run("desdaemon bench server", MEASUREMENTS, arguments)
+
+
+def run(program: str, measurements: Mapping[str, Measure], arguments: list[str]) -> int:
+    """Take each measurement with a daemon of its own; see `main`."""
+    named = command_line(program, measurements).parse_args(arguments)
+    figures: list[MeasuredFigure] = []
     try:
         with ended_by_signals():
-            figures, samples = _measure(named)
-    except DaemonError as error:
-        logs.message(str(error), "desdaemon bench server", level="error")
-        return 1
-    if named.json:
-        content = {"machine": machine(), "figures": [figure._asdict() for figure in figures], "memory": samples}
-        sys.stdout.write(json.dumps(content) + "\n")
-    else:
-        sys.stdout.write(table(figures, samples))
-    return int(not all(figure.reached for figure in figures))
-
-
-def _measure(named: argparse.Namespace) -> tuple[list[MeasuredFigure], list[tuple[float, float]]]:
-    figures: list[MeasuredFigure] = []
-    for name, measure in MEASUREMENTS.items():
-        if name in (named.only or MEASUREMENTS):
-            with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
-                figures += measure(daemon, 10 if named.quick else 1)
+            for name in named.only or measurements:
+                with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
+                    figures += measurements[name](daemon, 10 if named.quick else 1)
                 if not named.json:
                     logs.echo(f"{name}: done")
-    samples: list[tuple[float, float]] = []
-    if named.minutes:
-        with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
-            load = asyncio.run(mixed_load(daemon, 60 * named.minutes))
-            samples = load.samples
-            figures.append(MeasuredFigure("mixed load, growth of memory", load.growth_mb, "MB", 32, note=load.summary))
-            figures.append(MeasuredFigure("mixed load, ping p99", load.ping_p99_ms, "ms"))
-    return figures, samples
+    except DaemonError as error:
+        logs.message(str(error), program, level="error")
+        return 1
+    if named.json:
+        content = {"machine": machine(), "figures": [figure._asdict() for figure in figures]}
+        sys.stdout.write(json.dumps(content) + "\n")
+    else:
+        sys.stdout.write(table(figures))
+    return int(not all(figure.reached for figure in figures))
 
 
 def machine() -> dict[str, str | int]:
@@ -103,11 +119,7 @@ def machine() -> dict[str, str | int]:
     }
 
 
-def table(
-    figures: list[MeasuredFigure],
-    samples: list[tuple[float, float]],
-    heading: str = "measured with all search threads busy",
-) -> str:
+def table(figures: list[MeasuredFigure], heading: str = "measured with all search threads busy") -> str:
     """The figures for people."""
     about = machine()
     width = max(44, *(len(figure.name) + 1 for figure in figures))
@@ -123,8 +135,6 @@ def table(
         lines.append(
             f"{figure.name:<{width}}{figure.value:>9.2f} {figure.unit:<8}{aim:>10}{missed}  {figure.note}".rstrip()
         )
-    if samples:
-        lines += ["", "minutes   memory MB", *(f"{seconds / 60:7.1f}   {mb:11.1f}" for seconds, mb in samples)]
     return "\n".join(lines) + "\n"
 
 
@@ -157,39 +167,6 @@ def _book(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     ]
 
 
-def _fairness(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    count = _CLIENTS // divisor
-    with BenchPeer(daemon.ipc) as greedy:
-        # A client that has asked for much already must not keep the others waiting.
-        for seed in range(daemon.in_flight - 2):
-            greedy.send("analyze", {"moves": random_line(random.Random(seed), 12), "level": 12, "book": "ignore"})
-        peers = [BenchPeer(daemon.ipc, greedy.context) for _ in range(count)]
-        for number, peer in enumerate(peers):
-            peer.begin("analyze", {"moves": random_line(random.Random(10**6 + number), 14), "level": 12})
-        waits = BenchPeer.finish_all(peers)
-        for peer in peers:
-            peer.close()
-    mean = statistics.mean(waits)
-    note = f"mean {mean:.2f} s, longest {max(waits):.2f} s"
-    return [MeasuredFigure(f"{count} clients, longest wait / mean", max(waits) / mean, "times", 3, note=note)]
-
-
-def _idle(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    count = _IDLE // divisor
-    with BenchPeer(daemon.ipc) as first:
-        first.timed("ping")
-        daemon.settle(_SETTLE_S)
-        before = daemon.memory_mb
-        peers = [BenchPeer(daemon.ipc, first.context) for _ in range(count)]
-        for peer in peers:
-            peer.timed("hello")
-        daemon.settle(_SETTLE_S)
-        growth = daemon.memory_mb - before
-        for peer in peers:
-            peer.close()
-    return [MeasuredFigure(f"{count} idle clients", growth, "MB", 50 / divisor)]
-
-
 def _partials(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     firsts, cancels = [], []
     with BenchPeer(daemon.ipc) as admin, BenchPeer(daemon.ipc) as peer:
@@ -209,25 +186,66 @@ def _partials(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     ]
 
 
-def _end(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
+def _batches(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
+    """Four clients look positions up in batches."""
+    with BenchPeer(daemon.ipc) as admin:
+        lines = [random_line(random.Random(seed), 12) for seed in range(1500)]
+        for line in lines[:40]:
+            admin.ask("book.store", {"moves": line})
+        items = [{"moves": line[:cut]} for line in lines for cut in range(2, len(line) + 1, 2)]
+        batches = [{"positions": items[at : at + _BATCH]} for at in range(0, len(items), _BATCH)]
+        admin.throughput("book.get", batches, len(batches), 8)
+        found: list[float] = []
+
+        def ask() -> None:
+            with BenchPeer(daemon.ipc) as peer:
+                found.append(_BATCH * peer.throughput("book.get", batches, 4_000 // divisor, 8))
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return [
+        MeasuredFigure("book.get, 4 clients, batches of 100", sum(found), "/s", 60_000, True, f"{len(items)} positions")
+    ]
+
+
+def _rates(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
+    """Analyses of level 5 of distinct positions, in lists and one a request, beside what the engine does alone."""
+    (row,) = json.loads(daemon.beside("bench", "short", "--json"))["rows"]
+    alone = int(row["note"].split()[0]) / float(row["seconds"])
+    dice = random.Random(7)
+    positions = sorted({random_line(dice, dice.randrange(8, 20)) for _ in range(60_000 // divisor)})
+    limits = {"level": 5, "book": "ignore"}
+    # Distinct lines may lead to one position, or its mirror image: few do.
+    singles, listed = positions[::3], [line for number, line in enumerate(positions) if number % 3]
+    lists = [
+        {"positions": [{"moves": line} for line in listed[at : at + _BATCH]], **limits}
+        for at in range(0, len(listed), _BATCH)
+    ]
     with BenchPeer(daemon.ipc) as peer:
-        peer.send("book.learn", {"depth": 40, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})
-        peer.keep_busy(daemon.threads)
-        seconds = daemon.end()
-    return [MeasuredFigure("SIGTERM under load", seconds, "s", 5, note=f"exit status {daemon.process.returncode}")]
+        together = peer.throughput("analyze", lists, len(lists), _LISTS) * len(listed) / len(lists)
+        rate = peer.throughput(
+            "analyze", [{"moves": line, **limits} for line in singles], len(singles), daemon.in_flight - 2
+        )
+    name = "analyze of level 5"
+    both = alone * daemon.threads
+    return [
+        MeasuredFigure(f"{name}, lists of {_BATCH} distinct positions", together, "/s"),
+        MeasuredFigure(f"{name}, a position a request", rate, "/s"),
+        MeasuredFigure(f"{name}, the engine alone on a thread", alone, "/s"),
+        MeasuredFigure(
+            f"{name}, lists, part of engine x {daemon.threads} threads", 100 * together / both, "%", 80, at_least=True
+        ),
+        MeasuredFigure(f"{name}, requests, part of the same", 100 * rate / both, "%"),
+    ]
 
 
-MEASUREMENTS: dict[str, Callable[[BenchDaemon, int], list[MeasuredFigure]]] = {
+MEASUREMENTS: dict[str, Measure] = {
     "ping": _ping,
     "book": _book,
-    "many": many,
-    "rates": rates,
-    "waits": waits,
-    "lone": lone,
-    "shares": shares,
-    "holds": holds,
-    "fairness": _fairness,
-    "idle": _idle,
+    "batches": _batches,
+    "rates": _rates,
     "partials": _partials,
-    "end": _end,
 }

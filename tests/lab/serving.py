@@ -1,21 +1,22 @@
-"""Measurements of a daemon with contended search threads: waits, shares by key, rates, the longest turn of the loop."""
+"""`python tests/lab serving`: a daemon with contended search threads: waits, shares by key, the longest turn of the
+loop, idle clients, its end.
+"""
 
 from __future__ import annotations
 
-import json
 import random
-import threading
+import statistics
 import time
 
-from .daemon import BenchDaemon, BenchPeer, random_line
-from .figures import MeasuredFigure, percentile
+from desdaemon.clients.bench.daemon import BenchDaemon, BenchPeer, random_line
+from desdaemon.clients.bench.server import MeasuredFigure, percentile, run
 
+_CLIENTS = 200
+_IDLE = 1_000
+_SETTLE_S = 1.0
 _BUSY = 50
 _CONNECTIONS = 40
 _SHARING_S = 40
-_BATCH = 100
-_LISTS = 8
-"""Lists in flight."""
 _HOLDS_PLIES = 10
 _LONE = 2
 _HASH_BITS = 21
@@ -29,7 +30,7 @@ def waits(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
         for seed, peer in enumerate(busy):
             peer.send("analyze", {"moves": random_line(random.Random(-1 - seed), 10), "level": 60, "book": "ignore"})
         daemon.until_running(admin, daemon.threads)
-        daemon.settle(5 / divisor)
+        time.sleep(5 / divisor)
         times = []
         for seed in range(400 // divisor):
             with BenchPeer(daemon.ipc) as new:
@@ -63,7 +64,7 @@ def lone(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
             alone += dialogue(line, level) - dialogue(line, 1)
             served += peer.timed("analyze", {"moves": line, "level": level, "book": "ignore"})
         peer.send("analyze", {"moves": random_line(random.Random(1), 10), "level": 60, "book": "ignore"})
-        daemon.settle(5 / divisor)
+        time.sleep(5 / divisor)
         for seed in range(400 // divisor):
             with BenchPeer(daemon.ipc) as new:
                 args = {"moves": random_line(random.Random(10**7 + seed), 14), "level": 3, "book": "ignore"}
@@ -88,9 +89,9 @@ def shares(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
         for peer in [one, *many]:
             for _ in range(daemon.in_flight - 2):
                 peer.send("analyze", {"moves": random_line(dice, 12), "level": 40, "book": "ignore"})
-        daemon.settle(2)
+        time.sleep(2)
         before = _seconds(one)
-        daemon.settle(_SHARING_S / divisor)
+        time.sleep(_SHARING_S / divisor)
         after = _seconds(one)
         for peer in many:
             peer.close()
@@ -103,62 +104,6 @@ def shares(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 
 def _seconds(admin: BenchPeer) -> dict[str, float]:
     return {found["key"]: found["seconds"] for found in admin.ask("status")["accounts"]}
-
-
-def rates(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Analyses of level 5 of distinct positions, in lists and one a request, beside what the engine does alone."""
-    (row,) = json.loads(daemon.beside("bench", "short", "--json"))["rows"]
-    alone = int(row["note"].split()[0]) / float(row["seconds"])
-    dice = random.Random(7)
-    positions = sorted({random_line(dice, dice.randrange(8, 20)) for _ in range(60_000 // divisor)})
-    limits = {"level": 5, "book": "ignore"}
-    # Distinct lines may lead to one position, or its mirror image: few do.
-    singles, listed = positions[::3], [line for number, line in enumerate(positions) if number % 3]
-    lists = [
-        {"positions": [{"moves": line} for line in listed[at : at + _BATCH]], **limits}
-        for at in range(0, len(listed), _BATCH)
-    ]
-    with BenchPeer(daemon.ipc) as peer:
-        together = peer.throughput("analyze", lists, len(lists), _LISTS) * len(listed) / len(lists)
-        rate = peer.throughput(
-            "analyze", [{"moves": line, **limits} for line in singles], len(singles), daemon.in_flight - 2
-        )
-    name = "analyze of level 5"
-    both = alone * daemon.threads
-    return [
-        MeasuredFigure(f"{name}, lists of {_BATCH} distinct positions", together, "/s"),
-        MeasuredFigure(f"{name}, a position a request", rate, "/s"),
-        MeasuredFigure(f"{name}, the engine alone on a thread", alone, "/s"),
-        MeasuredFigure(
-            f"{name}, lists, part of engine x {daemon.threads} threads", 100 * together / both, "%", 80, at_least=True
-        ),
-        MeasuredFigure(f"{name}, requests, part of the same", 100 * rate / both, "%"),
-    ]
-
-
-def many(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Four clients look positions up in batches."""
-    with BenchPeer(daemon.ipc) as admin:
-        lines = [random_line(random.Random(seed), 12) for seed in range(1500)]
-        for line in lines[:40]:
-            admin.ask("book.store", {"moves": line})
-        items = [{"moves": line[:cut]} for line in lines for cut in range(2, len(line) + 1, 2)]
-        batches = [{"positions": items[at : at + _BATCH]} for at in range(0, len(items), _BATCH)]
-        admin.throughput("book.get", batches, len(batches), 8)
-        rates: list[float] = []
-
-        def ask() -> None:
-            with BenchPeer(daemon.ipc) as peer:
-                rates.append(_BATCH * peer.throughput("book.get", batches, 4_000 // divisor, 8))
-
-        threads = [threading.Thread(target=ask) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    return [
-        MeasuredFigure("book.get, 4 clients, batches of 100", sum(rates), "/s", 60_000, True, f"{len(items)} positions")
-    ]
 
 
 def holds(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
@@ -185,3 +130,60 @@ def holds(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
         loop = peer.ask("status")["loop"]
     note = f"longest request: {loop['longest_request']} {loop['longest_request_ms']:.1f} ms; {positions} positions"
     return [MeasuredFigure("longest hold of the loop", loop["longest_turn_ms"], "ms", 20, note=note)]
+
+
+def fairness(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
+    count = _CLIENTS // divisor
+    with BenchPeer(daemon.ipc) as greedy:
+        # A client that has asked for much already must not keep the others waiting.
+        for seed in range(daemon.in_flight - 2):
+            greedy.send("analyze", {"moves": random_line(random.Random(seed), 12), "level": 12, "book": "ignore"})
+        peers = [BenchPeer(daemon.ipc, greedy.context) for _ in range(count)]
+        for number, peer in enumerate(peers):
+            peer.begin("analyze", {"moves": random_line(random.Random(10**6 + number), 14), "level": 12})
+        seconds = BenchPeer.finish_all(peers)
+        for peer in peers:
+            peer.close()
+    mean = statistics.mean(seconds)
+    note = f"mean {mean:.2f} s, longest {max(seconds):.2f} s"
+    return [MeasuredFigure(f"{count} clients, longest wait / mean", max(seconds) / mean, "times", 3, note=note)]
+
+
+def idle(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
+    count = _IDLE // divisor
+    with BenchPeer(daemon.ipc) as first:
+        first.timed("ping")
+        time.sleep(_SETTLE_S)
+        before = daemon.memory_mb
+        peers = [BenchPeer(daemon.ipc, first.context) for _ in range(count)]
+        for peer in peers:
+            peer.timed("hello")
+        time.sleep(_SETTLE_S)
+        growth = daemon.memory_mb - before
+        for peer in peers:
+            peer.close()
+    return [MeasuredFigure(f"{count} idle clients", growth, "MB", 50 / divisor)]
+
+
+def end(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
+    with BenchPeer(daemon.ipc) as peer:
+        peer.send("book.learn", {"depth": 40, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})
+        peer.keep_busy(daemon.threads)
+        seconds = daemon.end()
+    return [MeasuredFigure("SIGTERM under load", seconds, "s", 5, note=f"exit status {daemon.process.returncode}")]
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print a table; see `run`."""
+    return run("lab serving", _MEASUREMENTS, arguments)
+
+
+_MEASUREMENTS = {
+    "waits": waits,
+    "lone": lone,
+    "shares": shares,
+    "holds": holds,
+    "fairness": fairness,
+    "idle": idle,
+    "end": end,
+}
