@@ -8,7 +8,6 @@ fforum-40-59.obf and midgame-8.obf; without it positions of seeded random play a
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import platform
@@ -18,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from desdaemon.engine.compiler.library import OURSELVES
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
@@ -26,7 +25,6 @@ from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.processors import processors
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.command_line import Parser
-from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import board_text
 from desdaemon.protocol.othello.obf import Problem
 from desdaemon.protocol.othello.rules import START
@@ -35,13 +33,8 @@ from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
-from . import known_scores, move_losses
 from .peer import Peer, PeerError
 from .problems import contradicts, random_problems, read_problems, simple_positions
-from .virtual_threads import TURN
-
-if TYPE_CHECKING:
-    from .threads import Spread
 
 
 class Measurement(NamedTuple):
@@ -53,29 +46,6 @@ class Measurement(NamedTuple):
     note: str = ""
 
 
-class Plan(NamedTuple):
-    """The parameters of `EngineBench.threads` and `EngineBench.moves`.
-
-    For threads: numbers of real and of virtual threads and a level, or a number of solves to check or of games to play,
-    ``nodes`` of virtual time a move, with the seed of their positions. For moves: the number of ``positions`` and their
-    seed.
-
-    ``turn`` is the number of nodes that a virtual thread visits before another one runs; real threads take the shortest
-    of turns. ``places`` are the indices of the positions for selective searches in their file, all where it is empty.
-    """
-
-    real: tuple[int, ...] = (2,)
-    virtual: tuple[int, ...] = ()
-    level: int = 21
-    places: tuple[int, ...] = ()
-    stress: int = 0
-    positions: int = 5000
-    games: int = 0
-    nodes: int = 100_000
-    seed: int = 1
-    turn: int = TURN
-
-
 class EngineBench:
     """The measurements: each method is one, named as on the command line. Used by one thread."""
 
@@ -84,7 +54,10 @@ class EngineBench:
         self.weights = weights
         self.problems = problems
         self.repeat = repeat
-        self.plan = Plan()
+        self.numbers: Sequence[int] = (2,)
+        """Threads that `threads` compares with one."""
+        self.level = 21
+        """Of the selective searches of `threads`."""
         self.peer: Peer | None = None
         """Another program, whose solves stand beside ours."""
 
@@ -200,62 +173,6 @@ class EngineBench:
                 f"geometric mean {statistics.geometric_mean(nodes):,.0f} nodes",
             )
 
-    def moves(self) -> list[Measurement]:
-        """The losses by the moves of selective and of shallower searches, by `move_losses`; Ctrl-C ends it with what it
-        has measured.
-        """
-        line = ProgressLine()
-        found: list[move_losses.MoveLosses] = []
-        with contextlib.suppress(KeyboardInterrupt):
-            for found in move_losses.measure(self.weights, self.plan.positions, self.plan.seed):
-                done = len(found[0].losses)
-                means = ", ".join(f"{move_losses.mean(loss.losses):.3f}" for loss in found)
-                line.show(f"{done} of {self.plan.positions} positions; mean losses {means}")
-        line.clear()
-        return [self._losses(loss) for loss in found]
-
-    def hard(self) -> Iterator[Measurement]:
-        """Scores and moves of selective searches against the exact ones of fforum 40 to 79, which list every move's.
-
-        Without the files nothing is measured. One thread.
-        """
-        problems = []
-        for file in ("fforum-40-59.obf", "fforum-60-79.obf"):
-            path = self.problems / file if self.problems else None
-            if path is None or not path.is_file():
-                yield Measurement("hard", 0.0, 0, f"expected --problems with {file}")
-                return
-            problems += read_problems(path)
-        mean, line = move_losses.mean, ProgressLine()
-        for limits in known_scores.SEARCHES:
-            found = known_scores.Errors(limits)
-            for found in known_scores.measure(self.weights, problems, limits):
-                line.show(f"{limits.depth} plies: {len(found.scores)} of {len(problems)} positions")
-            line.clear()
-            yield Measurement(
-                f"{limits.depth} plies at {limits.selectivity} %, {len(found.scores)} positions",
-                found.seconds,
-                found.nodes,
-                f"mean error {mean(found.scores):.2f} +- {move_losses.standard_error(found.scores):.2f}, "
-                f"best move {100 * mean([lost == 0 for lost in found.losses]):.1f} %, "
-                f"loss {mean(found.losses):.2f} +- {move_losses.standard_error(found.losses):.2f}",
-            )
-
-    @staticmethod
-    def _losses(loss: move_losses.MoveLosses) -> Measurement:
-        mean, standard_error = move_losses.mean, move_losses.standard_error
-        first, other = mean(loss.first), mean(loss.other)
-        error = standard_error([a - b for a, b in zip(loss.first, loss.other, strict=True)])
-        return Measurement(
-            f"{loss.limits.depth} plies at {loss.limits.selectivity} %",
-            loss.seconds,
-            loss.nodes,
-            f"{len(loss.losses)} positions, best move {100 * mean([lost == 0 for lost in loss.losses]):.1f} %, "
-            f"loss {mean(loss.losses):.3f} +- {standard_error(loss.losses):.3f}, "
-            f"where {len(loss.other)} moves differ {other:.2f}, the first's {first:.2f} "
-            f"(difference {first - other:+.2f} +- {error:.2f})",
-        )
-
     def evaluation(self) -> list[Measurement]:
         """Incremental evaluations: flips, update of the features and the sum of the weights."""
         searcher = Searcher(hash_bits=10, weights=self.weights)
@@ -285,34 +202,18 @@ class EngineBench:
             Measurement("level 5, random positions", statistics.median(seconds), nodes, f"{len(problems)} searches")
         ]
 
-    def threads(self) -> list[Measurement]:
-        """Exact scores, and the level of `plan`, by one thread and by several: real threads, then virtual ones."""
-        from . import threads
+    def threads(self) -> Iterator[Measurement]:
+        """Exact scores, and searches of a level, by one thread and by several, wall time."""
+        from .threads import measure
 
-        plan = self.plan
-        if plan.stress:
-            return _stressed(self.weights, plan)
-        if plan.games:
-            return [_played(self.weights, plan, threads) for threads in plan.virtual]
-        rows = []
-        for virtual, numbers, last in ((False, plan.real, 10), (True, plan.virtual, 5)):
-            if not numbers:
-                continue
-            exact = self._set("fforum-40-59.obf", 0, last, 20)
-            name, problems = self._set("fforum-60-79.obf", 0, 20, 34)
-            places = plan.places or tuple(range(len(problems)))
-            chosen = [problems[place] for place in places if place < len(problems)]
-            if not chosen:
-                raise BadInput(f"--places {','.join(map(str, places))}: expected less than {len(problems)}")
-            if plan.places:
-                name += f" {','.join(map(str, places))}"
-            for label, positions, limits in (
-                (f"exact {exact[0]}", exact[1], lambda empties: Limits(empties)),
-                (f"level {plan.level} {name}", chosen, lambda empties: level_limits(plan.level, empties)),
-            ):
-                spreads = threads.measure(self.weights, positions, limits, numbers, virtual=virtual, quantum=plan.turn)
-                rows += [_spread_row(label, spread, virtual=virtual) for spread in spreads]
-        return rows
+        exact, late = self._set("fforum-40-59.obf", 0, 10, 20), self._set("fforum-60-79.obf", 0, 20, 34)
+        for label, problems, limits in (
+            (f"exact {exact[0]}", exact[1], Limits),
+            (f"level {self.level} {late[0]}", late[1], lambda empties: level_limits(self.level, empties)),
+        ):
+            for spread in measure(self.weights, problems, limits, self.numbers):
+                name = f"{label}, {spread.threads} thread{'s' * (spread.threads > 1)}"
+                yield Measurement(name, spread.time, spread.nodes, str(spread))
 
     def startup(self) -> list[Measurement]:
         """Fresh processes with a warm cache: to the first prompt, and to the answers of a hint and a solve."""
@@ -356,19 +257,6 @@ class EngineBench:
                 process.stdout.read()
         return statistics.median(seconds)
 
-    def stop(self) -> list[Measurement]:
-        """From a stop to the end of the search, wall time, over searches of every kind stopped at random moments; and
-        until a thread that joined a search has left it.
-        """
-        from . import stops
-
-        rows = []
-        for threads in sorted({1, processors(), 32}):
-            for name, delays in stops.measure(self.weights, threads):
-                rows.append(_delays_row(f"stop, {name}, {threads} thread{'s' * (threads > 1)}", delays))
-        rows.append(_delays_row("a thread that joined a search leaves it", stops.measure_leaving(self.weights)))
-        return rows
-
     def signature(self) -> tuple[int, list[int]]:
         """Nodes and scores of a fixed set of searches: the same on every machine, for the same code and weights."""
         searcher = Searcher(hash_bits=16, weights=self.weights)
@@ -388,24 +276,6 @@ class EngineBench:
                 scores += [line.score for line in result.lines]
         return nodes, scores
 
-    def selectivity(self) -> list[Measurement]:
-        """The share of selective searches that score within a disc of the full one, by `selectivity_check`."""
-        from . import selectivity_check
-
-        return [
-            Measurement(
-                f"{share.selectivity} % {what}, {share.positions} positions",
-                share.seconds,
-                share.nodes,
-                f"{100 * share.right / share.positions:.2f} % right",
-            )
-            for what, shares in (
-                ("to the end", selectivity_check.measure(self.weights)),
-                (f"{selectivity_check.DEPTH} plies", selectivity_check.measure_early(self.weights)),
-            )
-            for share in shares
-        ]
-
 
 # Where nothing is installed: runs this very source tree.
 _ENTRY = f"""{OURSELVES}
@@ -413,75 +283,6 @@ sys.argv[0] = "desdaemon"
 from desdaemon.cli.main import main
 sys.exit(main())
 """
-
-
-def _delays_row(name: str, delays: list[float]) -> Measurement:
-    note = f"median of {len(delays)}; greatest {1e3 * max(delays):.1f} ms"
-    return Measurement(name, statistics.median(delays), 0, note)
-
-
-def _spread_row(name: str, spread: Spread, *, virtual: bool) -> Measurement:
-    kind = "virtual thread" if virtual else "thread"
-    note = (
-        f"speed-up {spread.speedup:.2f}, nodes {100 * spread.extra:+.1f} %, longest thread {100 * spread.longest:.1f} %"
-        + (f", idle {100 * spread.idle:.1f} %" if virtual else "")
-        + (f", {spread.wrong} WRONG" if spread.wrong else "")
-    )
-    label = f"{name}, {spread.threads} {kind}{'s' * (spread.threads > 1)}"
-    return Measurement(label, 0.0 if virtual else spread.time, spread.nodes, note)
-
-
-def _stressed(weights: Weights, plan: Plan) -> list[Measurement]:
-    """The solves that `stress` compares, with progress on standard error: all, and those of each number of empties."""
-    from . import stress
-
-    line, last = ProgressLine(), 0.0
-
-    def progress(found: stress.Stress) -> None:
-        nonlocal last
-        if time.perf_counter() - last >= 1:
-            last = time.perf_counter()
-            line.show(f"{found.solved} of {plan.stress} solves, {found.wrong} wrong scores")
-
-    found = stress.stress(weights, plan.stress, plan.seed, progress)
-    line.clear()
-    rows = [
-        Measurement(
-            f"exact solves by {stress.THREADS[0]} to {stress.THREADS[-1]} threads",
-            found.seconds,
-            found.nodes,
-            f"{found.wrong} of {found.solved} scores WRONG, {found.stopped} stopped before; "
-            f"{found.wrong_entries} of {found.entries} entries WRONG; "
-            f"{found.wrong_full_width} of {found.full_width} full-width scores WRONG",
-        )
-    ]
-    for empties in sorted({empties for empties, _ in found.counts}):
-        by = ", ".join(f"{found.counts[empties, threads]} by {threads}" for threads in stress.THREADS)
-        rows.append(Measurement(f"of these, {empties} empties", 0.0, 0, by))
-    return rows + [Measurement(failure, 0.0, 0, "WRONG") for failure in found.failures]
-
-
-def _played(weights: Weights, plan: Plan, threads: int) -> Measurement:
-    """The games of so many virtual threads against one, with progress on standard error."""
-    from . import games
-
-    line = ProgressLine()
-
-    def said(found: games.Outcome) -> str:
-        return f"{100 * found.share:.1f} +- {100 * found.error:.1f} % of the points, {found.discs:+.2f} discs a game"
-
-    begun = time.perf_counter()
-    found = games.play(
-        weights,
-        threads,
-        plan.nodes,
-        plan.games,
-        plan.seed,
-        lambda found: line.show(f"{threads} virtual threads, {found.games} of {plan.games} games: {said(found)}"),
-    )
-    line.clear()
-    name = f"{found.games} games of {threads} virtual threads against one"
-    return Measurement(name, time.perf_counter() - begun, found.nodes, said(found))
 
 
 def _machine() -> dict[str, Any]:
@@ -496,42 +297,19 @@ _MEASUREMENTS: dict[str, str] = {
     "midgame": "levels 12, 16 and 21",
     "levels": "nodes of levels 12 to 20 on 180 positions",
     "eval": "incremental evaluations",
-    "hard": "errors of selective searches on fforum 40 to 79",
     "short": "searches of level 5 one after the other, wall time",
-    "threads": "one thread against several, real or virtual",
-    "stop": "from a stop to the end of the search",
+    "threads": "one thread against several",
     "startup": "fresh processes with a warm cache",
-    "moves": "what the moves of searches of 12 to 18 plies lose (two hours)",
-    "selectivity": "how often selective searches are right (minutes)",
     "signature": "nodes of fixed searches",
 }
 
 
-def _numbers(text: str, least: int = 2, most: int = 256) -> tuple[int, ...]:
-    """Numbers with commas between, none for an empty text."""
-    try:
-        numbers = tuple(int(part) for part in text.split(",") if part)
-    except ValueError:
-        numbers = (least - 1,)
-    if not all(least <= number <= most for number in numbers):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected numbers from {least} to {most} with commas between")
+def _numbers(text: str) -> tuple[int, ...]:
+    """Numbers of threads with commas between."""
+    numbers = tuple(int(part) for part in text.split(",") if part.isdecimal())
+    if text != ",".join(map(str, numbers)) or not all(2 <= number <= 256 for number in numbers):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected numbers from 2 to 256 with commas between")
     return numbers
-
-
-def _places(text: str) -> tuple[int, ...]:
-    return _numbers(text, 0, 1000)
-
-
-def _even(text: str) -> int:
-    if not text.isdecimal() or int(text) % 2:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected an even number of games, two from each position")
-    return int(text)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 1")
-    return int(text)
 
 
 def command_line() -> Parser:
@@ -545,35 +323,15 @@ def command_line() -> Parser:
     parser.add_argument("--problems", type=Path, metavar="FOLDER", help="folder of OBF files")
     parser.add_argument("--eval-file", help="weights other than the shipped ones")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
-    parser.add_argument("--threads", type=_numbers, default=(2,), metavar="N,N", help="threads: so many real ones (2)")
-    parser.add_argument("--virtual", type=_numbers, default=(), metavar="N,N", help="threads: so many virtual ones")
+    parser.add_argument("--threads", type=_numbers, default=(2,), metavar="N,N", help="threads: their numbers (2)")
     parser.add_argument("--level", type=int, default=21, help="threads: level of the selective searches (21)")
-    parser.add_argument("--places", type=_places, default=(), metavar="N,N", help="threads: places of their positions")
-    parser.add_argument("--positions", type=_positive, default=5000, metavar="N", help="moves: positions (5000)")
-    parser.add_argument("--stress", type=int, default=0, metavar="N", help="threads: check N exact solves instead")
-    parser.add_argument(
-        "--games", type=_even, default=0, metavar="N", help="threads: play N games by the virtual ones against one"
-    )
-    parser.add_argument(
-        "--nodes", type=_positive, default=100_000, metavar="N", help="threads: virtual time of a move there (100000)"
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=1,
-        metavar="N",
-        help="moves, threads: seed of positions, solves and games (1)",
-    )
-    parser.add_argument(
-        "--turn", type=_positive, default=TURN, metavar="N", help=f"threads: nodes of a virtual thread's turn ({TURN})"
-    )
     parser.add_argument("--peer", metavar="COMMAND", help="solve: beside ours, a program that solves as Edax does")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the measurements named (by default all but the last three); returns the exit status."""
+    """Run the measurements named (by default all but the last); returns the exit status."""
     parser = command_line()
     arguments = parser.parse_args(argv)
     unknown = [what for what in arguments.what if what not in _MEASUREMENTS]
@@ -582,39 +340,26 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{unknown[0]!r}: expected one of {', '.join(_MEASUREMENTS)}{near}")
     if arguments.repeat < 1:
         parser.error("--repeat must be at least 1")
-    chosen = arguments.what or list(_MEASUREMENTS)[:-3]
+    chosen = arguments.what or list(_MEASUREMENTS)[:-1]
     try:
         weights = Weights.load(arguments.eval_file)
     except WeightsError as error:
         logs.message(str(error), level="error")
         return 1
-    if arguments.games and not arguments.virtual:
-        parser.error("--games: expected --virtual, the threads that play against one")
     if arguments.problems is not None and not arguments.problems.is_dir():
         parser.error(f"--problems {arguments.problems}: expected a folder")
     bench = EngineBench(weights, arguments.problems, arguments.repeat)
-    bench.plan = Plan(
-        arguments.threads,
-        arguments.virtual,
-        arguments.level,
-        arguments.places,
-        arguments.stress,
-        arguments.positions,
-        arguments.games,
-        arguments.nodes,
-        arguments.seed,
-        arguments.turn,
-    )
+    bench.numbers, bench.level = arguments.threads, arguments.level
     try:
         bench.peer = Peer(arguments.peer) if arguments.peer else None
         return _run(bench, chosen, as_json=arguments.json)
-    except (PeerError, BadInput) as error:
+    except PeerError as error:
         logs.message(str(error), level="error")
         return 1
 
 
 def _run(bench: EngineBench, chosen: Sequence[str], *, as_json: bool) -> int:
-    """Take the measurements and print them; returns the exit status. Raises PeerError and BadInput."""
+    """Take the measurements and print them; returns the exit status. Raises PeerError."""
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
     if not as_json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))

@@ -1,10 +1,10 @@
-"""`desdaemon bench threads`: the speed-up by several threads, real or virtual."""
+"""`desdaemon bench threads`: the speed-up by several threads."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from statistics import geometric_mean
 from typing import NamedTuple
 
 from desdaemon.engine.evaluation.weights import Weights
@@ -13,15 +13,15 @@ from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello.obf import Problem
 
 from .problems import contradicts
-from .virtual_threads import TURN, Turns
+
+HASH_BITS = 22
 
 
 class Spread(NamedTuple):
-    """Searches of some positions by so many threads, from an empty table each.
+    """Searches of some positions by ``threads`` threads, from an empty table each.
 
-    ``time`` is seconds of wall time, or nodes with virtual threads; ``speedup`` the geometric mean over the positions
-    of one thread's time by this one, ``extra`` the share of nodes beyond one thread's, ``longest`` the share of all
-    nodes that the thread with most of them visited, ``idle`` the part of the threads' time in which they waited.
+    ``speedup`` is the geometric mean over the positions of one thread's time by this one, ``extra`` the share of nodes
+    beyond one thread's, ``longest`` the share of all nodes that the thread with most of them visited.
     """
 
     threads: int
@@ -30,67 +30,58 @@ class Spread(NamedTuple):
     speedup: float
     extra: float
     longest: float
-    idle: float
     wrong: int
 
+    def __str__(self) -> str:
+        wrong = f", {self.wrong} WRONG" if self.wrong else ""
+        return (
+            f"speed-up {self.speedup:.2f}, nodes {100 * self.extra:+.1f} %, "
+            f"longest thread {100 * self.longest:.1f} %{wrong}"
+        )
 
-class _One(NamedTuple):
-    """One search."""
+
+class OneSearch(NamedTuple):
+    """A search: its time (seconds, or nodes of virtual threads), nodes, and those of the thread with most."""
 
     time: float
     nodes: int
     longest: int
-    idle: float
     wrong: bool
 
 
+def spread(threads: int, searches: Sequence[OneSearch], alone: Sequence[OneSearch]) -> Spread:
+    """Sum searches up and compare them with those of one thread."""
+    nodes = sum(search.nodes for search in searches)
+    return Spread(
+        threads,
+        sum(search.time for search in searches),
+        nodes,
+        geometric_mean(one.time / search.time for one, search in zip(alone, searches, strict=True)),
+        nodes / sum(one.nodes for one in alone) - 1,
+        sum(search.longest for search in searches) / nodes,
+        sum(search.wrong for search in searches),
+    )
+
+
 def measure(
-    weights: Weights,
-    problems: Sequence[Problem],
-    limits: Callable[[int], Limits],
-    threads: Sequence[int],
-    *,
-    virtual: bool,
-    bits: int = 22,
-    quantum: int = TURN,
+    weights: Weights, problems: Sequence[Problem], limits: Callable[[int], Limits], threads: Sequence[int]
 ) -> Iterator[Spread]:
-    """The searches of ``problems`` within ``limits`` of their empties: by one thread, then by each of ``threads``."""
-    alone: list[_One] = []
+    """Search ``problems`` within ``limits`` of their empties by one thread, then by each number of ``threads``."""
+    alone: list[OneSearch] = []
     for number in (1, *threads):
-        waiting = Turns(number, quantum) if virtual and number > 1 else None
-        searcher = Searcher(threads=number, hash_bits=bits, weights=weights, waiting=waiting)
-        if not virtual:
-            # Untimed, twice: the system gives a searcher's memory page by page, and the first `clear` gives it back.
-            for _ in range(2):
-                _search(searcher, problems[0], limits, waiting, virtual=False)
-        found = [_search(searcher, problem, limits, waiting, virtual=virtual) for problem in problems]
-        alone = alone or found
-        nodes = sum(one.nodes for one in found)
-        total = sum(one.time for one in found)
-        yield Spread(
-            number,
-            total,
-            nodes,
-            math.exp(sum(math.log(a.time / b.time) for a, b in zip(alone, found, strict=True)) / len(found)),
-            nodes / sum(one.nodes for one in alone) - 1,
-            sum(one.longest for one in found) / nodes,
-            sum(one.idle for one in found) / (number * total),
-            sum(one.wrong for one in found),
-        )
+        searcher = Searcher(threads=number, hash_bits=HASH_BITS, weights=weights)
+        # Untimed, twice: the system gives a searcher's memory page by page, and the first `clear` gives it back.
+        for _ in range(2):
+            _search(searcher, problems[0], limits)
+        searches = [_search(searcher, problem, limits) for problem in problems]
+        alone = alone or searches
+        yield spread(number, searches, alone)
 
 
-def _search(
-    searcher: Searcher, problem: Problem, limits: Callable[[int], Limits], waiting: Turns | None, *, virtual: bool
-) -> _One:
+def _search(searcher: Searcher, problem: Problem, limits: Callable[[int], Limits]) -> OneSearch:
     searcher.clear()
     player, opponent, _ = problem.position
     begun = time.perf_counter()
     result = searcher.search(player, opponent, limits(problem.position.empties))
     seconds = time.perf_counter() - begun
-    shares = searcher.shares
-    if not virtual:
-        return _One(seconds, result.nodes, max(shares), 0.0, contradicts(result.lines[0], problem))
-    # The leader is there from the beginning to the end.
-    length = shares[0] + (waiting.idle[0] if waiting is not None else 0)
-    idle = len(shares) * length - result.nodes
-    return _One(length, result.nodes, max(shares), max(0, idle), contradicts(result.lines[0], problem))
+    return OneSearch(seconds, result.nodes, max(searcher.shares), contradicts(result.lines[0], problem))

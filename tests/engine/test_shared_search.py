@@ -7,11 +7,10 @@ import threading
 
 import judge
 import pytest
+from lab.stress import THREADS, stress
+from lab.virtual_threads import Turns, play
 
-from desdaemon.engine.bench.games import play
 from desdaemon.engine.bench.problems import random_problems
-from desdaemon.engine.bench.stress import THREADS, stress
-from desdaemon.engine.bench.virtual_threads import Turns
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits

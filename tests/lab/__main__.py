@@ -11,8 +11,12 @@ EXPERIMENTS = {
     "mixed_load": ("lab.mixed_load", "watch a server's memory under a load of every kind"),
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "restarts": ("lab.restarts", "kill a server while clients work"),
+    "selectivity": ("lab.selectivity", "the errors of selective searches: moves, scores, percentages"),
     "serving": ("lab.serving", "measure how a server shares its threads, and what its loop waits for"),
+    "stops": ("lab.stops", "from a stop to the end of the search"),
     "storm": ("lab.storm", "attack a server while clients check its answers"),
+    "stress": ("lab.stress", "check exact solves by many threads"),
+    "virtual_threads": ("lab.virtual_threads", "what many threads are worth, on any machine"),
 }
 """For each experiment its module and a line of help. The module's ``main`` takes the arguments after the name and
 returns the exit status.
@@ -22,7 +26,7 @@ returns the exit status.
 def main(arguments: list[str]) -> int:
     """Run the experiment that the first argument names; returns its exit status, 2 where there is none."""
     if not arguments or arguments[0] not in EXPERIMENTS:
-        rows = "".join(f"  {name:12} {text}\n" for name, (_, text) in sorted(EXPERIMENTS.items()))
+        rows = "".join(f"  {name:16} {text}\n" for name, (_, text) in sorted(EXPERIMENTS.items()))
         sys.stderr.write(f"usage: python tests/lab NAME ...  (NAME --help tells its options)\n\n{rows}")
         return 0 if arguments in ([], ["--help"], ["-h"]) else 2
     name, *others = arguments

@@ -41,12 +41,12 @@ def traps(tmp_path: Path) -> Path:
 
 CHILDREN = {
     "match": (
-        "from desdaemon.clients.match import command\n"
-        "sys.exit(command.main(['self -level 1', 'self -nboard -level 1', '--games', '2', '--adjudicate', '12']))"
+        "from desdaemon.clients.match import match\n"
+        "sys.exit(match.main(['self -level 1', 'self -nboard -level 1', '--games', '2', '--adjudicate', '12']))"
     ),
     "analyze": (
-        "from desdaemon.clients.analysis import command\n"
-        "sys.exit(command.main([sys.argv[1], '--level', '1', '--json', '-']))"
+        "from desdaemon.clients.analysis import analyze\n"
+        "sys.exit(analyze.main([sys.argv[1], '--level', '1', '--json', '-']))"
     ),
     "bench server": (
         "import pathlib\n"
@@ -54,10 +54,10 @@ CHILDREN = {
         "with BenchDaemon(pathlib.Path(sys.argv[2]), 1): pass"
     ),
     "bench": (
-        "from desdaemon.engine.bench import command\n"
+        "from desdaemon.engine.bench import bench\n"
         "from desdaemon.engine.evaluation.weights import SHIPPED\n"
         "class Weights: source = str(SHIPPED)\n"
-        "assert command.EngineBench(Weights(), None, 1)._until('play f5\\n') > 0"
+        "assert bench.EngineBench(Weights(), None, 1)._until('play f5\\n') > 0"
     ),
 }
 """What starts children, as code; the arguments are a file of a game and an empty folder."""

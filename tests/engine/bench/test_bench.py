@@ -103,12 +103,6 @@ def test_what_is_no_program_is_refused_before_anything_runs(command: str) -> Non
         Peer(command)
 
 
-@pytest.mark.compiled
-def test_places_beyond_the_positions_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["threads", "--places", "12"]) == 1
-    assert capsys.readouterr().err == "desdaemon: --places 12: expected less than 8\n"
-
-
 def test_a_missing_program_is_one_line_and_exit_status_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "--peer", "no-such-program-anywhere"]) == 1
     said = capsys.readouterr()

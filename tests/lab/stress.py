@@ -1,4 +1,4 @@
-"""Exact solves by many threads, compared with one thread's: what `desdaemon bench threads --stress` runs.
+"""`python tests/lab stress NUMBER`: exact solves by many threads, compared with one thread's.
 
 Real threads, more of them than processors, so that the system interrupts them anywhere; small tables, in which entries
 are replaced while others read them; and searches that are stopped before, whose entries the next one finds.
@@ -7,21 +7,23 @@ are replaced while others read them; and searches that are stopped before, whose
 from __future__ import annotations
 
 import random
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.layout import LOCAL_TABLE_EMPTIES
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.engine.search import Control, Searcher
+from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.othello.notation import board_text
 from desdaemon.protocol.othello.obf import Problem
-
-from .problems import random_problems
+from desdaemon.protocol.system.terminal import ProgressLine
 
 THREADS = (2, 4, 8, 16, 32)
 """Each position is solved by so many, in random order."""
@@ -163,3 +165,29 @@ def _check_tables(searcher: Searcher, judge: Searcher, problem: Problem, dice: r
     thread = dice.randrange(searcher.threads)
     _, entries, wrong = searcher.check_entries(judge, *problem.position[:2], thread=thread, fewest=fewest, share=share)
     return entries, wrong
+
+
+def main(arguments: list[str]) -> int:
+    """Print what was compared; the exit status is 1 where something was wrong."""
+    parser = Parser("lab stress", description="Exact solves by many threads, compared with one thread's.")
+    parser.add_argument("number", type=int, help="solves")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the positions (1)")
+    named = parser.parse_args(arguments)
+    line = ProgressLine()
+
+    def progress(so_far: Stress) -> None:
+        line.show(f"{so_far.solved} of {named.number} solves, {so_far.wrong} wrong scores")
+
+    result = stress(Weights.load(), named.number, named.seed, progress)
+    line.clear()
+    sys.stdout.write(
+        f"{result.seconds:.0f} s, {result.nodes} nodes\n"
+        f"{result.wrong} of {result.solved} scores WRONG, {result.stopped} stopped before\n"
+        f"{result.wrong_entries} of {result.entries} entries WRONG\n"
+        f"{result.wrong_full_width} of {result.full_width} full-width scores WRONG\n"
+    )
+    for empties in sorted({empties for empties, _ in result.counts}):
+        by = ", ".join(f"{result.counts[empties, threads]} by {threads}" for threads in THREADS)
+        sys.stdout.write(f"{empties} empties: {by}\n")
+    sys.stdout.writelines(f"{failure}\n" for failure in result.failures)
+    return int(bool(result.failures))

@@ -1,19 +1,22 @@
-"""`desdaemon bench stop`: how soon a search ends that is stopped, and a thread leaves that is sent away."""
+"""`python tests/lab stops`: how soon a search ends that is stopped, and a thread leaves that is sent away."""
 
 from __future__ import annotations
 
 import random
+import statistics
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
+from desdaemon.engine.processors import processors
 from desdaemon.engine.search import Control, Searcher
+from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.othello.selectivity import Selectivity
-
-from .problems import random_problems
 
 _POSITIONS = 12
 _LEAST_S, _MOST_S = 0.05, 0.35
@@ -94,3 +97,21 @@ def measure_leaving(weights: Weights) -> list[float]:
             control.stop()
             search.join()
     return delays
+
+
+def main(arguments: list[str]) -> int:
+    """Print a line for each kind of search and number of threads; returns the exit status."""
+    Parser("lab stops", description="From a stop to the end of the search, wall time.").parse_args(arguments)
+    weights = Weights.load()
+    rows = [
+        (f"{name}, {threads} threads", delays)
+        for threads in sorted({1, processors(), 32})
+        for name, delays in measure(weights, threads)
+    ]
+    for name, delays in [*rows, ("a thread that joined a search leaves it", measure_leaving(weights))]:
+        milliseconds = [1000 * delay for delay in delays]
+        sys.stdout.write(
+            f"{name:44} median {statistics.median(milliseconds):.2f} ms of {len(delays)}, "
+            f"greatest {max(milliseconds):.1f} ms\n"
+        )
+    return 0
