@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.formats.edax import Links
-from desdaemon.book.storage.observers import ChangeObserver
 from desdaemon.protocol.othello.scores import MoverScore
 
+from .changes import ChangeObserver, Question
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .counts import Counts, counted
 from .errors import within
@@ -32,9 +32,6 @@ Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
 """A search: (player, opponent, level, mask of moves not to be tried) -> (move, score in discs seen from the side to
 move), or None when it was stopped before its end. It is asked only for positions with a move outside the mask, must
 give the same answer for the same question, and is called from several threads at once."""
-
-Question = tuple[int, int, int, int]
-"""What a search was asked: (player, opponent, level, excluded)."""
 
 _SLICE = 1 << 15
 _WHOLE = 400

@@ -22,6 +22,10 @@ def hash_bits_within(size: int) -> int:
     return min(MAX_HASH_BITS, max(MIN_HASH_BITS, (size // ENTRY_BYTES).bit_length() - 1))
 
 
+UNBOUNDED_PLIES = 36
+"""A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
+
+
 class Limits(NamedTuple):
     """The limits of a search.
 
@@ -33,6 +37,11 @@ class Limits(NamedTuple):
     selectivity: Selectivity = Selectivity.FULL
     nodes: int = 0
     time_ms: int = 0
+
+    @property
+    def bounded(self) -> bool:
+        """True if a search with these limits ends by itself within reasonable time."""
+        return bool(self.nodes or self.time_ms) or self.depth <= UNBOUNDED_PLIES
 
 
 def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:

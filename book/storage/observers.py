@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from desdaemon.book.chunks import Words
+from desdaemon.book.changes import ChangeObserver, Question
+from desdaemon.book.chunks import Rows, Words
 from desdaemon.book.errors import BookError, ReadOnly, WriteFailed
 from desdaemon.book.options import BookOptions
 
@@ -20,52 +20,11 @@ from . import journal
 from .journal import FrameKind
 
 if TYPE_CHECKING:
-    from desdaemon.book.book import Book, Question
-
-Rows = npt.NDArray[np.int64]
+    from desdaemon.book.book import Book
 
 OPTIONS = struct.Struct("<6i")
 SEARCHED = struct.Struct("<QQQbbb5x")
 STEPS = struct.Struct("<QQ")
-
-
-class ChangeObserver:
-    """Called before and after every change of a book, from the thread that changes it. This one allows all and records
-    nothing.
-    """
-
-    def allow(self) -> None:
-        """Raise ReadOnly when the book must not change."""
-
-    def changed(self, row: int) -> None:
-        """The position in ``row`` was added or changed."""
-
-    def changed_many(self, rows: Rows) -> None:
-        """The positions in ``rows`` were added or changed."""
-        for row in rows.tolist():
-            self.changed(row)
-
-    def removed(self, keys: Iterable[Words]) -> None:
-        """These positions, in arrays of shape (n, 2), will be removed, and rows renumbered."""
-
-    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """The result of a search was kept by `Book.remember`."""
-
-    def forgotten(self) -> None:
-        """The remembered searches were dropped."""
-
-    def stepped(self, schedule: int, done: int) -> None:
-        """``done`` steps of a schedule are finished; 0: the record was removed."""
-
-    def hold(self) -> contextlib.AbstractContextManager[None]:
-        """A context whose changes are written at its end, all or none."""
-        return contextlib.nullcontext()
-
-    def fixed(self) -> None:
-        """Scores, bounds and counts of all positions were recomputed from the leaves."""
-
-    def options_changed(self, options: BookOptions) -> None:
-        """The options were changed to these."""
 
 
 class DirtyFlag(ChangeObserver):

@@ -17,6 +17,7 @@ import traceback
 from pathlib import Path
 
 from desdaemon.book.book import Book
+from desdaemon.book.changes import ChangeObserver
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import platform
@@ -27,7 +28,7 @@ from . import journal, snapshot
 from .blocks import Blocks
 from .files import BACKUPS
 from .lock import lock_book
-from .observers import ChangeObserver, JournalObserver, ReadOnlyObserver
+from .observers import JournalObserver, ReadOnlyObserver
 from .replay import replay
 
 GROUP_SECONDS = 0.2

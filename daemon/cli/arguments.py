@@ -11,10 +11,9 @@ from typing import NamedTuple
 from desdaemon.core.settings import SessionSettings, read_option_file
 from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import OPTIONS, find_option
+from desdaemon.protocol.commands.sub_commands import near_sub_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean, nearest
-
-from .sub_commands import near_sub_command
 
 OPTION_FILE = "edax.ini"
 """Read first where the current folder has it and an option of Edax's is given."""

@@ -14,8 +14,7 @@ from desdaemon import __version__
 from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.commands.options import OPTIONS
-
-from .sub_commands import SUB_COMMANDS, SubCommand
+from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SubCommand
 
 
 class Switch(NamedTuple):

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import whole_number
+from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SubCommand, find_sub_command
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import interpreter, logs
 
 from .arguments import UnusableFile, UsageError, configured
-from .sub_commands import SUB_COMMANDS, SubCommand, find_sub_command
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books
@@ -169,8 +169,10 @@ def _width() -> int:
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
     """The arguments that are not about sockets, and a function that opens these beside a dialogue."""
-    from desdaemon.server.serve_options import split_options
+    from desdaemon.core.books.service import processors
     from desdaemon.server.server import beside_dialogue
+
+    from .serve_options import serve_options, split_options
 
     try:
         given, insecure, rest = split_options([argument for argument in arguments if argument not in ("--zmq", "-zmq")])
@@ -179,7 +181,8 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
 
     def open_sockets(session: Session, books: Books) -> Callable[[], None]:
         try:
-            return beside_dialogue(session, books, given, insecure)
+            options = serve_options(given, insecure, session.settings.n_tasks or processors())
+            return beside_dialogue(session, books, options)
         except BadInput as error:
             raise UnusableFile(str(error)) from None
 

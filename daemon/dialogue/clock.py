@@ -26,9 +26,6 @@ drawn. A tenth of the time for a move, up to this, is kept back for it."""
 _SPEEDUPS = ((1, 1.0), (2, 1.7), (8, 6.1), (16, 11.9), (32, 19.6), (64, 30.4))
 """The speed of so many threads relative to one: `desdaemon bench threads` (docs/performance.md, Threads)."""
 
-UNBOUNDED_PLIES = 36
-"""A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
-
 
 class Clock:
     """One side's clock as kept by the other end of the dialogue; all times in ms.
@@ -112,11 +109,6 @@ def move_limits(
     if settings.selectivity >= 0:
         selectivity = Selectivity(settings.selectivity)
     return Limits(depth, selectivity, settings.nodes, _move_time(settings, empties, remaining_ms, overhead, clock))
-
-
-def is_bounded(limits: Limits) -> bool:
-    """Whether limits make a search end by itself within reasonable time."""
-    return bool(limits.nodes or limits.time_ms) or limits.depth <= UNBOUNDED_PLIES
 
 
 def _move_time(

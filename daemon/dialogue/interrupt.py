@@ -10,17 +10,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import TypeVar
+
+from desdaemon.core.search.loader import Stoppable
 
 from .stops import SearchEnd, Stops
-
-
-class Stoppable(Protocol):
-    """The control of a running search, as `desdaemon.engine.search.Control`."""
-
-    def stop(self) -> None:
-        """Make the search end soon, with its results so far."""
-
 
 C = TypeVar("C", bound=Stoppable)
 

@@ -7,7 +7,15 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from desdaemon.core.search.loader import Abandoned, EngineConfig, EngineFailure, EngineSource, LoadedEngine, TooLate
+from desdaemon.core.search.loader import (
+    Abandoned,
+    EngineConfig,
+    EngineFailure,
+    EngineSource,
+    LoadedEngine,
+    Progress,
+    TooLate,
+)
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.options import Option
 from desdaemon.protocol.errors import BadInput
@@ -23,14 +31,13 @@ if TYPE_CHECKING:
     from desdaemon.core.books.service import Books, BookView
     from desdaemon.core.search.helpers import HelperPool
     from desdaemon.core.search.shares import Purpose
-    from desdaemon.dialogue.commands.search_log import SearchLog
+    from desdaemon.dialogue.search_log import SearchLog
     from desdaemon.engine.limits import Limits
-    from desdaemon.engine.result import Line, Result
+    from desdaemon.engine.result import Result
     from desdaemon.protocol.games.records import GameRecord
 
     from .clock import Clock
 
-Progress = Callable[[int, "Line"], None]
 
 _NEVER = float("inf")  # `math` would be one more library to load before the first prompt.
 
@@ -222,6 +229,13 @@ class Session:
             threads, guests = 1, self.helpers.most(0)
         return EngineConfig(threads, self.settings.hash_table_size, self.settings.eval_file, guests)
 
+    def open_book(self, on_note: Callable[[str], None]) -> None:
+        """Start to open the book that the options name, if any; ``on_note`` is called with remarks."""
+        if self.books is not None and self.settings.book_file:
+            from desdaemon.core.books.running import begin_opening
+
+            begin_opening(self.books, self.settings.book_file, self.settings, on_note)
+
     def prepare(self, on_failure: Callable[[str], None] | None = None) -> None:
         """Begin to load the engine."""
         self.engines.prepare(self.config, on_failure)
@@ -300,14 +314,13 @@ class Session:
         Waiting for engine and scheduler counts as search. Raises `EngineFailure`, `Abandoned`, and `TooLate` where
         it is not ``patient`` and the time in ``limits`` is up before there is an engine.
         """
-        from .clock import is_bounded
 
         begun = time.monotonic()
         hurried = bool(limits.time_ms) and not patient
         for_engine = begun + self._patience_ms(position, limits.time_ms) / 1000 if hurried else _NEVER
         for_slots = begun + limits.time_ms / 1000 if hurried else _NEVER
         alpha, beta = window or (self.settings.alpha, self.settings.beta)
-        with self.interrupt.searching(is_bounded(limits), idle=idle) as search:
+        with self.interrupt.searching(limits.bounded, idle=idle) as search:
             if self.interrupt.expired:
                 raise Abandoned
             engine = self.engine(search, for_engine)
@@ -400,9 +413,8 @@ class Session:
 
         Neither the game nor a clock changes. Raises as `search` does.
         """
-        from .clock import is_bounded
 
-        with self.interrupt.searching(is_bounded(limits)):
+        with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position)
             if booked is not None:
                 return booked[0]
@@ -424,7 +436,6 @@ class Session:
         is not spent on a single move; ``on_search`` is called before there is one. Where the clock does not allow to
         wait for the engine, a move is made without it.
         """
-        from .clock import is_bounded
 
         position = self.game.position
         if position.must_pass:
@@ -435,7 +446,7 @@ class Session:
         begun = time.monotonic()
         limits = self.limits(position)
         # One stop ends both, the wait for the book's file and the search.
-        with self.interrupt.searching(is_bounded(limits)):
+        with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position)
             if booked is not None:
                 return booked

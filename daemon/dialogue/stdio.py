@@ -240,9 +240,7 @@ def serve(
         if protocol != "text":
             report_compiling(None)
             if first is None:
-                from desdaemon.core.books.running import open_book
-
-                open_book(session, on_note)
+                session.open_book(on_note)
             store_finished_games(session, storing)
             return spoken(protocol).dialect(session, output).run(source, first)
         dialect = TextDialect(session, output)
@@ -339,7 +337,7 @@ def keep_files(session: Session, output: DialogueOutput) -> bool:
     """
     settings = session.settings
     if settings.search_log_file:
-        from desdaemon.dialogue.commands.search_log import SearchLog
+        from desdaemon.dialogue.search_log import SearchLog
 
         session.search_log = SearchLog(settings.search_log_file)
     if settings.game_file:

@@ -10,7 +10,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from desdaemon.core.requests.registry import ClientRecord, Operations, PendingRequest, ServerLimits
+from desdaemon.core.requests.operations import Operations
+from desdaemon.core.requests.request import ClientRecord, PendingRequest, ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.server.transport.connection import ZmtpConnection
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
     import socket
 
     from desdaemon.core.metrics import ServerMetrics
+    from desdaemon.dialogue.text_sessions import TextSessions
     from desdaemon.server.transport.zmtp import SocketKind
-
-    from .text_sessions import TextSessions
 
 LARGEST_OUTBOXES = 64 << 20
 """Bytes of all clients' outboxes together."""

@@ -15,21 +15,22 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon import __version__
 from desdaemon.core.books.jobs import BookJob, BookJobs
 from desdaemon.core.books.running import begin_opening
-from desdaemon.core.books.service import Books, processors
+from desdaemon.core.books.service import Books
 from desdaemon.core.paths import made_folder, private_folder
 from desdaemon.core.requests.book_operations import progress_data
+from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.search import loader
 from desdaemon.core.search.helpers import HelperPool
 from desdaemon.core.search.scheduler import Scheduler
 from desdaemon.core.search.workers import step_back
-from desdaemon.core.services import ANALYSES_FILE, Services, build_services
 from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import begin
+from desdaemon.dialogue.services import ANALYSES_FILE, Services, build_services
 from desdaemon.dialogue.stdio import INTERRUPTED, leave
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
@@ -45,7 +46,6 @@ from .keys import KeyStore
 from .lifeline import ALIVE, READY, Lifeline
 from .memory import return_memory, spare_memory
 from .scrape import Scrape
-from .serve_options import USAGE, ServeOptions, Unservable, read_options, serve_options
 from .service_manager import notify, watchdog_s
 from .sockets import Sockets
 
@@ -71,6 +71,27 @@ RETURN_S = 60.0
 _SWITCH_S = 0.0001
 """A thread that runs Python lets others go on after so long. The loop waits as long for each that does, whenever it has
 left the interpreter for the system: some dozen times in a turn that takes much in and sends much."""
+
+
+class ServeOptions(NamedTuple):
+    """The options of `desdaemon serve`. ``ipc`` is the endpoint of local clients, of TCP where sockets have no paths.
+
+    ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need a key.
+
+    ``metrics`` is host and port of the HTTP endpoint for metrics, None for none.
+    """
+
+    ipc: str
+    tcp: list[str]
+    keys_folder: str
+    encrypted: bool
+    insecure: bool
+    data_folder: str
+    limits: ServerLimits
+    log_level: str
+    log_format: str
+    slots: int
+    metrics: tuple[str, int] | None = None
 
 
 class DaemonServer:
@@ -243,16 +264,8 @@ class DaemonServer:
             self._log.warning("book", reason=complaint)
 
 
-def main(arguments: list[str]) -> int:
-    """`desdaemon serve`; returns the exit status."""
-    if arguments[:1] in (["--help"], ["-help"]) or arguments == ["-h"]:
-        sys.stdout.write(USAGE)
-        return 0
-    try:
-        settings, options = read_options(arguments)
-    except BadInput as error:
-        logs.message(str(error), "desdaemon serve", level="error")
-        return 1 if isinstance(error, Unservable) else 2
+def serve(settings: SessionSettings, options: ServeOptions) -> int:
+    """Serve until a signal or a client shuts down; returns the exit status where it cannot begin."""
     log = Log(options.log_level, options.log_format)
     logs.install(log)
     ending = _Signals()
@@ -282,12 +295,11 @@ def main(arguments: list[str]) -> int:
     leave(0)
 
 
-def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]], insecure: bool) -> Callable[[], None]:
-    """Open sockets that share a dialogue's book and searches. Returns a function that closes them; raises `BadInput`.
+def beside_dialogue(session: Session, books: Books, options: ServeOptions) -> Callable[[], None]:
+    """Open sockets that share a dialogue's book and searches; return a function that closes them.
 
-    ``given`` and ``insecure`` come from `serve_options.split_options`.
+    Raises `BadInput` where they cannot be opened.
     """
-    options = serve_options(given, insecure, session.settings.n_tasks or processors())
     log = Log(options.log_level, options.log_format)
     logs.install(log)
     ending = _Signals()

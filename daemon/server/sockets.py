@@ -20,7 +20,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from desdaemon.core.requests.registry import Data, Operations, PendingRequest, refusal
+from desdaemon.core.requests.operations import Operations
+from desdaemon.core.requests.request import Data, PendingRequest, refusal
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE, REPEATABLE
 from desdaemon.protocol.wire.messages import RequestError, readable_id
@@ -35,8 +36,7 @@ from .peers import REVOKED, ServedConnection, SocketClient, SocketClients
 
 if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
-
-    from .text_sessions import TextSessions
+    from desdaemon.dialogue.text_sessions import TextSessions
 
 _ACCEPTED_AT_ONCE = 32
 _FRESH_S, _HANDSHAKES_S, _BEHIND_S = 0.0025, 0.00125, 0.00125

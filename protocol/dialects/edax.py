@@ -6,7 +6,7 @@ Black's moves are in lower case and White's in upper case; announcements and the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text
@@ -42,6 +42,42 @@ class SearchRow(NamedTuple):
     nodes: int
     pv: tuple[int, ...]
     black_to_move: bool
+
+
+class SearchedLine(Protocol):
+    """A move's line as a search answers it; ``lower`` and ``upper`` are the bounds of its score, all in discs."""
+
+    @property
+    def depth(self) -> int: ...
+    @property
+    def selectivity(self) -> Selectivity: ...
+    @property
+    def score(self) -> MoverScore: ...
+    @property
+    def lower(self) -> MoverScore: ...
+    @property
+    def upper(self) -> MoverScore: ...
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def time_ms(self) -> float: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def pv(self) -> tuple[int, ...]: ...
+
+
+def search_row(line: SearchedLine, black_to_move: bool, complete: bool = True) -> SearchRow:
+    """Return a line of a search as a row of the table; ``complete`` is false where the search was stopped."""
+    if not complete and not line.exact:
+        bound = UNFINISHED
+    elif line.lower == line.score < line.upper:
+        bound = AT_LEAST
+    elif line.lower < line.score == line.upper:
+        bound = AT_MOST
+    else:
+        bound = EXACT
+    return SearchRow(line.depth, line.selectivity, bound, line.score, line.time_ms, line.nodes, line.pv, black_to_move)
 
 
 def clock_text(ms: float) -> str:

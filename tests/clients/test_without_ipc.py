@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from served import Served
 
+from desdaemon.cli.serve_options import serve_options
 from desdaemon.clients.blocking import Client
 from desdaemon.clients.errors import ConnectionLost, DaemonError
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import platform
 from desdaemon.server.keys import KeyStore
-from desdaemon.server.serve_options import serve_options
 
 WITHOUT_IPC = (
     sys.executable,

@@ -9,7 +9,7 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
-from desdaemon.core.requests.registry import ClientRecord
+from desdaemon.core.requests.request import ClientRecord
 from desdaemon.core.requests.searches import Budget, FoundLines
 from desdaemon.engine.result import Line
 from desdaemon.protocol.othello.scores import MoverScore

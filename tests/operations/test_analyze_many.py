@@ -10,7 +10,7 @@ from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
 from desdaemon.core.requests import analysis, questions
-from desdaemon.core.requests.registry import ServerLimits
+from desdaemon.core.requests.request import ServerLimits
 from desdaemon.protocol.othello.notation import START, board_text
 from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES, MOST_POSITIONS
 

@@ -18,7 +18,7 @@ from operated import Operated, until
 
 from desdaemon.core.requests import batches
 from desdaemon.core.requests.batch_files import SUFFIX, BatchFile
-from desdaemon.core.requests.registry import ClientRecord, ServerLimits
+from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.protocol.wire import messages
 
 QUICK = {"depth": 2, "book": "ignore"}

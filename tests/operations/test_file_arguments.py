@@ -11,7 +11,7 @@ import pytest
 import referee
 from operated import Operated, until
 
-from desdaemon.core.requests.registry import ClientRecord
+from desdaemon.core.requests.request import ClientRecord
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.wire import messages
 

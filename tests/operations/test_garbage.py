@@ -12,7 +12,7 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
-from desdaemon.core.requests.registry import ClientRecord
+from desdaemon.core.requests.request import ClientRecord
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result

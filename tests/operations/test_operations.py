@@ -10,13 +10,13 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
-from desdaemon.core.requests.registry import ClientRecord, ServerLimits
+from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.core.search import run_queue, shares
+from desdaemon.dialogue.text_sessions import COMMAND_ROLES, FILE_COMMANDS, NEVER, checked_line
 from desdaemon.protocol.commands.text import COMMANDS
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.server import text_sessions
-from desdaemon.server.text_sessions import COMMAND_ROLES, FILE_COMMANDS, NEVER, checked_line
 
 ENDLESS = {"depth": ENDLESS_DEPTH}
 OVER = "X" * 63 + "- O"

@@ -18,7 +18,7 @@ from operated import Operated, until
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Books, Caller
 from desdaemon.core.paths import Hidden
-from desdaemon.core.requests.registry import ClientRecord, ServerLimits
+from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.core.search.run_queue import RunQueue
 from desdaemon.core.search.shares import Purpose, QueuedTask

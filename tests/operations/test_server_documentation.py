@@ -6,7 +6,7 @@ import re
 
 from checkout import ROOT
 
-from desdaemon.core.requests.registry import ServerLimits
+from desdaemon.core.requests.request import ServerLimits
 
 PAGE = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
 

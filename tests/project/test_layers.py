@@ -53,7 +53,7 @@ AT_THE_PROMPT = """
     cli.arguments
     cli.configuration
     cli.main
-    cli.sub_commands
+    protocol.commands.sub_commands
     core
     core.books
     core.books.job_turns
@@ -79,6 +79,7 @@ AT_THE_PROMPT = """
     protocol
     protocol.commands
     protocol.commands.options
+    protocol.commands.sub_commands
     protocol.commands.text
     protocol.dialects
     protocol.dialects.edax

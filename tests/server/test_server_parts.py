@@ -19,11 +19,12 @@ from checkout import IMPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from desdaemon.cli.serve_options import read_options
 from desdaemon.clients import DaemonError, connect
 from desdaemon.core import metrics
 from desdaemon.core.paths import confined, private_folder
 from desdaemon.core.requests.analysis_cache import AnalysisCache
-from desdaemon.core.requests.registry import ServerLimits
+from desdaemon.core.requests.request import ServerLimits
 from desdaemon.engine.result import Line
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
@@ -33,7 +34,6 @@ from desdaemon.protocol.system.logs import MOST_A_SECOND, Log
 from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
-from desdaemon.server.serve_options import read_options
 from desdaemon.server.server import _hold
 from desdaemon.server.service_manager import notify, watchdog_s
 

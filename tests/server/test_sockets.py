@@ -14,7 +14,7 @@ from operated import Operated
 from raw_zmtp import COMMAND, GREETING, LONG, MORE, PING, RawPeer, frame, ready, request
 from served import Peer
 
-from desdaemon.core.requests.registry import ServerLimits
+from desdaemon.core.requests.request import ServerLimits
 from desdaemon.server.endpoints import open_acceptors
 from desdaemon.server.peers import LARGEST_OUTBOXES
 from desdaemon.server.sockets import Sockets

@@ -147,7 +147,7 @@ def test_a_daemon_that_could_do_nothing_is_not_started(tmp_path: Path, supervise
 
 
 def test_the_supervisor_itself_stays_small() -> None:
-    code = "import sys, desdaemon.server.serve, desdaemon.server.supervisor; print(*sys.modules)"
+    code = "import sys, desdaemon.cli.serve, desdaemon.server.supervisor; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert not {"numpy", "msgpack", "zmq", "desdaemon.server.server"} & set(done.stdout.split()), done.stderr
 

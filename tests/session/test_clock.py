@@ -15,7 +15,6 @@ from desdaemon.dialogue.clock import (
     MOST_LAG_MS,
     RESERVE_MS,
     Clock,
-    is_bounded,
     move_limits,
     speedup,
 )
@@ -117,7 +116,7 @@ def test_boards_with_more_than_sixty_empties() -> None:
     ],
 )
 def test_bounds(limits: Limits, bounded: bool) -> None:
-    assert is_bounded(limits) == bounded
+    assert limits.bounded == bounded
 
 
 @given(st.floats(500, 600_000), st.integers(0, 1), st.floats(20, 5_000), st.floats(0, 1))

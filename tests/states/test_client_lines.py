@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.server.client_lines import ClientLine, ClientLines
+from desdaemon.dialogue.client_lines import ClientLine, ClientLines
 
 EVENTS = st.lists(
     st.one_of(

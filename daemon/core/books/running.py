@@ -12,7 +12,6 @@ from .service import Books, Caller, processors
 if TYPE_CHECKING:
     from desdaemon.core.books.commands.context import BookCommandRun
     from desdaemon.core.settings import SessionSettings
-    from desdaemon.dialogue.session import Session
     from desdaemon.protocol.commands.book import BookCommand, BookValues
 
 IN_MEMORY = "The last changes are in memory alone ({failure}): make room, or book save FILE on another disk"
@@ -52,12 +51,6 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
                 on_note(f"book-file = {note}")
 
     job.watch(report)
-
-
-def open_book(session: Session, on_note: Callable[[str], None]) -> None:
-    """Start to open the book that the session's options name, if any; ``on_note`` is called with remarks."""
-    if session.books is not None and session.settings.book_file:
-        begin_opening(session.books, session.settings.book_file, session.settings, on_note)
 
 
 def _carry_out(run: BookCommandRun) -> Result:

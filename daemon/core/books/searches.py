@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.rounds import CommandProgress, Worker
+from desdaemon.core import plugins
 from desdaemon.core.search.accounts import account_of
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.search.scheduler import CallbackTask, Purpose, Scheduler
 from desdaemon.core.search.workers import step_back
-from desdaemon.dialogue.commands.search_table import search_row
 from desdaemon.engine.search import Control
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position
@@ -44,9 +44,8 @@ def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
     evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
     if not settings.cluster:
         return Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
-    from desdaemon.cluster.pool import cluster_pool
-
-    return cluster_pool(job, settings, weights, evaluate, threads, on_progress, show)
+    pool: Worker = plugins.cluster("pool").cluster_pool(job, settings, weights, evaluate, threads, on_progress, show)
+    return pool
 
 
 def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
@@ -83,7 +82,7 @@ def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int,
         empties = 64 - (player | opponent).bit_count()
         position = Position(player, opponent, empties % 2 == 0)
         line = result.lines[0]._replace(nodes=result.nodes, time_ms=result.time_ms)
-        row = edax.table_line(search_row(line, position.black_to_move), width)
+        row = edax.table_line(edax.search_row(line, position.black_to_move), width)
         show(f"{edax.compact_board(position)}\n\n{edax.TABLE_HEADER}\n{edax.TABLE_RULE}\n{row}\n{edax.TABLE_RULE}\n")
 
     return show_search

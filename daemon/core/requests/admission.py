@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol.wire.messages import RequestError
 
 if TYPE_CHECKING:
-    from .registry import ClientRecord, ServerLimits
+    from .request import ClientRecord, ServerLimits
 
 SMALL = 4
 """Positions of a request that a client with nothing in flight may always make."""

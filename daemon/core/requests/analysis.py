@@ -20,7 +20,6 @@ from desdaemon.core.search.scheduler import Purpose, Scheduler
 from desdaemon.core.search.short_questions import PendingQuestion, QuestionTurns, TurnOwner
 from desdaemon.core.search.workers import SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
-from desdaemon.dialogue.clock import is_bounded
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from desdaemon.core.books.service import Books
     from desdaemon.engine.short_searches import LineFollower
 
-    from .registry import Data, PendingRequest
+    from .request import Data, PendingRequest
 
 
 SHORTEST_PARTIAL_MS = 10
@@ -135,7 +134,7 @@ class AnalysisService:
         analysis = QuestionSet(self, request, values, questions, owner)
         if not request.attach(analysis.cancel, analysis.found):
             return
-        request.endless = not all(is_bounded(question.limits) for question in questions)
+        request.endless = not all(question.limits.bounded for question in questions)
         if values.get("partial_ms"):
             self._begin_partials(analysis)
         analysis.begin()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.result import Line
 
     from .questions import Question
-    from .registry import Data
+    from .request import Data
 
 
 def answer(question: Question, moves: list[Data], nodes: int, ms: float, **extra: Any) -> Data:

@@ -17,7 +17,7 @@ from desdaemon.protocol.wire.positions import read_moves
 from .questions import read_questions
 
 if TYPE_CHECKING:
-    from .registry import Data
+    from .request import Data
 
 LARGEST_FILE = 64 << 20
 _BOARD = 64

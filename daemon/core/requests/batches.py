@@ -33,7 +33,7 @@ from .questions import read_questions
 if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
 
-    from .registry import ClientRecord, Data, PendingRequest, ServerLimits
+    from .request import ClientRecord, Data, PendingRequest, ServerLimits
 
 SYNC_S = 0.3
 """Results go to the disk together, this often."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from desdaemon.core.books.service import Books
 
     from .questions import Question
-    from .registry import Data
+    from .request import Data
 
 
 class BookAnswer:

@@ -31,9 +31,8 @@ from desdaemon.protocol.wire.positions import (
 if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
     from desdaemon.protocol.wire.messages import Operation
-    from desdaemon.server.text_sessions import TextSessions
 
-    from .registry import Data, PendingRequest
+    from .request import Data, PendingRequest, TextLines
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 
@@ -59,7 +58,7 @@ class BookOperations:
         books: Books,
         jobs: BookJobs,
         settings: SessionSettings,
-        texts: TextSessions,
+        texts: TextLines,
         health: ServerMetrics,
         hidden: Hidden,
     ) -> None:

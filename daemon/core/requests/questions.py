@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.short_searches import LineFollower
 
-    from .registry import Data
+    from .request import Data
 
 _LIMITING = ("level", "depth", "selectivity", "nodes", "time_ms", "game_nodes", "plies", "positions")
 _READ_AT_ONCE = 50

@@ -22,14 +22,13 @@ from .answers import answer, line_data, move_name
 
 if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
-    from desdaemon.core.search.loader import EngineFailure, LoadedEngine
-    from desdaemon.dialogue.interrupt import Stoppable
+    from desdaemon.core.search.loader import EngineFailure, LoadedEngine, Stoppable
     from desdaemon.engine.result import Line, Result
 
     from .analysis_cache import AnalysisCache
     from .book_answers import BookAnswer
     from .questions import Question
-    from .registry import Data
+    from .request import Data
 
 
 class Budget:

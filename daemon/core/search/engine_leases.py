@@ -15,9 +15,10 @@ from .scheduler import CallbackTask, Purpose, Scheduler
 from .workers import EnginePool
 
 if TYPE_CHECKING:
-    from desdaemon.dialogue.interrupt import Stoppable
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
+
+    from .loader import Stoppable
 
 Progress = Callable[[int, "Line"], None]
 

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from desdaemon.dialogue.interrupt import Stoppable
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
     from desdaemon.engine.short_searches import ShortSearches
 
 _POLL_S = 0.01
+
+Progress = Callable[[int, "Line"], None]
+"""Called with the number of a line and the line, whenever a search has finished an iteration of it."""
 
 
 class EngineConfig(NamedTuple):
@@ -52,6 +54,13 @@ class SearchProtocol(Protocol):
 
     def clear(self) -> None:
         """Empty the transposition table."""
+
+
+class Stoppable(Protocol):
+    """The control of a running search, as `desdaemon.engine.search.Control`."""
+
+    def stop(self) -> None:
+        """Make the search end soon, with its results so far."""
 
 
 class LoadedEngine(NamedTuple):

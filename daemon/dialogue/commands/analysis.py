@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from desdaemon.dialogue.clock import is_bounded
 from desdaemon.dialogue.session import Session
 from desdaemon.protocol.dialects.edax import MoveVerdict
 from desdaemon.protocol.othello import rules
@@ -33,7 +32,7 @@ def verdicts(session: Session, plies: int) -> Iterator[MoveVerdict]:
     positions = session.game.positions()
     moves = list(session.game.moves)
     first = len(moves) - plies
-    bounded = all(is_bounded(session.limits(position)) for position in positions[first:])
+    bounded = all(session.limits(position).bounded for position in positions[first:])
     with session.interrupt.searching(bounded) as search:
         if plies:
             value = _position_value(session, positions[-1])

@@ -126,7 +126,7 @@ def test_page() -> HelpPage:
 
 def program_page() -> HelpPage:
     """An entry for each sub-command of the command line."""
-    from desdaemon.cli.sub_commands import SUB_COMMANDS
+    from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
     page: HelpPage = ["Programs, each with a --help of its own:"]
     return [*page, *(HelpEntry(f"desdaemon {command.name}", f"{command.help}") for command in SUB_COMMANDS)]
@@ -162,7 +162,7 @@ def topic(text: str) -> list[HelpPage]:
 
 def _named(name: str) -> HelpPage:
     """The entries of the command, the option and the program of that name."""
-    from desdaemon.cli.sub_commands import SUB_COMMANDS
+    from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
     command, option = find_command(name.lower()), find_option(name.lstrip("-"))
     page: HelpPage = [_command_entry(command)] if command else []

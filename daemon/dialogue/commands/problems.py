@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
+from desdaemon.core import plugins
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
@@ -105,11 +106,11 @@ def _searched(
     settings = text.session.settings
     if not settings.cluster:
         return ((problem, None) for problem in problems)
-    from desdaemon.cluster.solve import cluster_of, solved
-
-    cluster = cluster_of(text.session, text.session.engine(search).searcher, text.warn)
+    solve = plugins.cluster("solve")
+    cluster = solve.cluster_of(text.session, text.session.engine(search).searcher, text.warn)
     stack.enter_context(search.control(cluster))
-    return solved(text.session, cluster, problems)
+    results: Iterator[tuple[Problem, Result | None]] = solve.solved(text.session, cluster, problems)
+    return results
 
 
 @contextmanager

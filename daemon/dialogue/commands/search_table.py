@@ -8,24 +8,9 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol.dialects import edax
 
 if TYPE_CHECKING:
+    from desdaemon.core.search.loader import Progress
     from desdaemon.dialogue.dialects.text import TextDialect
-    from desdaemon.dialogue.session import Progress
     from desdaemon.engine.result import Line, Result
-
-
-def search_row(line: Line, black_to_move: bool, complete: bool = True) -> edax.SearchRow:
-    """A line of a search as a row of the table."""
-    if not complete and not line.exact:
-        bound = edax.UNFINISHED
-    elif line.lower == line.score < line.upper:
-        bound = edax.AT_LEAST
-    elif line.lower < line.score == line.upper:
-        bound = edax.AT_MOST
-    else:
-        bound = edax.EXACT
-    return edax.SearchRow(
-        line.depth, line.selectivity, bound, line.score, line.time_ms, line.nodes, line.pv, black_to_move
-    )
 
 
 class SearchTable:
@@ -49,7 +34,7 @@ class SearchTable:
         line = self._summed(index, line)
         if self._settings.verbose >= 2 and line.depth >= self._settings.noise:
             self._shown[index] = line
-            self.row(search_row(line, self._black))
+            self.row(edax.search_row(line, self._black))
 
     @property
     def attempts(self) -> Progress | None:
@@ -58,7 +43,7 @@ class SearchTable:
 
     def _attempt(self, index: int, line: Line) -> None:
         if line.depth >= self._settings.noise:
-            self.row(search_row(line, self._black))
+            self.row(edax.search_row(line, self._black))
 
     def finish(self, result: Result, again: bool = False, note: str = "") -> None:
         """Print the final result. A line equal to its last iteration is printed ``again`` only if asked for."""
@@ -68,7 +53,7 @@ class SearchTable:
                 line = line._replace(nodes=result.nodes, time_ms=result.time_ms)
             shown = self._shown.get(index)
             if again or shown is None or shown[:7] != line[:7]:
-                self.row(search_row(line, self._black, result.complete), note)
+                self.row(edax.search_row(line, self._black, result.complete), note)
 
     def _summed(self, index: int, line: Line) -> Line:
         nodes, ms = self._spent.get(index, (line.nodes, line.time_ms))

@@ -160,7 +160,6 @@ class CassioDialect(LineDialect):
 
     def _work(self, task: CassioTask) -> None:
         """Search and answer; on a thread of its own."""
-        from desdaemon.dialogue.clock import is_bounded
         from desdaemon.engine.limits import Limits
 
         running = self._running
@@ -193,7 +192,7 @@ class CassioDialect(LineDialect):
 
         limits = Limits(task.position.empties if task.depth is None else task.depth, task.selectivity)
         try:
-            with self.session.interrupt.searching(is_bounded(limits)) as search:
+            with self.session.interrupt.searching(limits.bounded) as search:
                 running.begin(search)
                 result: Result = self.session.search(
                     task.position, limits, progress=progress, window=(task.alpha, task.beta)

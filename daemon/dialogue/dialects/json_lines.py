@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
-from desdaemon.core.requests.registry import ClientRecord, Data, ServerLimits, refusal
+from desdaemon.core.requests.request import ClientRecord, Data, ServerLimits, refusal
 from desdaemon.core.search import loader
 from desdaemon.core.search.scheduler import Scheduler
-from desdaemon.core.services import Services, build_services
 from desdaemon.dialogue.interrupt_listener import InputListener
+from desdaemon.dialogue.services import Services, build_services
 from desdaemon.dialogue.stops import UNBOUNDED_GRACE_S
 from desdaemon.engine.processors import processors
 from desdaemon.protocol.commands.book import ADMIN

@@ -204,14 +204,13 @@ class NBoardDialect(LineDialect):
         Where all would be solved, a search for the winner comes first: the outcome is known much earlier than the exact
         score.
         """
-        from desdaemon.dialogue.clock import is_bounded
 
         stream = _HintStream(self.say, choices)
         limits = self.session.limits(position, clocks=False)
         passes = [(limits, WHOLE)]
         if limits.depth >= position.empties >= PROOF_EMPTIES and limits.selectivity == Selectivity.FULL:
             passes = [(limits._replace(selectivity=Selectivity.PERCENT_73), WHOLE), (limits, OUTCOME), (limits, WHOLE)]
-        with self.session.interrupt.searching(is_bounded(limits)) as search:
+        with self.session.interrupt.searching(limits.bounded) as search:
             for limits, window in passes:
                 stream.begin(outcome=window == OUTCOME)
                 result = self.session.search(
@@ -249,12 +248,11 @@ class NBoardDialect(LineDialect):
         self.say(*lines)
 
     def _analyze(self, rest: str) -> None:
-        from desdaemon.dialogue.clock import is_bounded
 
         game = self.session.game
         positions = game.positions()
         self.say(f"status {NAME} is analysing")
-        bounded = all(is_bounded(self.session.limits(position, clocks=False)) for position in positions)
+        bounded = all(self.session.limits(position, clocks=False).bounded for position in positions)
         with self.session.interrupt.searching(bounded) as search:
             later = MoverScore(-64)
             for ply in range(len(positions) - 1, -1, -1):

@@ -132,9 +132,7 @@ class TextDialect:
 
     def open_book(self) -> None:
         """Start to open the book that the options name."""
-        from desdaemon.core.books.running import open_book
-
-        open_book(self.session, self.warn)
+        self.session.open_book(self.warn)
 
     def played(self) -> None:
         """Called by handlers that have played a move: `settle` then looks whether the game is over."""

@@ -11,11 +11,11 @@ from fake_engine import FakeSearcher, build_fake
 
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
-from desdaemon.core.requests.registry import ClientRecord, ServerLimits
+from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.core.search.scheduler import Scheduler
-from desdaemon.core.services import build_services
 from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.services import build_services
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import find_operation

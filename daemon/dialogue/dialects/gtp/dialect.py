@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
-from desdaemon.core.search.loader import Abandoned, EngineFailure
+from desdaemon.core.search.loader import Abandoned, EngineFailure, Progress
 from desdaemon.dialogue.dialects.dialect import LineDialect
 from desdaemon.dialogue.dialects.protocols import Spoken
 from desdaemon.dialogue.interrupt import Interrupt
 from desdaemon.dialogue.interrupt_listener import InputListener
 from desdaemon.dialogue.output import DialogueOutput
-from desdaemon.dialogue.session import Progress, Session, unlimited
+from desdaemon.dialogue.session import Session, unlimited
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.dialects import gtp
 from desdaemon.protocol.dialects.gtp import GtpError

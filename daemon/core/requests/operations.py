@@ -6,17 +6,14 @@ exactly one final or error; long work runs on other threads.
 
 from __future__ import annotations
 
-import itertools
 import os
-import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from desdaemon import __version__
 from desdaemon.core.books.jobs import QUEUED, RUNNING, BookJob
 from desdaemon.core.metrics import ServerMetrics
-from desdaemon.core.search.accounts import account_of
 from desdaemon.protocol.commands.book import ADMIN, EDITOR
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import board_text, move_text
@@ -26,159 +23,12 @@ from desdaemon.protocol.wire.messages import Operation, RequestError
 from desdaemon.protocol.wire.positions import read_last
 
 from .admission import Admission
+from .request import ENDINGS, ClientRecord, Data, PendingRequest, Reply, ServerLimits, TextLines, refusal
 
 if TYPE_CHECKING:
-    from desdaemon.server.text_sessions import TextSessions
-
     from .analysis import AnalysisService
     from .batches import Batches
     from .book_operations import BookOperations
-
-_ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
-"""The messages of errors that end what is in flight, by code."""
-
-_NUMBERS = itertools.count(1)
-
-Data = dict[str, Any]
-Reply = Callable[[Data], None]
-
-
-class ServerLimits(NamedTuple):
-    """Limits by client, key and daemon, as set with ``--limit``; docs/server.md describes each."""
-
-    in_flight: int = 64
-    queue: int = 8192
-    key_queue: int = 4096
-    key_share: int = 100
-    backlog: int = 1000
-    backlog_bytes: int = 1 << 20
-    grace_s: int = 15
-    session_s: int = 3600
-    clients: int = 4096
-    analyses_bytes: int = 32 << 20
-    batches: int = 16
-    batch_bytes: int = 256 << 20
-
-
-class ClientRecord:
-    """A client: its name for logs, role and requests in flight. A ``remote`` one may name files of the data folder
-    only.
-    """
-
-    def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
-        self.rename(name)
-        self.role = role
-        self.remote = remote
-        self.number = next(_NUMBERS)
-        """Of all clients there have ever been."""
-        self.requests: dict[str | int, PendingRequest] = {}
-        self.parting: set[PendingRequest] = set()
-        """No longer in flight, but their last reply has not been handed over yet."""
-        self.texts: Any = None
-        """What `remote.TextSessions` keeps for it."""
-
-    def rename(self, name: str) -> None:
-        """Set ``name``, and ``account``, which its use is charged to: its key's, or the carrier's for those without."""
-        self.name = name
-        self.account = account_of(name)
-
-
-class PendingRequest:
-    """A request in flight. ``partial``, ``final`` and ``fail`` may be called from any thread."""
-
-    __slots__ = (
-        "_lock",
-        "_reply",
-        "_seq",
-        "arrived",
-        "cancel",
-        "client",
-        "endless",
-        "found",
-        "id",
-        "leave",
-        "outlives",
-        "over",
-        "values",
-        "warnings",
-    )
-
-    def __init__(self, client: ClientRecord, identity: str | int, reply: Reply) -> None:
-        self.client = client
-        self.id = identity
-        self.values: Data = {}
-        self.warnings: list[str] = []
-        self.arrived = time.perf_counter()
-        self.over = False
-        self.cancel: Callable[[], None] | None = None
-        """Ends the work for it, without a reply; None before `attach` and once it is over."""
-        self.found: Callable[[], Data | None] | None = None
-        """Tells what an analysis knows by now, as the data of a final with ``finished`` false; None as `cancel` is."""
-        self.endless = False
-        """Whether nothing but a cancel may ever end it."""
-        self.outlives = False
-        """Whether what is done for it goes on when the client has gone: it is a job on the book."""
-        self.leave: Callable[[], None] | None = None
-        """Counts it out of what is in flight."""
-        self._reply = reply
-        self._seq = 0
-        self._lock = threading.Lock()
-
-    def attach(self, cancel: Callable[[], None], found: Callable[[], Data | None] | None = None) -> bool:
-        """Set what ends the work for it, and what tells its results so far. Returns False where it is over already."""
-        with self._lock:
-            if not self.over:
-                self.cancel = cancel
-                self.found = found
-            return not self.over
-
-    def partial(self, data: Data) -> bool:
-        """Send an intermediate result. Returns False when the request is over."""
-        with self._lock:
-            return not self.over and self._send("partial", "data", data)
-
-    def final(self, data: Data) -> bool:
-        """Send the result. Returns False when the request is over."""
-        return self._end("final", "data", data)
-
-    def fail(self, error: RequestError, found: Data | None = None) -> bool:
-        """Send an error, with the results so far. Returns False when the request is over."""
-        return self._end("error", "error", error.data(), found)
-
-    def _end(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
-        with self._lock:
-            if self.over:
-                return False
-            self.over = True
-            self.client.parting.add(self)
-            # Before the reply goes out: its receiver may use the id again.
-            if self.client.requests.get(self.id) is self:
-                del self.client.requests[self.id]
-            if self.leave is not None:
-                self.leave()
-            try:
-                self._send(kind, key, data, found)
-            finally:
-                self.client.parting.discard(self)
-                # They refer to this request: without a cycle it is freed now, and not minutes later by the collector.
-                self.cancel = self.found = self.leave = None
-        return True
-
-    def _send(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
-        message: Data = {"v": constants.VERSION, "id": self.id, "type": kind, "seq": self._seq, key: data}
-        if found is not None:
-            message["data"] = found
-        self._seq += 1
-        if self.warnings:
-            message["warnings"] = self.warnings
-            self.warnings = []
-        self._reply(message)
-        return True
-
-
-def refusal(identity: str | int | None, error: RequestError) -> Data:
-    """The error reply to a message that is not a valid request."""
-    return {"v": constants.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
 
 
 class Operations:
@@ -190,7 +40,7 @@ class Operations:
         limits: ServerLimits,
         analyses: AnalysisService,
         books: BookOperations,
-        texts: TextSessions,
+        texts: TextLines,
         batches: Batches,
         shut_down: Callable[[], None],
     ) -> None:
@@ -294,7 +144,7 @@ class Operations:
     def admit(self, request: PendingRequest, positions: int = 1) -> None:
         """Count a request of so many positions in. Raises `RequestError` beyond the limits."""
         if self.closing:
-            raise RequestError("shutting_down", _ENDINGS["shutting_down"])
+            raise RequestError("shutting_down", ENDINGS["shutting_down"])
         client = request.client
         if len(client.requests) >= self.limits.in_flight:
             raise RequestError("busy", f"{self.limits.in_flight} requests of this client are in flight: try later")
@@ -327,7 +177,7 @@ class Operations:
         if keep and found is not None:
             stopped = request.final(found)
         else:
-            stopped = request.fail(RequestError(code, _ENDINGS[code]), found)
+            stopped = request.fail(RequestError(code, ENDINGS[code]), found)
             if stopped:
                 self.health.refused(code)
         if cancel is not None:
@@ -449,7 +299,7 @@ class Operations:
     def _book_get(self, request: PendingRequest) -> None:
         if self.closing:
             # The book may be closed already: no client must get the reply that a position is not in it.
-            raise RequestError("shutting_down", _ENDINGS["shutting_down"])
+            raise RequestError("shutting_down", ENDINGS["shutting_down"])
         self.books.get(request, lambda: self.admit(request))
 
     def _analyze_batch(self, request: PendingRequest) -> None:

@@ -1,6 +1,6 @@
 """The lines of one client's text session: one is carried out at a time, in the order of arrival. A state machine.
 
-`desdaemon.server.text_sessions` holds the lock and has the threads; what is cancelled or forgotten here it also tells
+`desdaemon.dialogue.text_sessions` holds the lock and has the threads; what is cancelled or forgotten here it also tells
 `Stops`, by the same numbers.
 """
 

@@ -54,7 +54,7 @@ SUB_COMMANDS = (
     SubCommand("web", "a board in the browser", "desdaemon.clients.web.web"),
     SubCommand("cluster", "search on many machines: scheduler, worker, status", "desdaemon.cluster.cluster"),
     SubCommand("match", "two programs play each other", "desdaemon.cli.match"),
-    SubCommand("serve", "answer clients over sockets", "desdaemon.server.serve", "desdaemon.server.serve_options"),
+    SubCommand("serve", "answer clients over sockets", "desdaemon.cli.serve", "desdaemon.cli.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
     SubCommand("perft", "count the lines of play of so many plies", "desdaemon.cli.perft"),

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
-from desdaemon.cli.arguments import UnusableFile, UsageError, configured
 from desdaemon.core.books.service import processors
 from desdaemon.core.paths import data_folder, keys_folder
-from desdaemon.core.requests.registry import ServerLimits
+from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import LEVELS
 from desdaemon.protocol.wire.connection import default_endpoint
+from desdaemon.server.endpoints import is_loopback
+from desdaemon.server.keys import KeyStore
+from desdaemon.server.scrape import checked_address
+from desdaemon.server.server import ServeOptions
 
-from .endpoints import is_loopback
-from .keys import KeyStore
-from .scrape import checked_address
+from .arguments import UnusableFile, UsageError, configured
 
 USAGE = """\
 desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER]
@@ -54,27 +54,6 @@ _WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--metrics", "-
 
 class Unservable(BadInput):
     """Valid options of a daemon that no client could reach."""
-
-
-class ServeOptions(NamedTuple):
-    """The options of `desdaemon serve`. ``ipc`` is the endpoint of local clients, of TCP where sockets have no paths.
-
-    ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need a key.
-
-    ``metrics`` is host and port of the HTTP endpoint for metrics, None for none.
-    """
-
-    ipc: str
-    tcp: list[str]
-    keys_folder: str
-    encrypted: bool
-    insecure: bool
-    data_folder: str
-    limits: ServerLimits
-    log_level: str
-    log_format: str
-    slots: int
-    metrics: tuple[str, int] | None = None
 
 
 def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:

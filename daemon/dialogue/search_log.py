@@ -8,10 +8,8 @@ from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.selectivity import depth_text
 
-from .search_table import search_row
-
 if TYPE_CHECKING:
-    from desdaemon.dialogue.session import Progress
+    from desdaemon.core.search.loader import Progress
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
 
@@ -78,4 +76,4 @@ class LoggedSearch:
         self._log.write(edax.TABLE_RULE)
 
     def _row(self, line: Line, complete: bool = True) -> None:
-        self._log.write(edax.table_line(search_row(line, self._black, complete), _WIDTH).rstrip())
+        self._log.write(edax.table_line(edax.search_row(line, self._black, complete), _WIDTH).rstrip())

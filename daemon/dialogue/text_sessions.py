@@ -31,7 +31,7 @@ from .client_lines import ClientLine, ClientLines
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books
     from desdaemon.core.metrics import ServerMetrics
-    from desdaemon.core.requests.registry import ClientRecord, PendingRequest
+    from desdaemon.core.requests.request import ClientRecord, PendingRequest
     from desdaemon.core.search.scheduler import Scheduler
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")

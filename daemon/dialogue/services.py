@@ -9,21 +9,21 @@ from typing import NamedTuple
 
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
+from desdaemon.core.metrics import ServerMetrics
+from desdaemon.core.paths import Hidden, confined
 from desdaemon.core.requests.analysis import AnalysisService
 from desdaemon.core.requests.analysis_cache import AnalysisCache
 from desdaemon.core.requests.batches import Batches
 from desdaemon.core.requests.book_operations import BookOperations
-from desdaemon.core.requests.registry import Operations, ServerLimits
+from desdaemon.core.requests.operations import Operations
+from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.search.helpers import HelperPool
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.core.search.scheduler import Scheduler
 from desdaemon.core.search.workers import EnginePool, SearchThreads
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.text_sessions import TextSessions
 from desdaemon.protocol.system.logs import Log
-from desdaemon.server.text_sessions import TextSessions
-
-from .metrics import ServerMetrics
-from .paths import Hidden, confined
-from .settings import SessionSettings
 
 ANALYSES_FILE = "analyses.cache"
 BATCHES_FOLDER = "batches"

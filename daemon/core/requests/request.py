@@ -1,0 +1,175 @@
+"""A request of a client: who asks, the request while it is in flight, and the limits that hold for both."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from desdaemon.core.search.accounts import account_of
+from desdaemon.protocol.wire import constants
+from desdaemon.protocol.wire.messages import RequestError
+
+if TYPE_CHECKING:
+    from desdaemon.core.settings import SessionSettings
+
+ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
+"""The messages of errors that end what is in flight, by code."""
+
+_NUMBERS = itertools.count(1)
+
+Data = dict[str, Any]
+Reply = Callable[[Data], None]
+
+
+class ServerLimits(NamedTuple):
+    """Limits by client, key and daemon, as set with ``--limit``; docs/server.md describes each."""
+
+    in_flight: int = 64
+    queue: int = 8192
+    key_queue: int = 4096
+    key_share: int = 100
+    backlog: int = 1000
+    backlog_bytes: int = 1 << 20
+    grace_s: int = 15
+    session_s: int = 3600
+    clients: int = 4096
+    analyses_bytes: int = 32 << 20
+    batches: int = 16
+    batch_bytes: int = 256 << 20
+
+
+class ClientRecord:
+    """A client: its name for logs, role and requests in flight. A ``remote`` one may name files of the data folder
+    only.
+    """
+
+    def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
+        self.rename(name)
+        self.role = role
+        self.remote = remote
+        self.number = next(_NUMBERS)
+        """Of all clients there have ever been."""
+        self.requests: dict[str | int, PendingRequest] = {}
+        self.parting: set[PendingRequest] = set()
+        """No longer in flight, but their last reply has not been handed over yet."""
+        self.texts: Any = None
+        """What `remote.TextSessions` keeps for it."""
+
+    def rename(self, name: str) -> None:
+        """Set ``name``, and ``account``, which its use is charged to: its key's, or the carrier's for those without."""
+        self.name = name
+        self.account = account_of(name)
+
+
+class PendingRequest:
+    """A request in flight. ``partial``, ``final`` and ``fail`` may be called from any thread."""
+
+    __slots__ = (
+        "_lock",
+        "_reply",
+        "_seq",
+        "arrived",
+        "cancel",
+        "client",
+        "endless",
+        "found",
+        "id",
+        "leave",
+        "outlives",
+        "over",
+        "values",
+        "warnings",
+    )
+
+    def __init__(self, client: ClientRecord, identity: str | int, reply: Reply) -> None:
+        self.client = client
+        self.id = identity
+        self.values: Data = {}
+        self.warnings: list[str] = []
+        self.arrived = time.perf_counter()
+        self.over = False
+        self.cancel: Callable[[], None] | None = None
+        """Ends the work for it, without a reply; None before `attach` and once it is over."""
+        self.found: Callable[[], Data | None] | None = None
+        """Tells what an analysis knows by now, as the data of a final with ``finished`` false; None as `cancel` is."""
+        self.endless = False
+        """Whether nothing but a cancel may ever end it."""
+        self.outlives = False
+        """Whether what is done for it goes on when the client has gone: it is a job on the book."""
+        self.leave: Callable[[], None] | None = None
+        """Counts it out of what is in flight."""
+        self._reply = reply
+        self._seq = 0
+        self._lock = threading.Lock()
+
+    def attach(self, cancel: Callable[[], None], found: Callable[[], Data | None] | None = None) -> bool:
+        """Set what ends the work for it, and what tells its results so far. Returns False where it is over already."""
+        with self._lock:
+            if not self.over:
+                self.cancel = cancel
+                self.found = found
+            return not self.over
+
+    def partial(self, data: Data) -> bool:
+        """Send an intermediate result. Returns False when the request is over."""
+        with self._lock:
+            return not self.over and self._send("partial", "data", data)
+
+    def final(self, data: Data) -> bool:
+        """Send the result. Returns False when the request is over."""
+        return self._end("final", "data", data)
+
+    def fail(self, error: RequestError, found: Data | None = None) -> bool:
+        """Send an error, with the results so far. Returns False when the request is over."""
+        return self._end("error", "error", error.data(), found)
+
+    def _end(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
+        with self._lock:
+            if self.over:
+                return False
+            self.over = True
+            self.client.parting.add(self)
+            # Before the reply goes out: its receiver may use the id again.
+            if self.client.requests.get(self.id) is self:
+                del self.client.requests[self.id]
+            if self.leave is not None:
+                self.leave()
+            try:
+                self._send(kind, key, data, found)
+            finally:
+                self.client.parting.discard(self)
+                # They refer to this request: without a cycle it is freed now, and not minutes later by the collector.
+                self.cancel = self.found = self.leave = None
+        return True
+
+    def _send(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
+        message: Data = {"v": constants.VERSION, "id": self.id, "type": kind, "seq": self._seq, key: data}
+        if found is not None:
+            message["data"] = found
+        self._seq += 1
+        if self.warnings:
+            message["warnings"] = self.warnings
+            self.warnings = []
+        self._reply(message)
+        return True
+
+
+def refusal(identity: str | int | None, error: RequestError) -> Data:
+    """The error reply to a message that is not a valid request."""
+    return {"v": constants.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
+
+
+class TextLines(Protocol):
+    """The text protocol for clients of requests: a session for each."""
+
+    def request(self, request: PendingRequest) -> None:
+        """Carry the line of a request out, and answer it."""
+
+    def settings_of(self, client: ClientRecord) -> SessionSettings:
+        """Return the options of the client's session, the daemon's where it has none."""
+
+    def close(self) -> None:
+        """End all sessions."""
