@@ -12,11 +12,11 @@ from operated import Operated, until
 
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.core.search import run_queue, shares
+from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.text_sessions import COMMAND_ROLES, FILE_COMMANDS, NEVER, checked_line
 from desdaemon.protocol.commands.text import COMMANDS
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.server import text_sessions
 
 ENDLESS = {"depth": ENDLESS_DEPTH}
 OVER = "X" * 63 + "- O"

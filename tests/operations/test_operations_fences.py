@@ -23,9 +23,9 @@ from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.core.search.run_queue import RunQueue
 from desdaemon.core.search.shares import Purpose, QueuedTask
 from desdaemon.core.search.workers import EnginePool
+from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.dialects import text
 from desdaemon.protocol.commands.book import BY_NAME
-from desdaemon.server import text_sessions
 
 ENDLESS = {"depth": ENDLESS_DEPTH}
 
