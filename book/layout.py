@@ -130,7 +130,9 @@ GUARD_SERVED = 56
 """The ticket whose owner may go on."""
 GUARD_DAMAGED = 64
 """Number of the first block found to be damaged, plus 1; 0 for none."""
-GUARD_WORDS = 9
+GUARD_RECORDS_END = 72
+"""Address after the last record, the first of which lies at GUARD_FIRST."""
+GUARD_WORDS = 10
 
 UNCHECKED, CHECKED, DAMAGED = range(3)
 """The state of a block."""

@@ -55,6 +55,25 @@ class BookOptions(NamedTuple):
         return self._replace(level=within("level", level, 0, MAX_LEVEL))
 
 
+MAX_ERROR = 129
+_RANGES = (
+    ("level", 0, MAX_LEVEL),
+    ("number of empties", 0, MAX_DEPTH),
+    ("midgame error", 0, MAX_ERROR),
+    ("endcut error", 0, MAX_ERROR),
+    ("verbosity", -(1 << 31), (1 << 31) - 1),
+    ("rule", 0, 1),
+)
+
+
+def options_of(*numbers: int) -> BookOptions:
+    """The options whose fields a file stores as these numbers, the rule perhaps left out. Raises ValueError."""
+    for value, (name, low, high) in zip(numbers, _RANGES, strict=False):
+        if not low <= value <= high:
+            raise ValueError(f"the {name} is {value}, not {low}..{high}")
+    return BookOptions._make((*numbers[:5], Rule(sum(numbers[5:]))))
+
+
 def default_depth(level: int) -> int:
     """The depth of a new book of ``level`` when none is given: Edax's table, to where the level solves."""
     if level <= 10:

@@ -21,7 +21,7 @@ from desdaemon.book.chunks import address
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL
-from desdaemon.book.options import BookOptions
+from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage.files import content, release, replacing
 from desdaemon.book.table import BookTable
@@ -30,6 +30,7 @@ MAGIC = b"XADEKOOB"
 VERSION = 4
 RELEASE = 6
 HEADER = struct.Struct("<8sBBhBBBBBBiiiiii")
+_OPTIONS_AT = 18
 
 _PROBLEMS = {
     layout.CUT: "the file ends in the middle of this record",
@@ -91,17 +92,14 @@ def _header(path: Path, data: bytes) -> tuple[BookOptions, int]:
         raise Unreadable(path, 0, f"not an Edax book: begins with {magic!r}, not {MAGIC!r}")
     if version != VERSION:
         raise Unreadable(path, 8, f"an Edax book of version {version}; only version {VERSION} can be read")
-    level, min_empties, midgame_error, endcut_error, verbosity, count = fields[10:]
-    for offset, name, value, low, high in (
-        (18, "level", level, 0, MAX_LEVEL),
-        (22, "number of empties", min_empties, 0, 61),
-        (26, "midgame error", midgame_error, 0, 129),
-        (30, "endcut error", endcut_error, 0, 129),
-        (38, "number of positions", count, 0, (1 << 31) - 1),
-    ):
-        if not low <= value <= high:
-            raise Unreadable(path, offset, f"the {name} is {value}, not {low}..{high}")
-    return BookOptions(level, min_empties, midgame_error, endcut_error, verbosity), count
+    try:
+        options = options_of(*fields[10:15])
+    except ValueError as error:
+        raise Unreadable(path, _OPTIONS_AT, str(error)) from None
+    count = fields[15]
+    if count < 0:
+        raise Unreadable(path, HEADER.size - 4, f"the number of positions is {count}")
+    return options, count
 
 
 def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: ProgressCallback) -> Links:

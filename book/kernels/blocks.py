@@ -1,25 +1,38 @@
 """Blocks of a mapped file, each compared with its checksum before it is used or written to for the first time.
 
-`layout` has the words of a guard. A block that does not match is filled with zeros, which are no position and no index
-entry, and noted in GUARD_DAMAGED.
+`layout` has the words of a guard. A block that does not match, or has records with numbers that none can have, is
+filled with zeros, which are no position and no index entry, and noted in GUARD_DAMAGED.
 """
 
 from desdaemon.book.layout import (
     CHECKED,
     DAMAGED,
+    EGBK_UNDEFINED_MOVE,
     GUARD_DAMAGED,
     GUARD_END,
     GUARD_FIRST,
     GUARD_NEXT,
+    GUARD_RECORDS_END,
     GUARD_SERVED,
     GUARD_SHIFT,
     GUARD_STATES,
     GUARD_SUMS,
     GUARD_TABLES,
+    HUMAN,
+    HUMAN_LEVEL,
+    MAX_LEVEL,
+    NO_LEVEL,
+    NO_MOVE,
+    RECORD_BYTES,
+    SCORE,
     UNCHECKED,
+    WIDE,
+    WORD,
 )
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.kernels.bits import U, agreed64, atomic_add64, ld64, ldu8, ldu32, st8, st64
+from desdaemon.engine.kernels.bits import U, agreed64, atomic_add64, ld64, ldu8, ldu32, st8, st64, u2i
+
+from .records import flags_of, leaf_level_of, leaf_move_of, leaf_score_of, level_of, score_of
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -52,6 +65,36 @@ def crc32_of(tables, at, size):
     return crc ^ U(0xFFFFFFFF)
 
 
+@kernel("i64(i64)", inline=True)
+def no_level(level):
+    """Whether a level is neither -1..60 nor a human's."""
+    return 1 if (level < NO_LEVEL or level > MAX_LEVEL) and level != HUMAN_LEVEL else 0
+
+
+@kernel("i64(u64,u64,u64)")
+def find_impossible(first, start, end):
+    """The first record before ``end``, of those from address ``first`` on, whose last word lies at ``start`` or later
+    and has a number that no record can have; -1 without any. A word is never in two blocks, as a record may be."""
+    row = U(0)
+    if start > first:
+        row = (start - first + U(RECORD_BYTES - SCORE - 1)) // U(RECORD_BYTES)
+    at = first + row * U(RECORD_BYTES)
+    while at + U(SCORE + WORD) <= end:
+        move = leaf_move_of(at)
+        if (
+            (move > U(NO_MOVE) and move != U(EGBK_UNDEFINED_MOVE))
+            or score_of(at) == -128
+            or leaf_score_of(at) == -128
+            or flags_of(at) > U(HUMAN | WIDE)
+            or no_level(level_of(at))
+            or no_level(leaf_level_of(at))
+        ):
+            return u2i(row)
+        row += U(1)
+        at += U(RECORD_BYTES)
+    return -1
+
+
 @kernel("void(u64,u64)")
 def check_block(guard, block):
     """Compare a block, unless another thread has done so: one thread at a time, before the first write to it."""
@@ -65,7 +108,13 @@ def check_block(guard, block):
         size = U(1) << shift
         if at + size > ld64(guard + U(GUARD_END)):
             size = ld64(guard + U(GUARD_END)) - at
-        if crc32_of(ld64(guard + U(GUARD_TABLES)), at, size) == ldu32(ld64(guard + U(GUARD_SUMS)) + (block << U(2))):
+        records_end = ld64(guard + U(GUARD_RECORDS_END))
+        if records_end > at + size:
+            records_end = at + size
+        if (
+            crc32_of(ld64(guard + U(GUARD_TABLES)), at, size) == ldu32(ld64(guard + U(GUARD_SUMS)) + (block << U(2)))
+            and find_impossible(ld64(guard + U(GUARD_FIRST)), at, records_end) < 0
+        ):
             st8(state, CHECKED)
         else:
             end = at + size

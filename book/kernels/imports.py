@@ -54,6 +54,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
+from .blocks import no_level
 from .dat import at_fault, check_board, half_at, packed_opponent, packed_player, set_word, word_of
 from .graph import prefetch_key
 from .records import (
@@ -109,12 +110,6 @@ BATCH_BYTES = LINE_BATCH * LINE_BYTES
 NO_NUMBER = 1000
 
 
-@kernel("i64(i64)", inline=True)
-def bad_level(level):
-    """Whether a level is neither -1..60 nor a human's."""
-    return 1 if (level < NO_LEVEL or level > MAX_LEVEL) and level != HUMAN_LEVEL else 0
-
-
 @kernel("i64(u64,i64,u64)")
 def egbk_check(at, bare, out):
     """The fault of the record at ``at`` (0: none); its byte in the record is stored in ``out``. ``bare``: without a
@@ -125,7 +120,7 @@ def egbk_check(at, bare, out):
     score = ldi8(at + U(EGBK_SCORE))
     if score < -MAX_SCORE or score > MAX_SCORE:
         return at_fault(out, EGBK_SCORE, BAD_SCORE)
-    if bad_level(ldi8(at + U(EGBK_LEVEL))):
+    if no_level(ldi8(at + U(EGBK_LEVEL))):
         return at_fault(out, EGBK_LEVEL, BAD_LEVEL)
     if bare:
         return 0
@@ -135,7 +130,7 @@ def egbk_check(at, bare, out):
     score = ldi8(at + U(EGBK_LEAF_SCORE))
     if (score < -MAX_SCORE and score != EGBK_UNDEFINED_SCORE) or score > MAX_SCORE:
         return at_fault(out, EGBK_LEAF_SCORE, BAD_LEAF_SCORE)
-    if bad_level(ldi8(at + U(EGBK_LEAF_LEVEL))):
+    if no_level(ldi8(at + U(EGBK_LEAF_LEVEL))):
         return at_fault(out, EGBK_LEAF_LEVEL, BAD_LEAF_LEVEL)
     return 0
 

@@ -186,7 +186,10 @@ def find_row(ctx, p, o):
     count = ld64(ctx + U(COUNT))
     guard = ld64(ctx + U(GUARD))
     i = place_of(h, capacity)
-    while True:
+    # An index in a file may have no free slot, whatever its table says.
+    left = capacity
+    while left != U(0):
+        left -= U(1)
         if guard != U(0):
             check_range(guard, tags + i, U(1))
         found = ldu8(tags + i)
@@ -204,13 +207,14 @@ def find_row(ctx, p, o):
         i += U(1)
         if i == capacity:
             i = U(0)
+    return -1
 
 
 @kernel("u64(u64,u64)", inline=True)
 def first_slot(ctx, h):
     """The address of the first slot with the tag of hash ``h``, 0 where there is none.
 
-    Only for a table that is not guarded.
+    Only for a table that is not guarded: its segments were seen to have free slots.
     """
     segment = segment_of(ctx, h)
     tags = tags_of(segment)
@@ -252,11 +256,14 @@ def found_at(ctx, slot, p, o):
 
 @kernel("void(u64,u64,u64,u64)", inline=True)
 def index_row(ctx, segment, h, row):
-    """Put a row that is not there yet into its segment, which has a free slot."""
+    """Put a row that is not there yet into its segment, which has a free slot; in a guarded file that lacks it, into
+    another's slot."""
     tags = tags_of(segment)
     capacity = capacity_of(segment)
     i = place_of(h, capacity)
-    while ldu8(tags + i) != U(0):
+    left = capacity
+    while ldu8(tags + i) != U(0) and left != U(0):
+        left -= U(1)
         i += U(1)
         if i == capacity:
             i = U(0)
@@ -341,12 +348,16 @@ def rehash_segment(ctx, number, tags, rows, capacity):
 
 @kernel("u64(u64,u64,u64)")
 def slot_of(segment, h, row):
-    """The place in the segment that holds ``row``, which is there."""
+    """The place in the segment that holds ``row``; its capacity where a file's index lacks it."""
     rows = slots_of(segment)
     tags = tags_of(segment)
     capacity = capacity_of(segment)
     i = place_of(h, capacity)
+    left = capacity
     while ldu8(tags + i) == U(0) or listed_row(rows, i) != row:
+        left -= U(1)
+        if left == U(0):
+            return capacity
         i += U(1)
         if i == capacity:
             i = U(0)
@@ -365,8 +376,10 @@ def unindex(ctx, segment, hole):
         j += U(1)
         if j == capacity:
             j = U(0)
-        if ldu8(tags + j) == U(0):
+        if ldu8(tags + j) == U(0) or j == hole:
             break
+        if listed_row(rows, j) >= ld64(ctx + U(COUNT)):
+            continue
         at = row_at(ctx, listed_row(rows, j))
         home = place_of(hash_of(player_of(at), opponent_of(at)), capacity)
         # The entry at j may move to i unless its home lies cyclically in (i, j].
@@ -394,14 +407,17 @@ def remove_rows(ctx, marks, start, end):
         at = row_at(ctx, row)
         h = hash_of(player_of(at), opponent_of(at))
         segment = segment_of(ctx, h)
-        unindex(ctx, segment, slot_of(segment, h, row))
+        place = slot_of(segment, h, row)
+        if place != capacity_of(segment):
+            unindex(ctx, segment, place)
         last = ld64(ctx + U(COUNT)) - U(1)
         if last != row:
             source = row_at(ctx, last)
             h = hash_of(player_of(source), opponent_of(source))
             segment = segment_of(ctx, h)
             place = slot_of(segment, h, last)
-            list_row(slots_of(segment), place, row)
+            if place != capacity_of(segment):
+                list_row(slots_of(segment), place, row)
             set_board(at, player_of(source), opponent_of(source))
             copy_payload(at, source)
             if ld64(ctx + U(RESULTS)) != U(0):

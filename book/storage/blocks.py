@@ -44,9 +44,17 @@ class Blocks:
     """The state of verification of a mapped file's blocks. Any thread may call `check` and the kernels at any time."""
 
     def __init__(
-        self, path: Path, mapping: mmap.mmap, first: int, end: int, block: int, sums: npt.NDArray[np.uint32]
+        self,
+        path: Path,
+        mapping: mmap.mmap,
+        first: int,
+        records_end: int,
+        end: int,
+        block: int,
+        sums: npt.NDArray[np.uint32],
     ) -> None:
-        """``mapping`` is the mapped file; the blocks of ``block`` bytes lie in it from byte ``first`` to ``end``.
+        """``mapping`` is the mapped file; the blocks of ``block`` bytes lie in it from byte ``first`` to ``end``, and
+        begin with records up to ``records_end``.
 
         Until `end` the system reads pages of it as they are used, and none around them: around each of the few that a
         first look-up needs it may read megabytes.
@@ -69,6 +77,7 @@ class Blocks:
             layout.GUARD_STATES: address(self._states),
             layout.GUARD_SUMS: address(self._sums),
             layout.GUARD_TABLES: address(self._tables),
+            layout.GUARD_RECORDS_END: at + records_end,
         }.items():
             self._words[place // layout.WORD] = value
         self.at = address(self._words)
@@ -92,7 +101,7 @@ class Blocks:
         return Unreadable(
             self.path,
             at,
-            f"block {number - 1} ({self._block >> 10} KiB) does not match its checksum: "
+            f"block {number - 1} ({self._block >> 10} KiB) does not match its checksum, or has impossible numbers: "
             "nothing of it is used, and the book cannot change; book salvage takes what is whole",
         )
 

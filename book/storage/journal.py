@@ -28,6 +28,8 @@ VERSION = 1
 HEADER = struct.Struct("<8sIIQQ")
 FRAME = struct.Struct("<IIQII")
 MAX_PAYLOAD = 1 << 26
+MOST_ENTRIES = 1 << 63
+"""No journal has an entry of this number or a later one."""
 
 _NUMBER_AT = 8
 _LOOKED_FOR = 8
@@ -151,6 +153,8 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
         raise Unreadable(path, 8, f"a journal of version {version}; only version {VERSION} can be read")
     if data[: HEADER.size] != _header(book, base):
         raise Unreadable(path, 12, "the header's checksum is wrong")
+    if base >= MOST_ENTRIES:
+        raise Unreadable(path, 24, f"begins after entry {base}, more than there can be")
     frames: list[Frame] = []
     at, checksum = HEADER.size, zlib.crc32(data[: HEADER.size])
     while at + FRAME.size <= len(data):
@@ -170,8 +174,9 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
                 raise Unreadable(path, at, f"entry {expected} is damaged, and later ones follow it")
             break
         size = _RECORD_BYTES[FrameKind(kind)]
-        if (length % size if size else length) != 0:
-            raise Unreadable(path, at, f"entry {sequence} of kind {kind} has {length} bytes, not a multiple of {size}")
+        one = kind in (FrameKind.OPTIONS, FrameKind.STEPS)
+        if length != size if one or not size else length % size:
+            raise Unreadable(path, at, f"entry {sequence} of kind {kind} has {length} bytes, not {size} for each")
         frames.append(Frame(sequence, FrameKind(kind), payload))
         checksum = found
         at = end

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import Records, Words
+from desdaemon.book.chunks import Records, Words, address
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.exports import kernels
+from desdaemon.book.layout import MAX_SCORE, NO_MOVE
+from desdaemon.book.options import Rule, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.record import RECORD, RESULT, STATE
 
@@ -21,19 +23,24 @@ from .observers import OPTIONS, SEARCHED, STEPS
 _STEP = 1 << 16
 
 
-def _put(book: Book, states: Records, progress: ProgressCallback) -> None:
-    """Add or replace positions. Path counts are left to the negamax."""
+def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) -> None:
+    """Add or replace positions. Path counts are left to the negamax. Raises Unreadable."""
     table = book.table
     for start, end in slices(len(states), _STEP, "replay", progress):
         part = states[start:end]
         records = np.zeros(len(part), RECORD)
         for name in RECORD.names or ():
             records[name] = part[name]
-        rows = book.overwrite(records)
         results = np.zeros(len(part), RESULT)
         for name in RESULT.names or ():
             results[name] = part[name]
-        if table.keeps_results or results.view(np.float64).any():
+        counts = results.view(np.float64)
+        first = address(records)
+        impossible = kernels().find_impossible(first, first, first + records.nbytes) >= 0
+        if impossible or not (np.isfinite(counts) & (counts >= 0)).all():
+            raise Unreadable(path, None, "a position has impossible numbers")
+        rows = book.overwrite(records)
+        if table.keeps_results or counts.any():
             # Of several states of a position the last one counts.
             rows, last = np.unique(rows[::-1], return_index=True)
             table.set_results_of(rows, results[::-1][last])
@@ -52,20 +59,21 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, progress: Progre
     """Apply journal entries. Raises Unreadable."""
     for kind, group in itertools.groupby(frames, lambda frame: frame.kind):
         if kind == FrameKind.STATES:
-            _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), progress)
+            _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), path, progress)
             continue
         if kind == FrameKind.REMOVED:
             _remove(book, np.frombuffer(b"".join(frame.payload for frame in group), "<u8").reshape(-1, 2), progress)
             continue
         for frame in group:
             if kind == FrameKind.OPTIONS:
-                values = OPTIONS.unpack(frame.payload)
                 try:
-                    book.options = BookOptions._make((*values[:5], Rule(values[5])))
-                except ValueError:
-                    raise Unreadable(path, None, f"entry {frame.sequence}: the rule {values[5]} is not known") from None
+                    book.options = options_of(*OPTIONS.unpack(frame.payload))
+                except ValueError as error:
+                    raise Unreadable(path, None, f"entry {frame.sequence}: {error}") from None
             elif kind == FrameKind.SEARCHED:
                 for player, opponent, excluded, level, move, score in SEARCHED.iter_unpack(frame.payload):
+                    if not (0 <= move <= NO_MOVE and -MAX_SCORE <= score <= MAX_SCORE):
+                        raise Unreadable(path, None, f"entry {frame.sequence} has impossible numbers")
                     book.memo[player, opponent, level, excluded] = move, score
             elif kind == FrameKind.FORGOTTEN:
                 book.memo.clear()

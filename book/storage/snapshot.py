@@ -21,7 +21,8 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records, address, segment_bytes
 from desdaemon.book.counts import WORDS, Counts
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.exports import kernels
+from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
 from desdaemon.book.table import BookTable
@@ -29,7 +30,8 @@ from desdaemon.protocol.system import platform
 
 from .blocks import Blocks
 from .files import BACKUPS, SyncedFile, replacing
-from .table_memory import SEGMENTS, Segments
+from .journal import MOST_ENTRIES
+from .table_memory import MAX_ROWS, MIN_SLOTS, SEGMENTS, Segments
 
 MAGIC = b"DESBOOK\n"
 VERSION = 3
@@ -82,6 +84,32 @@ class SnapshotHeader(NamedTuple):
     def block(self) -> int:
         """Bytes that have a checksum of their own."""
         return BLOCK if self.version > 2 else _OLD_BLOCK
+
+    @property
+    def records_end(self) -> int:
+        """The byte after the last record."""
+        return PAGE + self.stored * RECORD.itemsize
+
+    def consistent(self) -> bool:
+        """Whether the sections lie one after another, and the numbers are such as are written."""
+        at = self.records_end
+        if self.segments_at:
+            # The segments themselves are compared with their table.
+            at += SEGMENTS * (_SEGMENT.itemsize + segment_bytes(MIN_SLOTS))
+        wide_end = self.wide_at + self.wide * 32
+        results_end = wide_end + bool(self.results_at) * self.stored * RESULT.itemsize
+        end = results_end + bool(self.counts_at) * WORDS * 8
+        return (
+            self.rows <= MAX_ROWS
+            and self.chunks == -(-self.rows // CHUNK_ROWS)
+            and self.segments_at in (0, self.records_end)
+            and (self.wide_at >= at if self.segments_at else self.wide_at == at)
+            and self.results_at in (0, wide_end)
+            and self.counts_at in (0, results_end)
+            and self.checksums_at == end
+            and self.size == end + 4 * -(-(end - PAGE) // self.block)
+            and self.sequence < MOST_ENTRIES
+        )
 
 
 class _Summing:
@@ -236,9 +264,9 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
     chunks, checksums_crc = fields[12:14]
     numbers, chunk_rows, state, created, counts_at = fields[14:20], *fields[20:23], fields[25]
     try:
-        options = BookOptions._make((*numbers[:5], Rule(numbers[5])))
-    except ValueError:
-        raise Unreadable(path, None, f"the rule {numbers[5]} is not known") from None
+        options = options_of(*numbers)
+    except ValueError as error:
+        raise Unreadable(path, 96, str(error)) from None
     header = SnapshotHeader(
         book,
         sequence,
@@ -259,6 +287,8 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
     )
     if _pack(header) != data[:PAGE] or chunk_rows != CHUNK_ROWS:
         raise Unreadable(path, 12, "the header's checksum is wrong")
+    if not header.consistent():
+        raise Unreadable(path, 24, "the header's numbers contradict each other")
     if size is not None and size != whole:
         raise Unreadable(path, min(size, whole), f"the file has {size} bytes, its header says {whole}")
     return header
@@ -335,10 +365,16 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     data: npt.NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)
     _check_sums(path, header, sums)
     table = BookTable()
-    if check or not header.segments_at:
+    whole = check or not header.segments_at
+    if whole:
         _compare(path, header, sums, progress)
+        first = address(data) + PAGE
+        row = int(kernels().find_impossible(first, first, address(data) + header.records_end))
+        if row >= 0:
+            raise Unreadable(path, PAGE + row * RECORD.itemsize, f"position {row} has impossible numbers")
     else:
-        blocks = Blocks(path, mapping, PAGE, header.checksums_at, header.block, np.frombuffer(sums, np.uint32))
+        ends = header.records_end, header.checksums_at
+        blocks = Blocks(path, mapping, PAGE, *ends, header.block, np.frombuffer(sums, np.uint32))
         table.watch(blocks)
         for at, size in _read_at_once(header):
             if size:
@@ -349,7 +385,7 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     if header.results_at:
         results = data[header.results_at :][: header.stored * RESULT.itemsize].view(RESULT)
     if header.segments_at:
-        table.adopt(header.rows, _chunks(records), _segments(path, header, data), wide, _chunks(results))
+        table.adopt(header.rows, _chunks(records), _segments(path, header, data, whole), wide, _chunks(results))
     else:
         table.reserve(header.rows)
         table.insert_records(records)
@@ -396,12 +432,23 @@ def _chunks(records: Records | None) -> list[Records]:
     return chunks
 
 
-def _segments(path: Path, header: SnapshotHeader, data: npt.NDArray[np.uint8]) -> Segments:
+def _segments(path: Path, header: SnapshotHeader, data: npt.NDArray[np.uint8], whole: bool) -> Segments:
+    """The index. Raises Unreadable where its segments do not lie one after another or have no free slot; of a ``whole``
+    file, which is looked up without a check, also where there are more slots in use than its table says."""
     places = data[header.segments_at :][: SEGMENTS * _SEGMENT.itemsize].view(_SEGMENT)
-    offsets, capacities, used = (places[name].astype(np.int64) for name in ("offset", "capacity", "used"))
-    ends = offsets + segment_bytes(capacities)
-    inside = (offsets > 0) & (capacities > 0) & (capacities < 1 << 32) & (ends <= header.wide_at)
-    if not inside.all():
-        raise Unreadable(path, header.segments_at, "the index lies outside the file")
-    memory = [data[at:end] for at, end in zip(offsets.tolist(), ends.tolist(), strict=True)]
-    return Segments(memory, address(data) + offsets, capacities, used)
+    at = header.segments_at + places.nbytes
+    rows = 0
+    memory = []
+    for number, (offset, capacity, used) in enumerate(places.tolist()):
+        end = at + segment_bytes(capacity)
+        if offset != at or capacity < MIN_SLOTS or 5 * used > 4 * capacity or end > header.wide_at:
+            raise Unreadable(path, header.segments_at, f"segment {number} of the index has impossible numbers")
+        memory.append(data[at:end])
+        if whole and np.count_nonzero(memory[-1][:capacity]) != used:
+            raise Unreadable(path, at, f"segment {number} of the index has not the {used} positions of its table")
+        at = -(-end // 8) * 8
+        rows += used
+    if at != header.wide_at or rows != header.rows:
+        raise Unreadable(path, header.segments_at, f"the index has {rows} of {header.rows} positions")
+    offsets, capacities, in_use = (places[name].astype(np.int64) for name in ("offset", "capacity", "used"))
+    return Segments(memory, address(data) + offsets, capacities, in_use)

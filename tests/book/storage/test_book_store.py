@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -655,42 +654,3 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
         acknowledged = len(found)
     assert acknowledged > 0
     assert lock_path(path).exists()
-
-
-def resealed(spoilt: bytes, header: snapshot.SnapshotHeader) -> bytes:
-    """A file with checksums that fit what is in it."""
-    body = spoilt[snapshot.PAGE : header.checksums_at]
-    blocks = (body[at : at + snapshot.BLOCK] for at in range(0, len(body), snapshot.BLOCK))
-    sums = b"".join(zlib.crc32(block).to_bytes(4, "little") for block in blocks)
-    return snapshot._pack(header._replace(checksums_crc=zlib.crc32(sums))) + body + sums
-
-
-def test_nonsense_under_right_checksums_leads_nowhere_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "INDEXED_FROM", 0)
-    path = tmp_path / "b.book"
-    book = grown()
-    book.put(PositionEntry(*START, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
-    create_store(path, book).close()
-    content = path.read_bytes()
-    header = snapshot.read_header(path, content, len(content))
-    assert header.segments_at
-    records = 4096 + 40 * header.rows
-    rng = random.Random(4)
-    for _ in range(60):
-        spoilt = bytearray(content)
-        for _ in range(200):
-            # Records and index alike; row numbers, wide rows and levels among them.
-            place = rng.choice(
-                [rng.randrange(4096, records), rng.randrange(header.segments_at + 24576, header.wide_at)]
-            )
-            spoilt[place] = 0xFF if rng.random() < 0.5 else rng.randrange(256)
-        path.write_bytes(resealed(bytes(spoilt), header))
-        table = snapshot.read(path).table
-        for entry in (book.table.entry(row) for row in range(len(book))):
-            table.find(*entry[:2])
-        broken = Book(header.options, table)
-        for row in range(len(broken)):
-            table.entry(row)
-        broken.negamax()
-        broken.faults()
-        table.reserve(3 * len(table))
