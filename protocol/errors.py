@@ -1,4 +1,4 @@
-"""The error that bad input raises, and how messages quote it."""
+"""The errors that become a line for whoever asked, and how messages quote input."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ LONGEST_QUOTE = 60
 
 class BadInput(ValueError):
     """Invalid input; the message is one line that names it and says what was expected."""
+
+
+class Unfinished(BadInput):
+    """Something that was asked for rightly could not be finished; what was done of it is kept."""
 
 
 def quoted(text: str) -> str:

@@ -29,6 +29,9 @@ PORT = 8786
 
 CONNECT_S = 10
 
+SILENT_S = 30
+"""A worker that was not heard of for so long is taken for gone at the next look: every so many seconds, too."""
+
 _SILENT = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 """Loggers: dask names some of its own besides the first one."""
 

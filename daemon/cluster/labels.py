@@ -48,9 +48,14 @@ def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sco
         CONNECTIONS.client(address, tls), identity(loaded), CHUNKS, here, hash_bits=hash_bits, note=logs.message
     )
 
-    def score(chunks: Iterable[BoardChunk]) -> Iterator[bytes | None]:
-        with closing(cluster.answers(chunks)) as answers:
-            for found in answers:
-                yield None if found is None else found.scores
+    def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:
+        waiting = iter(chunks)
+        # As they come: what is done is not lost where another one never comes.
+        with closing(cluster.replies(lambda window: window.offer_from(waiting))) as replies:
+            for reply in replies:
+                if reply is None:
+                    return
+                number, answer = reply
+                yield number, None if answer is None else answer.scores
 
     return score

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import signal
+import time
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from desdaemon.core.paths import private_folder
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import files, folders, platform
 from desdaemon.protocol.system.logs import message
 
 from .connection import (
     PORT,
+    SILENT_S,
     checked_address,
     configure,
     connect,
@@ -28,11 +31,12 @@ from .connection import (
 if TYPE_CHECKING:
     from distributed import Security
 
+    from .tasks import WorkerState
+
+_RETRY_S = 1.0
+
 KILLS = 3
 """A batch whose workers died so many times is given back to the owner."""
-
-SILENT_S = 30
-"""A worker that was not heard of for so long is taken for gone."""
 
 
 class SchedulerOptions(NamedTuple):
@@ -106,14 +110,13 @@ async def _schedule(options: SchedulerOptions, certificates: Security | None) ->
 
 
 def run_worker(options: WorkerOptions) -> int:
-    """Be a worker until a signal comes, its life is over or the scheduler has gone.
+    """Be a worker until a signal comes or its life is over.
 
-    Returns 1 where the scheduler was lost. Raises `BadInput`, and `LibraryError` where there is no engine to be had.
+    Raises `BadInput` where there is no scheduler, and `LibraryError` where there is no engine to be had.
     """
-    address = scheduler_address(options.scheduler)
-    # Dask's worker would try for ever.
-    connect(address, options.tls).close(timeout=1)
-    certificates = security(options.tls)
+    ends = time.monotonic() + (options.lifetime_s or math.inf)
+    # Dask's worker would look for it without a word.
+    connect(options.scheduler, options.tls).close(timeout=1)
     if options.nice:
         platform.lower_process(options.nice)
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
@@ -126,45 +129,65 @@ def run_worker(options: WorkerOptions) -> int:
         raise BadInput(str(error)) from None
     state = tasks.prepare(options.name, weights, hash_bits=options.hash_bits)
     say(f"worker {options.name}: {options.threads} threads, program {'-'.join(state.identity)}")
-    warn_unless_sealed(address)
-    return _until_signal(_work(options, address, certificates, state.identity.resource))
+    warn_unless_sealed(scheduler_address(options.scheduler))
+    Path(folders.runtime()).mkdir(mode=0o700, parents=True, exist_ok=True)
+    return _until_signal(_work(options, ends, state))
 
 
-async def _work(options: WorkerOptions, address: str, certificates: Security | None, resource: str) -> int:
+async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
+    """Work until the time ``ends``, for one scheduler after the other."""
     from distributed import Worker
-    from distributed.core import Status
 
-    class QuietWorker(Worker):
+    over = False
+
+    class StoppableWorker(Worker):
         start_http_server = _no_http_server
 
-    lifetime: dict[str, Any] = {"lifetime": options.lifetime_s} if options.lifetime_s else {}
-    try:
-        worker = await QuietWorker(
-            address,
-            nthreads=options.threads,
-            name=options.name,
-            resources={resource: options.threads},
-            memory_limit=0,
-            dashboard=False,
-            # Without a host dask's worker listens on every interface.
-            host=local_host(address),
-            # Dask removes there what killed workers left, whenever one starts.
-            local_directory=private_folder(folders.runtime()),
-            security=certificates,
-            **lifetime,
-        )
-    except (OSError, ValueError, RuntimeError) as error:
-        raise BadInput(f"{address}: {_reason(error)}: expected a scheduler that answers") from None
-    say(f"worker {options.name} has joined {address}")
-    try:
-        await worker.finished()
-    except asyncio.CancelledError:
-        # What it searches goes to others at once; nobody takes its end for a crash.
-        await worker.close(timeout=2, executor_wait=False)
-        raise
-    asked = worker.status in (Status.closed, Status.closing) and bool(options.lifetime_s)
+        async def close(self, *_: object, reason: str = "", **__: object) -> Any:
+            """Leave without waiting for searches, which nobody wants any more."""
+            nonlocal over
+            over = over or reason == "worker-lifetime-reached"
+            state.stop_all()
+            return await super().close(timeout=2, executor_wait=False, nanny=False, reason=reason)
+
+    lost = False
+    while not over and time.monotonic() < ends:
+        try:
+            if lost:
+                await asyncio.to_thread(lambda: connect(options.scheduler, options.tls).close(timeout=1))
+            # A scheduler file may name another one by now.
+            address = scheduler_address(options.scheduler)
+            worker = await StoppableWorker(
+                address,
+                nthreads=options.threads,
+                name=options.name,
+                resources={state.identity.resource: options.threads},
+                memory_limit=0,
+                dashboard=False,
+                # Without a host dask's worker listens on every interface.
+                host=local_host(address),
+                # Dask removes there what killed workers left, whenever one starts.
+                local_directory=folders.runtime(),
+                security=security(options.tls),
+                lifetime=None if ends == math.inf else max(1.0, ends - time.monotonic()),
+            )
+        except (BadInput, OSError, ValueError, RuntimeError) as error:
+            if not lost:
+                raise BadInput(f"{address}: {_reason(error)}: expected a scheduler that answers") from None
+            await asyncio.sleep(_RETRY_S)
+            continue
+        say(f"worker {options.name} has joined {address}")
+        try:
+            await worker.finished()
+        except asyncio.CancelledError:
+            # What it searches goes to others at once; nobody takes its end for a crash.
+            await worker.close()
+            raise
+        if not over:
+            lost = True
+            say(f"worker {options.name} has lost the scheduler at {address}: it comes back when that does")
     say(f"worker {options.name} has left")
-    return 0 if asked else 1
+    return 0
 
 
 def _no_http_server(*_arguments: object, **_options: object) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import math
 import os
 import queue
 import threading
@@ -25,10 +26,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from desdaemon.book.growth.engine_evaluator import HASH_BITS
 from desdaemon.book.growth.rounds import LeafTask, SearchLine, Worker
 from desdaemon.book.progress import WorkCancelled
-from desdaemon.core.books.jobs import ClusterFigures
+from desdaemon.protocol.errors import Unfinished
 
 from . import tasks as remote
-from .connection import CONNECTIONS, workers_of
+from .connection import CONNECTIONS, SILENT_S, workers_of
 from .identity import Identity, identity, of_resources
 from .window import CHECK_EVERY, A, Costs, Disagreement, S, Search, SearchBatch, SearchWindow, WorkerAnswer
 
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
     from desdaemon.book.book import Evaluate
     from desdaemon.book.growth.rounds import OnProgress
-    from desdaemon.core.books.jobs import BookJob
-    from desdaemon.core.settings import SessionSettings
     from desdaemon.engine.evaluation.weights import Weights
 
 LOOK_S = 1.0
@@ -46,6 +45,11 @@ LOOK_S = 1.0
 
 LOST_S = 8.0
 """After so long without a scheduler a command ends."""
+
+QUIET_S = 10.0
+"""A worker that the scheduler has not heard of for so long is named."""
+
+GONE = "the cluster's scheduler has gone: the same command goes on once there is one"
 
 _POLL_S = 0.1
 _FETCH_S = 60.0
@@ -87,14 +91,14 @@ class ClusterSearches(Generic[S, A]):
         *,
         hash_bits: int,
         local: int = 0,
-        figures: Callable[[ClusterFigures], None] = lambda found: None,
+        figures: Callable[[int, int, float], None] = lambda workers, slots, busy: None,
         note: Callable[[str], None] = lambda line: None,
     ) -> None:
         """``here`` searches in this process (None where it was stopped): on ``local`` threads besides the workers, and
         what the cluster cannot do.
 
         ``hash_bits`` limits the table of a search. ``note`` is told once of each thing that a person should know,
-        ``figures`` every second how the cluster does.
+        ``figures`` every second of the workers, their slots, and the share of the slots' time in searches.
         """
         self._kind = kind
         self._here = here
@@ -117,6 +121,9 @@ class ClusterSearches(Generic[S, A]):
         self._noted: set[str] = set()
         self._looked = -LOOK_S
         self._lost_since: float | None = None
+        self._gone = False
+        self._seen: dict[str, tuple[float, float]] = {}
+        """When the scheduler heard of a worker, by its clock, and when we saw that, by ours."""
         self._before = 0
         self._slots = 0
         self._busy_ms = self._slot_ms = 0.0
@@ -126,7 +133,10 @@ class ClusterSearches(Generic[S, A]):
         self._stopped.set()
 
     def answers(self, searches: Iterable[S]) -> Generator[A | None, None, None]:
-        """The answer to each, in order; None, and no more, once it was stopped."""
+        """The answer to each, in order; None, and no more, once it was stopped.
+
+        Raises `Unfinished` where the scheduler goes.
+        """
         waiting = iter(searches)
         return self._run(lambda window: window.offer_from(waiting), SearchWindow.answers)
 
@@ -136,7 +146,8 @@ class ClusterSearches(Generic[S, A]):
         """The answers as they come, each with the number of its search; None, and no more, once it was stopped.
 
         ``offer`` gives the window what it wants, each time after what there was has been handed out: searches, or the
-        word that there are none for the time being (`SearchWindow.drain`), or no more.
+        word that there are none for the time being (`SearchWindow.drain`), or no more. Raises `Unfinished` where the
+        scheduler goes.
         """
         return self._run(offer, SearchWindow.replies)
 
@@ -173,6 +184,8 @@ class ClusterSearches(Generic[S, A]):
                     yield found
                 if window.over:
                     return
+                if self._gone:
+                    raise Unfinished(GONE)
                 if self._stopped.is_set():
                     yield None
                     return
@@ -276,7 +289,8 @@ class ClusterSearches(Generic[S, A]):
 
         assert done.error is not None
         if isinstance(done.error, FutureCancelledError):
-            self._lose("the scheduler has forgotten the searches")
+            # Dask's client cancels all when it loses the scheduler; nobody else does.
+            self._gone = True
             return
         if isinstance(done.error, remote.Refused) and done.error.args[0]:
             self._bar(done.error.args[0], f"{done.error.args[1]}: it gets no more")
@@ -329,14 +343,16 @@ class ClusterSearches(Generic[S, A]):
             found = workers_of(self._client)
         except (OSError, TimeoutError):
             self._lost_since = self._lost_since or now
-            if now - self._lost_since > LOST_S:
-                self._lose("its scheduler does not answer")
+            self._gone = now - self._lost_since > LOST_S
             return
         self._lost_since = None
+        for address in self._addresses.keys() - found:
+            self._note(f"cluster: worker {self._addresses[address]} has gone: its searches go to others")
         self._addresses = {}
         slots = 0
         for address, worker in found.items():
             name = str(worker["name"])
+            self._listen(address, name, worker["last_seen"], now)
             if of_resources(worker["resources"]) == self._own:
                 self._addresses[address] = name
                 slots += worker["nthreads"] if name not in self._barred else 0
@@ -350,7 +366,20 @@ class ClusterSearches(Generic[S, A]):
         if slots:
             self._recall(window)
         busy = min(1.0, self._busy_ms / self._slot_ms) if self._slot_ms else 0.0
-        self._figures(ClusterFigures(len(self._addresses), slots, busy))
+        self._figures(len(self._addresses), slots, busy)
+
+    def _listen(self, address: str, name: str, last_seen: float, now: float) -> None:
+        """Name a worker of which the scheduler hears nothing any more."""
+        before, since = self._seen.get(address, (0.0, now))
+        if last_seen != before:
+            self._seen[address] = last_seen, now
+        elif now - since > QUIET_S:
+            # Told again only if it is heard of in between.
+            self._seen[address] = last_seen, math.inf
+            self._note(
+                f"cluster: worker {name} has said nothing for {QUIET_S:g} s: given up after {SILENT_S} to "
+                f"{2 * SILENT_S} s, its searches go to others then"
+            )
 
     def _recall(self, window: SearchWindow[S, A]) -> None:
         """Send batches again that were for workers which have all gone: dask would wait for their return."""
@@ -361,11 +390,6 @@ class ClusterSearches(Generic[S, A]):
                 self._recalled.add(number)
                 self._futures.pop(number).release()
                 window.refused(number)
-
-    def _lose(self, why: str) -> None:
-        if not self._stopped.is_set():
-            self._note(f"cluster: {why}: the same command goes on when there is one")
-        self._stopped.set()
 
     def _end(self) -> None:
         """Leave nothing of an unfinished run at the workers: they answer no more searches of this job."""
@@ -409,11 +433,18 @@ class ClusterPool(Worker):
     """The searches of a book job; ``run`` is called from the job's thread."""
 
     def __init__(
-        self, cluster: ClusterSearches[Search, WorkerAnswer], evaluate: Evaluate, threads: int, on_progress: OnProgress
+        self,
+        cluster: ClusterSearches[Search, WorkerAnswer],
+        evaluate: Evaluate,
+        threads: int,
+        on_progress: OnProgress,
+        on_gone: Callable[[str], None],
     ) -> None:
-        """``evaluate`` is for searches that the book wants one by one, ``threads`` are for its own work."""
+        """``evaluate`` is for searches that the book wants one by one, ``threads`` are for its own work. ``on_gone`` is
+        told why where the scheduler goes; the command ends then as after a stop."""
         super().__init__(evaluate, threads=threads, on_progress=on_progress, halt=cluster.stop)
         self._cluster = cluster
+        self._on_gone = on_gone
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
         """See `Worker.run`."""
@@ -424,23 +455,32 @@ class ClusterPool(Worker):
                 given.append(task)
                 yield Search(task.player, task.opponent, task.level, task.excluded)
 
-        for found in self._cluster.answers(searches()):
+        try:
+            for found in self._cluster.answers(searches()):
+                if given:
+                    yield given.popleft(), None if found is None else (found.move, found.score)
+        except Unfinished as gone:
+            self._on_gone(str(gone))
             if given:
-                yield given.popleft(), None if found is None else (found.move, found.score)
+                yield given.popleft(), None
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
         """See `Worker.follow`; all lines are followed by the caller's thread, and no line is begun before it is needed
         to keep the workers busy."""
         followed = _Lines(lines)
-        with closing(self._cluster.replies(followed.offer)) as replies:
-            yield from followed.results()
-            for reply in replies:
-                if reply is None:
-                    raise WorkCancelled
-                number, found = reply
-                followed.take(number, None if found is None else (found.move, found.score))
+        try:
+            with closing(self._cluster.replies(followed.offer)) as replies:
                 yield from followed.results()
-            yield from followed.results()
+                for reply in replies:
+                    if reply is None:
+                        raise WorkCancelled
+                    number, found = reply
+                    followed.take(number, None if found is None else (found.move, found.score))
+                    yield from followed.results()
+                yield from followed.results()
+        except Unfinished as gone:
+            self._on_gone(str(gone))
+            raise WorkCancelled from None
 
 
 class _Asking(NamedTuple, Generic[R]):
@@ -500,36 +540,29 @@ class _Lines(Generic[R]):
 
 
 def cluster_pool(
-    job: BookJob,
-    settings: SessionSettings,
+    place: tuple[str, str],
     weights: Weights,
     evaluate: Evaluate,
     threads: int,
+    *,
+    local: int,
     on_progress: OnProgress,
-    show: Callable[[str], None] | None,
+    on_figures: Callable[[int, int, float], None],
+    on_gone: Callable[[str], None],
+    note: Callable[[str], None],
 ) -> ClusterPool:
-    """The pool of a book job, by the options of whoever gave it. Raises `BadInput` where there is no scheduler."""
+    """The searches of a book job by the cluster at ``place`` (address and keys), ``local`` threads helping.
+
+    The others are those of `ClusterSearches` and `ClusterPool`. Raises `BadInput` where there is no scheduler.
+    """
 
     def here(search: Search) -> WorkerAnswer | None:
         begun = time.perf_counter()
         found = evaluate(search.player, search.opponent, search.level, search.excluded)
         return None if found is None else WorkerAnswer(*found, 0, (time.perf_counter() - begun) * 1000)
 
-    def figures(found: ClusterFigures) -> None:
-        job.cluster = found
-        # Told again although nothing may have come back: who watches sees that the job is alive.
-        progress = job.progress
-        job.report(progress.phase, progress.done, progress.total, progress.positions)
-
     cluster = ClusterSearches(
-        CONNECTIONS.client(settings.cluster, settings.cluster_tls),
-        identity(weights),
-        POSITIONS,
-        here,
-        hash_bits=HASH_BITS,
-        local=settings.cluster_threads,
-        figures=figures,
-        note=job.notes.append if show is None else lambda line: show(f"{line}\n"),
-    )
-    job.on_cancel(cluster.stop)
-    return ClusterPool(cluster, evaluate, threads, on_progress)
+        CONNECTIONS.client(*place), identity(weights), POSITIONS, here,
+        hash_bits=HASH_BITS, local=local, figures=on_figures, note=note,
+    )  # fmt: skip
+    return ClusterPool(cluster, evaluate, threads, on_progress, on_gone)

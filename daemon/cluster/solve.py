@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
+from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
@@ -17,60 +18,58 @@ from .identity import identity
 from .pool import POSITIONS, ClusterSearches
 from .window import Search, WorkerAnswer
 
-if TYPE_CHECKING:
-    from desdaemon.core.search.loader import SearchProtocol
-    from desdaemon.dialogue.session import Session
-    from desdaemon.protocol.othello.obf import Problem
+Solver = ClusterSearches[Search, WorkerAnswer]
+P = TypeVar("P")
 
 
-def cluster_of(
-    session: Session, searcher: SearchProtocol, note: Callable[[str], None]
-) -> ClusterSearches[Search, WorkerAnswer]:
-    """The searches of the cluster that the session's options name. Raises `BadInput` where there is no scheduler.
+def solver(
+    place: tuple[str, str],
+    eval_file: str,
+    hash_bits: int,
+    here: Callable[[int, int, Limits], Result],
+    note: Callable[[str], None],
+) -> Solver:
+    """The searches of the cluster at ``place`` (address and keys). Raises `BadInput` where there is no scheduler.
 
-    ``searcher`` is this process's, for what the cluster cannot do.
+    ``here`` solves in this process, from an empty table, what the cluster cannot.
     """
-    settings = session.settings
 
-    def here(search: Search) -> WorkerAnswer | None:
-        searcher.clear()
-        result = searcher.search(search.player, search.opponent, Limits(search.depth, Selectivity(search.selectivity)))
+    def answer(search: Search) -> WorkerAnswer | None:
+        result = here(search.player, search.opponent, Limits(search.depth, Selectivity(search.selectivity)))
         line = result.lines[0]
         return WorkerAnswer(line.move, line.score, result.nodes, result.time_ms, line.depth, line.selectivity, line.pv)
 
     return ClusterSearches(
-        CONNECTIONS.client(settings.cluster, settings.cluster_tls),
-        identity(Weights.load(settings.eval_file or None)),
-        POSITIONS,
-        here,
-        hash_bits=settings.hash_table_size,
-        note=note,
-    )
+        CONNECTIONS.client(*place), identity(Weights.load(eval_file or None)), POSITIONS, answer,
+        hash_bits=hash_bits, note=note,
+    )  # fmt: skip
 
 
 def solved(
-    session: Session, cluster: ClusterSearches[Search, WorkerAnswer], problems: Iterable[Problem]
-) -> Iterator[tuple[Problem, Result | None]]:
-    """Each problem with what was found, None for a game that is over; ends where ``cluster`` is stopped."""
-    given: deque[Problem] = deque()
+    cluster: Solver, problems: Iterable[tuple[P, Position, Limits | None]], level: int
+) -> Iterator[tuple[P, Result | None]]:
+    """Each problem with its result, None for one without limits: a game that is over.
+
+    Ends where ``cluster`` is stopped. Raises `Unfinished` where the scheduler goes. ``level`` is what times of searches
+    are estimated by.
+    """
+    given: deque[tuple[P, int, bool]] = deque()
 
     def searches() -> Iterator[Search]:
-        for problem in problems:
-            given.append(problem)
-            position = problem.position
-            if not position.over:
-                limits = session.limits(position)
-                yield Search(position.player, position.opponent, session.settings.level, 0, *limits[:2])
+        for problem, position, limits in problems:
+            given.append((problem, position.empties, limits is None))
+            if limits is not None:
+                yield Search(position.player, position.opponent, level, 0, *limits[:2])
 
-    for found in cluster.answers(searches()):
-        while given and given[0].position.over:
-            yield given.popleft(), None
-        if found is None or not given:
+    for answer in cluster.answers(searches()):
+        while given and given[0][2]:
+            yield given.popleft()[0], None
+        if answer is None:
             return
-        problem = given.popleft()
-        yield problem, _result(problem.position.empties, found)
+        problem, empties, _ = given.popleft()
+        yield problem, _result(empties, answer)
     while given:
-        yield given.popleft(), None
+        yield given.popleft()[0], None
 
 
 def _result(empties: int, found: WorkerAnswer) -> Result:

@@ -166,6 +166,13 @@ class WorkerState:
             for control in self._running.pop(job, set()):
                 control.stop()
 
+    def stop_all(self) -> None:
+        """End the searches that run, in milliseconds; those of the same jobs may come again."""
+        with self._lock:
+            for controls in self._running.values():
+                for control in controls:
+                    control.stop()
+
 
 def _answer(result: Result, ms: float) -> Answer:
     line = result.lines[0]

@@ -37,6 +37,7 @@ class SessionSettings:
         self.noise = 0
         self.width = 80
         self.echo = False
+        self.keep_going = False
         self.edax_compatible = False
         self.repeat = 0
         self.auto_start = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Caller
 from desdaemon.protocol.commands.book import parse_line
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.system.terminal import ProgressLine
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Kept:
 
 
 def carry_out(text: Speaker, argument: str) -> None:
-    """Run a line after the word `book`. Raises `BadInput` and the exceptions of the command's work."""
+    """Run a line after the word `book`. Raises `BadInput`, `Unfinished` and the exceptions of the command's work."""
     if not argument:
         raise BadInput("book: expected a command after it, see help book")
     command, values = parse_line(argument)
@@ -107,6 +107,8 @@ def carry_out(text: Speaker, argument: str) -> None:
     if last:
         spent = job.result["time_s"]
         text.say(f"{last} ({spent:.1f} s)" if spent >= LINE_S else last)
+    if job.obstacle:
+        raise Unfinished(f"book {argument}: not finished")
 
 
 class _Canceller:

@@ -244,6 +244,7 @@ def serve(
             store_finished_games(session, storing)
             return spoken(protocol).dialect(session, output).run(source, first)
         dialect = TextDialect(session, output)
+        dialect.scripted = not os.isatty(0)
 
         def on_prompt() -> None:
             report_compiling(prompting.free if prompting else None)
@@ -367,7 +368,7 @@ def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
             solve_file(dialect, path)
         except Abandoned:
             return INTERRUPTED
-        except EngineFailure as error:
+        except (BadInput, EngineFailure) as error:
             output.error(f"desdaemon: {error}")
             return UNUSABLE
         except OSError as error:

@@ -70,7 +70,7 @@ class MadeUpCluster:
 
 
 def pool(cluster: MadeUpCluster) -> ClusterPool:
-    return ClusterPool(cluster, evaluate, 1, lambda report: True)  # type: ignore[arg-type]
+    return ClusterPool(cluster, evaluate, 1, lambda report: True, lambda why: None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 300])

@@ -11,7 +11,7 @@ import pytest
 
 from desdaemon.cluster.identity import Identity
 from desdaemon.cluster.pool import POSITIONS, ClusterSearches
-from desdaemon.cluster.window import BATCHES_A_SLOT, Search, WorkerAnswer
+from desdaemon.cluster.window import BATCHES_A_SLOT, Costs, Search, SearchWindow, WorkerAnswer
 
 OWN = Identity("0123456789ab", "ba9876543210")
 SLOTS = 200
@@ -35,9 +35,11 @@ class IdleClient:
 
     def __init__(self) -> None:
         self.given = 0
+        self.last_seen = 0.0
 
     def scheduler_info(self, n_workers: int) -> dict[str, Any]:
-        return {"workers": {"tcp://there": {"name": "one", "nthreads": SLOTS, "resources": {OWN.resource: SLOTS}}}}
+        worker = {"name": "one", "nthreads": SLOTS, "resources": {OWN.resource: SLOTS}, "last_seen": self.last_seen}
+        return {"workers": {"tcp://there": worker}}
 
     def submit(self, *_: object, **__: object) -> IdleFuture:
         self.given += 1
@@ -71,15 +73,29 @@ def long_searches() -> Iterator[Search]:
         yield Search(number, 0, 60)
 
 
+def not_here(search: Search) -> WorkerAnswer | None:
+    raise AssertionError(search)
+
+
 def test_all_slots_have_work_before_the_owner_waits_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """With hundreds of slots a batch for each wait would leave most of them idle for minutes."""
     monkeypatch.setattr("desdaemon.cluster.pool.queue.SimpleQueue", Unanswered)
     client = IdleClient()
-
-    def not_here(search: Search) -> WorkerAnswer | None:
-        raise AssertionError(search)
-
     cluster = ClusterSearches(client, OWN, POSITIONS, not_here, hash_bits=18)  # type: ignore[arg-type]
     with pytest.raises(NothingBack):
         next(cluster.answers(long_searches()))
     assert client.given == BATCHES_A_SLOT * SLOTS
+
+
+def test_a_worker_that_says_nothing_is_named_each_time_it_begins_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("desdaemon.cluster.pool.time.monotonic", lambda: now)
+    client = IdleClient()
+    notes: list[str] = []
+    cluster = ClusterSearches(client, OWN, POSITIONS, not_here, hash_bits=18, note=notes.append)  # type: ignore[arg-type]
+    window: SearchWindow[Search, WorkerAnswer] = SearchWindow(Costs())
+    for seconds, heard, named in ((0, 1, 0), (9, 1, 0), (11, 1, 1), (30, 1, 1), (31, 2, 1), (40, 2, 1), (42, 2, 2)):
+        now, client.last_seen = 100.0 + seconds, heard
+        cluster._look(window)
+        assert len(notes) == named, seconds
+    assert "worker one has said nothing for 10 s: given up after 30 to 60 s" in notes[0]

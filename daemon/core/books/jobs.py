@@ -71,6 +71,8 @@ class BookJob:
         self.cancelled = False
         self.cluster: ClusterFigures | None = None
         """Set from time to time where a cluster searches for it."""
+        self.obstacle = ""
+        """Why it could not go on, where it had to end before it was finished."""
         self.notes: list[str] = []
         """What there is to remark when it is over, beside the result's."""
         self.on_book = True
@@ -102,6 +104,12 @@ class BookJob:
             cancellers = list(self._cancellers)
         for cancel in cancellers:
             cancel()
+
+    def give_up(self, why: str) -> None:
+        """Cancel it because it cannot go on; ``why`` is noted."""
+        self.obstacle = why
+        self.notes.append(why)
+        self.cancel()
 
     def watch(self, watcher: Callable[[BookJob], None]) -> Callable[[], None]:
         """Call ``watcher`` from the job's thread with each progress report and at the end. Returns a function that

@@ -16,7 +16,7 @@ from desdaemon.engine.search import Control
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position
 
-from .jobs import BookJob
+from .jobs import BookJob, ClusterFigures
 from .service import Books, Caller, processors
 
 if TYPE_CHECKING:
@@ -44,7 +44,25 @@ def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
     evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
     if not settings.cluster:
         return Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
-    pool: Worker = plugins.cluster("pool").cluster_pool(job, settings, weights, evaluate, threads, on_progress, show)
+
+    def on_figures(workers: int, slots: int, busy: float) -> None:
+        job.cluster = ClusterFigures(workers, slots, busy)
+        # Told again although nothing may have come back: who watches sees that the job is alive.
+        progress = job.progress
+        job.report(progress.phase, progress.done, progress.total, progress.positions)
+
+    pool: Worker = plugins.cluster("pool").cluster_pool(
+        (settings.cluster, settings.cluster_tls),
+        weights,
+        evaluate,
+        threads,
+        local=settings.cluster_threads,
+        on_progress=on_progress,
+        on_figures=on_figures,
+        on_gone=job.give_up,
+        note=job.notes.append if show is None else lambda line: show(f"{line}\n"),
+    )
+    job.on_cancel(pool.halt)
     return pool
 
 

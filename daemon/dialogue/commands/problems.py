@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -11,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from desdaemon.core import plugins
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_text
@@ -24,6 +25,7 @@ from .search_table import SearchTable
 if TYPE_CHECKING:
     from desdaemon.dialogue.dialects.text import TextDialect
     from desdaemon.dialogue.interrupt import StoppableSearch
+    from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
 
 LONGEST_PROBLEM = 65_536
@@ -76,27 +78,46 @@ def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
 
     Unreadable lines are reported and skipped. A stop ends it after the current problem. Problems whose answers differ
     from those listed are written to the file ``wrong``. With the option `cluster` its workers search. Raises `OSError`
-    when a file cannot be opened, `EngineFailure`, `Abandoned`, and `BadInput` where a cluster has no scheduler.
+    when a file cannot be opened, `EngineFailure`, `Abandoned`, `BadInput` where a cluster has no scheduler, and
+    `Unfinished` where it has gone.
     """
     verbose = text.session.settings.verbose
     tally = _ProblemTally()
     begun, cpu_begun = time.monotonic(), time.process_time()
+    read = 0
+    unfinished = ""
+
+    def counted(problems: Iterator[Problem]) -> Iterator[Problem]:
+        nonlocal read
+        for problem in problems:
+            read += 1
+            yield problem
+
     with ExitStack() as stack:
         file = stack.enter_context(_opened(path))
+        problems = counted(_problems(text, file, path))
         search = stack.enter_context(text.session.interrupt.searching(bounded=True))
         rejects = stack.enter_context(open(wrong, "w", encoding="utf-8")) if wrong else None  # noqa: PTH123
         if verbose == 1:
             text.say(f"{edax.SOLVE_HEADER}\n{edax.SOLVE_RULE}")
-        for problem, found in _searched(text, _problems(text, file, path), search, stack):
-            faulty = _solve(text, problem, tally, search, found)
-            if faulty and rejects:
-                rejects.write(f"{problem_text(problem)}\n")
-            if search.stopped:
-                break
+        try:
+            for problem, found in _searched(text, problems, search, stack):
+                faulty = _solve(text, problem, tally, search, found)
+                if faulty and rejects:
+                    rejects.write(f"{problem_text(problem)}\n")
+                if search.stopped:
+                    break
+        except Unfinished as error:
+            unfinished = str(error)
+            # Standard input may have no end.
+            if path not in STANDARD_INPUT:
+                deque(problems, maxlen=0)
     if verbose == 1:
         text.say(edax.SOLVE_RULE)
     ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
     text.say(f"{edax.solve_summary(path, tally.nodes, ms, cpu_ms)}\n{tally.summary()}")
+    if unfinished:
+        raise Unfinished(f"{path}: {read - tally.positions} of {read} problems were not solved: {unfinished}")
 
 
 def _searched(
@@ -107,9 +128,19 @@ def _searched(
     if not settings.cluster:
         return ((problem, None) for problem in problems)
     solve = plugins.cluster("solve")
-    cluster = solve.cluster_of(text.session, text.session.engine(search).searcher, text.warn)
+    session = text.session
+    searcher = session.engine(search).searcher
+
+    def here(player: int, opponent: int, limits: Limits) -> Result:
+        searcher.clear()
+        return searcher.search(player, opponent, limits)
+
+    place = settings.cluster, settings.cluster_tls
+    cluster = solve.solver(place, settings.eval_file, settings.hash_table_size, here, text.warn)
     stack.enter_context(search.control(cluster))
-    results: Iterator[tuple[Problem, Result | None]] = solve.solved(text.session, cluster, problems)
+    positions = ((problem, problem.position) for problem in problems)
+    wanted = ((problem, each, None if each.over else session.limits(each)) for problem, each in positions)
+    results: Iterator[tuple[Problem, Result | None]] = solve.solved(cluster, wanted, settings.level)
     return results
 
 

@@ -14,7 +14,7 @@ from desdaemon.dialogue.session import Session
 from desdaemon.protocol.commands.options import STARTING, Option, find_option
 from desdaemon.protocol.commands.text import find_command, split_line
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
 
 from .dialect import InputLine, LineSource
@@ -38,6 +38,8 @@ class TextDialect:
         self.leaving: int | None = None
         self.successor = ""
         self.last: InputLine | None = None
+        self.scripted = False
+        """Whether the lines come from a file or a pipe, so that nobody reads what becomes of each."""
         self._played_on = False
         self._games_left = session.settings.repeat
 
@@ -61,6 +63,8 @@ class TextDialect:
             return
         try:
             self._dispatch(line)
+        except Unfinished as error:
+            self._unfinished(error)
         except BadInput as error:
             self.warn(str(error))
         except OSError as error:
@@ -149,6 +153,13 @@ class TextDialect:
         """Report a command that was stopped before its search began, unless the other end has gone."""
         if not self.session.interrupt.expired:
             self.warn(f"{quoted(line)}: stopped before its search began")
+
+    def _unfinished(self, error: Unfinished) -> None:
+        """Report a command that could not be finished. A script ends with it: what follows builds on it."""
+        ending = self.scripted and not self.session.settings.keep_going
+        self.warn(f"{error}{': the script ends here (-keep-going on goes on)' if ending else ''}")
+        if ending:
+            self.leaving = UNUSABLE
 
     def _engine_failed(self, error: EngineFailure) -> None:
         """Report an engine that cannot be loaded. Ends the dialogue unless an engine was loaded before: other options

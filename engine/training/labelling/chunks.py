@@ -41,9 +41,9 @@ class BoardChunk(NamedTuple):
         return 0
 
 
-ScoreChunks = Callable[[Iterable[BoardChunk]], Iterator[bytes | None]]
-"""Scores chunks, in their order: a signed byte for each position (discs, side to move). None, and no more, where it
-was stopped."""
+ScoreChunks = Callable[[Iterable[BoardChunk]], Iterator[tuple[int, bytes | None]]]
+"""Scores chunks, in any order, each with its number from 0: a signed byte for each position (discs, side to move), None
+where it was stopped. Raises `Unfinished` where it cannot go on."""
 
 
 def score_chunk(searcher: Searcher, chunk: BoardChunk, control: Control) -> bytes | None:

@@ -51,7 +51,7 @@ def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: N
 def score_here(weights: Path, workers: int, hash_bits: int) -> ScoreChunks:
     """Scores chunks by ``workers`` threads of this process, each with a searcher of its own."""
 
-    def score(chunks: Iterable[BoardChunk]) -> Iterator[bytes | None]:
+    def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:
         searchers: SimpleQueue[Searcher] = SimpleQueue()
         for _ in range(workers):
             searchers.put(Searcher(hash_bits=hash_bits, weights=Weights.load(weights)))
@@ -64,15 +64,16 @@ def score_here(weights: Path, workers: int, hash_bits: int) -> ScoreChunks:
             finally:
                 searchers.put(searcher)
 
-        under_way: deque[Future[bytes | None]] = deque()
+        under_way: deque[tuple[int, Future[bytes | None]]] = deque()
         with ThreadPoolExecutor(workers) as pool:
             try:
-                for chunk in chunks:
-                    under_way.append(pool.submit(one, chunk))
+                for number, chunk in enumerate(chunks):
+                    under_way.append((number, pool.submit(one, chunk)))
                     if len(under_way) > _WAITING * workers:
-                        yield under_way.popleft().result()
-                while under_way:
-                    yield under_way.popleft().result()
+                        first, scores = under_way.popleft()
+                        yield first, scores.result()
+                for first, scores in under_way:
+                    yield first, scores.result()
             finally:
                 # Where the caller leaves early, no thread waits for the work in progress.
                 control.stop()
@@ -89,9 +90,12 @@ def search_all(
     score: ScoreChunks,
     seconds: float,
     progress: StageProgress,
-    checkpoint: Callable[[NDArray[np.int8]], None] | None = None,
+    checkpoint: Callable[[NDArray[np.int8]], None] = lambda values: None,
 ) -> NDArray[np.int8]:
-    """Scores (discs) of boards; NO_LABEL for those that the time limit (seconds, 0 = none) or a stop left out."""
+    """Scores (discs) of boards; NO_LABEL for those that the time limit (seconds, 0 = none) or a stop left out.
+
+    ``checkpoint`` gets them now and then and at the end, that by an error too.
+    """
     values = np.full(len(players), NO_LABEL, np.int8)
     plies, percent = (60, Selectivity.FULL) if depth == EXACT else (depth, selectivity)
     begun = saved = time.perf_counter()
@@ -104,17 +108,20 @@ def search_all(
             yield BoardChunk(players[part].tobytes(), opponents[part].tobytes(), plies, percent)
 
     done = 0
-    for found in score(chunks()):
-        if found is None:
-            break
-        values[done : done + len(found)] = np.frombuffer(found, np.int8)
-        done += len(found)
-        now = time.perf_counter()
-        progress.now_and_then(f"{done} of {len(players)} labels, {done / (now - begun):.0f} a second")
-        if checkpoint is not None and now - saved > _SAVE_EVERY:
-            checkpoint(values)
-            saved = now
-    progress.say(f"{done} of {len(players)} labels, {done / (time.perf_counter() - begun):.0f} a second")
+    try:
+        for number, scores in score(chunks()):
+            if scores is None:
+                break
+            values[number * CHUNK : number * CHUNK + len(scores)] = np.frombuffer(scores, np.int8)
+            done += len(scores)
+            now = time.perf_counter()
+            progress.now_and_then(f"{done} of {len(players)} labels, {done / (now - begun):.0f} a second")
+            if now - saved > _SAVE_EVERY:
+                checkpoint(values)
+                saved = now
+    finally:
+        progress.say(f"{done} of {len(players)} labels, {done / (time.perf_counter() - begun):.0f} a second")
+        checkpoint(values)
     return values
 
 
@@ -175,7 +182,7 @@ def run(
         }
         save(out, labels, {**made, "labels": int(have.sum())}, compress=True)
 
-    fresh = search_all(
+    search_all(
         arrays["players"][rows[todo]],
         arrays["opponents"][rows[todo]],
         depth=depth,
@@ -185,7 +192,6 @@ def run(
         progress=progress,
         checkpoint=write,
     )
-    write(fresh)
 
 
 def adjudicate(games_file: Path, source: Path, label_files: list[Path], out: Path) -> None:
