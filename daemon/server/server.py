@@ -43,11 +43,10 @@ from desdaemon.protocol.wire.constants import VERSION
 
 from .endpoints import open_acceptors
 from .keys import KeyStore
-from .lifeline import ALIVE, READY, Lifeline
 from .memory import return_memory, spare_memory
 from .scrape import Scrape
-from .service_manager import notify, watchdog_s
 from .sockets import Sockets
+from .supervisor import RESTARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +63,6 @@ JOBS_S = 2.5
 SAVE_S = 300.0
 _SIGNAL_CHECK_S = 0.1
 STATUS_S = 2.0
-ALIVE_S = 1.0
 RETURN_S = 60.0
 """Memory that is free in the C library's heaps is given back to the system this often."""
 
@@ -106,8 +104,6 @@ class DaemonServer:
         self.done = threading.Event()
         self._ending = threading.Lock()
         self._cache_file = os.path.join(options.data_folder, ANALYSES_FILE)  # noqa: PTH118
-        self._lifeline = Lifeline()
-        self._watches_loop = options.log_level == "debug"
         self._lock = _hold(private_folder(folders.runtime()))
         self._services = self._build_services(settings, options, scheduler)
         keys = KeyStore(options.keys_folder) if options.encrypted else None
@@ -126,7 +122,7 @@ class DaemonServer:
         if options.metrics is not None:
             self._scrape = Scrape(*options.metrics, services.operations.metrics)
             self._scrape.attach(self._sockets.poller)
-        services.health.restarts = self._lifeline.restarts
+        services.health.restarts = int(os.environ.pop(RESTARTS, "0"))
         services.health.stories += [self._sockets.peers.story, services.scheduler.story, self._jobs.story]
         self._jobs.on_change = self._publish_job
         self._jobs.prepare = step_back
@@ -134,7 +130,6 @@ class DaemonServer:
         self._public_key = encrypting.server()[0] if encrypting is not None else None
         self._began = time.monotonic()
         self._saved = self._status_sent = self._returned = self._began
-        self._watched = self._alive = 0.0
 
     def _build_services(self, settings: SessionSettings, options: ServeOptions, scheduler: Scheduler) -> Services:
         services = build_services(
@@ -171,8 +166,6 @@ class DaemonServer:
         if self._scrape is not None:
             self._log.info("metrics", port=self._scrape.port)
         self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)
-        notify(f"READY=1\nMAINPID={os.getpid()}")
-        self._lifeline.tell(READY)
 
     def _publish_job(self, job: BookJob) -> None:
         """Publish the progress of a job."""
@@ -184,10 +177,6 @@ class DaemonServer:
         self._sockets.publish(f"job.{job.id}", data)
 
     def _run(self) -> None:
-        if self._watches_loop:
-            from .loop_watchdog import LoopWatchdog
-
-            LoopWatchdog(self._sockets.poller, self._log).start(threading.get_ident())
         try:
             self._sockets.run()
         finally:
@@ -197,15 +186,6 @@ class DaemonServer:
     def _chores(self) -> None:
         """Periodic work, a few times a second on the loop's thread."""
         now = time.monotonic()
-        interval = watchdog_s()
-        if interval and now - self._watched >= interval:
-            self._watched = now
-            notify("WATCHDOG=1", patience_s=0)
-        if now - self._alive >= ALIVE_S:
-            self._alive = now
-            if not self._lifeline.tell(ALIVE):
-                self._log.warning("the supervisor is gone")
-                self.end()
         if now - self._status_sent >= STATUS_S:
             self._status_sent = now
             self._sockets.publish("status", self._services.operations.status())
@@ -232,7 +212,6 @@ class DaemonServer:
 
     def _end(self) -> None:
         self._log.info("ending")
-        notify("STOPPING=1")
         services = self._services
         operations = services.operations
         until = time.monotonic() + FINISH_S

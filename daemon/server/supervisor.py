@@ -1,33 +1,32 @@
-"""`desdaemon serve --supervise`: a small process that restarts the daemon when it dies or gives no sign of life.
+"""`desdaemon serve --supervise`: a small process that restarts the daemon when it dies.
 
-The daemon is a child in a process group of its own, with a socket for its lifeline. Terminating signals are passed on
-to it; a clean exit, and one before it was ever ready, ends the supervisor with the same status.
+Terminating signals are passed on to the daemon, its child; a clean exit, and one before it has listened, ends the
+supervisor with the same status. Under systemd or in a container the service manager
+restarts by itself; this is for those who have none.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import signal
-import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import NamedTuple
 
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import Log
+from desdaemon.protocol.wire.connection import connection_path, read_connection
 
-from .lifeline import ALIVE, READY, VARIABLE
-from .service_manager import notify
-
-SILENCE_S = 30.0
-"""A daemon that was ready and says nothing for so long is killed."""
+RESTARTS = "DESDAEMON_RESTARTS"
+"""Tells a supervised daemon, in its environment, how often it was restarted."""
 
 _END_S = 15.0
 _LONGEST_PAUSE_S = 5.0
 _MOST_FAILURES = 20
-_TICK_S = 0.5
+_TICK_S = 0.2
 
 
 class RestartDecision(NamedTuple):
@@ -64,107 +63,56 @@ class Policy:
         return RestartDecision(True, pause)
 
 
-class _DaemonProcess:
-    """The supervised daemon as a child process, and the messages of its lifeline."""
-
-    def __init__(self, arguments: list[str], restarts: int) -> None:
-        self.ready = False
-        self._heard = time.monotonic()
-        self._line, theirs = socket.socketpair()
-        inherited, passing = platform.inherited_socket(theirs)
-        environment = {**os.environ, VARIABLE: f"{inherited}:{restarts}"}
-        # Its notices go to the supervisor, which is the process that the service manager knows.
-        for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"):
-            environment.pop(name, None)
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "desdaemon", *arguments],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                **passing,
-                **platform.own_group(session=False),
-            )
-
-    def listen(self, seconds: float) -> bytes:
-        """The messages that arrive within ``seconds``; empty for none or after its exit."""
-        if not select.select([self._line], [], [], seconds)[0]:
-            return b""
-        try:
-            said = self._line.recv(4096)
-        except OSError:
-            said = b""
-        if not said:
-            # Its end is closed, so that it has ended or is about to.
-            time.sleep(0.01)
-        if said:
-            self._heard = time.monotonic()
-        self.ready = self.ready or READY in said
-        return said
-
-    @property
-    def silent(self) -> bool:
-        """Whether a daemon that was ready has stopped reporting."""
-        return self.ready and time.monotonic() - self._heard > SILENCE_S
-
-    def close(self) -> None:
-        """Close its lifeline."""
-        self._line.close()
-
-
 class _Supervisor:
     """The supervisor's loop: starts the daemon, passes signals on, restarts it as `Policy` decides."""
 
     def __init__(self, arguments: list[str], log: Log) -> None:
-        self._arguments = arguments
+        self._command = [sys.executable, "-P", "-m", "desdaemon", *arguments]
         self._log = log
         self._policy = Policy()
-        self._child: _DaemonProcess | None = None
-        self._asked: float | None = None
+        self._child: subprocess.Popen[bytes] | None = None
+        self._asked = False
         for number in platform.ending_signals():
             if number != getattr(signal, "SIGHUP", None):
                 signal.signal(number, self._pass_on)
 
     def _pass_on(self, number: int, frame: object) -> None:
-        self._asked = self._asked or time.monotonic()
-        notify("STOPPING=1")
-        if self._child is not None and self._child.process.poll() is None:
-            platform.ask_to_end(self._child.process, number)
+        self._asked = True
+        if self._child is not None and self._child.poll() is None:
+            # Never SIGINT: the terminal's Ctrl-C reaches the child by itself, and a second one ends it at once.
+            platform.ask_to_end(self._child, signal.SIGTERM)
+            kill = threading.Timer(_END_S, self._child.kill)
+            kill.daemon = True
+            kill.start()
 
     def run(self) -> int:
         while True:
-            child = self._child = _DaemonProcess(self._arguments, self._policy.restarts)
+            child = self._child = subprocess.Popen(
+                self._command,
+                env={**os.environ, RESTARTS: str(self._policy.restarts)},
+                stdin=subprocess.DEVNULL,
+                **platform.asked_child(),
+            )
             if self._asked:
-                platform.ask_to_end(child.process, signal.SIGTERM)
-            status = self._watch(child)
-            child.close()
-            verdict = self._policy.ended(status, ready=child.ready, asked=self._asked is not None)
+                platform.ask_to_end(child, signal.SIGTERM)
+            while (status := child.poll()) is None:
+                time.sleep(_TICK_S)
+            verdict = self._policy.ended(status, ready=_has_listened(child.pid), asked=self._asked)
             if not verdict.restart:
                 return verdict.status
             reason = f"signal {-status}" if status < 0 else f"status {status}"
-            self._log.error("daemon died", pid=child.process.pid, reason=reason, restarts=self._policy.restarts)
-            self._pause(verdict.pause_s)
+            self._log.error("daemon died", pid=child.pid, reason=reason, restarts=self._policy.restarts)
+            until = time.monotonic() + verdict.pause_s
+            while not self._asked and time.monotonic() < until:
+                time.sleep(_TICK_S)
 
-    def _watch(self, child: _DaemonProcess) -> int:
-        """Wait for the exit of a daemon; returns its status."""
-        reported = False
-        while (status := child.process.poll()) is None:
-            said = child.listen(_TICK_S)
-            if READY in said and not reported:
-                reported = True
-                notify(f"READY=1\nMAINPID={os.getpid()}")
-            if ALIVE in said:
-                notify("WATCHDOG=1", patience_s=0)
-            if child.silent:
-                self._log.error("daemon silent", pid=child.process.pid, seconds=SILENCE_S)
-                child.process.kill()
-            if self._asked and time.monotonic() - self._asked > _END_S:
-                child.process.kill()
-        return status
 
-    def _pause(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while not self._asked and (left := until - time.monotonic()) > 0:
-            time.sleep(min(_TICK_S, left))
+def _has_listened(process: int) -> bool:
+    """Whether a daemon that has died came so far as to write the connection file."""
+    try:
+        return read_connection(connection_path()).pid == process
+    except (BadInput, OSError):
+        return False
 
 
 def supervise(arguments: list[str]) -> int:

@@ -314,7 +314,7 @@ class Child:
 def test_a_group_ends_with_its_job(windows: ModuleType, kernel: Kernel32, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "CTRL_BREAK_EVENT", "break", raising=False)
     monkeypatch.setattr("subprocess.CREATE_NEW_PROCESS_GROUP", 0x200, raising=False)
-    assert windows.own_group() == {"creationflags": 0x200}
+    assert windows.own_group() == windows.asked_child() == {"creationflags": 0x200}
     child, alone = Child(kernel, 20), Child(kernel, 21)
     windows.contain(child)
     kernel.jobs[100].append(30)

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import random
-import socket
 import stat
 import subprocess
 import sys
@@ -35,7 +34,6 @@ from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
 from desdaemon.server.server import _hold
-from desdaemon.server.service_manager import notify, watchdog_s
 
 # --- the cache of analyses
 
@@ -301,20 +299,6 @@ def test_log_lines(tmp_path: Path) -> None:
         log.error("flood")
     os.close(descriptor)
     assert len(file.read_text().splitlines()) <= 2 + 2 * MOST_A_SECOND
-
-
-def test_the_service_manager_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        manager.bind(str(tmp_path / "s"))
-        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "s"))
-        notify("READY=1")
-        assert manager.recv(100) == b"READY=1"
-        for _ in range(1000):
-            # Nobody reads them, and nobody waits for that.
-            notify("WATCHDOG=1", patience_s=0)
-    notify("READY=1")
-    monkeypatch.setenv("WATCHDOG_USEC", "30000000")
-    assert watchdog_s() == 15.0
 
 
 def test_background_work_gives_way_to_the_loop_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from served import PATIENCE_S, REAL, ROOT, Served, serving, until
 
 from desdaemon.clients import Client, ConnectionLost
 from desdaemon.clients.bench import daemon
-from desdaemon.server.lifeline import ALIVE, READY, VARIABLE, Lifeline
 from desdaemon.server.supervisor import Policy, RestartDecision
 
 # --- the policy
@@ -49,14 +48,6 @@ def test_one_that_was_ready_is_restarted_at_once_and_failures_ever_later(ends: l
         assert policy.restarts == restarted
         assert verdict.pause_s == 0 if ready else last <= verdict.pause_s <= 5
         last = verdict.pause_s
-
-
-def test_without_a_supervisor_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
-    line = Lifeline()
-    assert line.restarts == 0
-    assert line.tell(READY)
-    assert line.tell(ALIVE)
 
 
 # --- processes
@@ -109,12 +100,14 @@ def test_shutdown_ends_both(tmp_path: Path) -> None:
         assert served.process.wait(PATIENCE_S) == 0
 
 
-def test_a_daemon_does_not_outlive_its_supervisor(tmp_path: Path) -> None:
+def test_a_group_that_is_killed_leaves_no_daemon(tmp_path: Path) -> None:
+    """As `desdaemon web` ends the one that it has started, also when it is killed itself."""
     with serving(tmp_path, "--supervise") as served:
         child = daemon_pid(served)
+        assert os.getpgid(child) == os.getpgid(served.process.pid)
         served.kill()
-        until(lambda: not Path(f"/proc/{child}").exists() or "ended" in served.log.read_text())
-    assert "the supervisor is gone" in served.log.read_text()
+        os.kill(child, signal.SIGTERM)
+        until(lambda: not Path(f"/proc/{child}").exists())
 
 
 def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -300,13 +300,16 @@ Empty where the system does so by itself, see `contain`.
 """
 
 
-def own_group(*, session: bool = True) -> dict[str, Any]:
+def own_group() -> dict[str, Any]:
     """The arguments of `subprocess.Popen` for a process in a group of its own, which the keyboard's Ctrl-C does not
-    reach.
-
-    ``session``: away from the terminal altogether, where the system has sessions.
+    reach; where the system has sessions, in one of its own.
     """
-    return {"start_new_session": True} if session else {"process_group": 0}
+    return {"start_new_session": True}
+
+
+def asked_child() -> dict[str, Any]:
+    """The arguments of `subprocess.Popen` for a child that `ask_to_end` reaches, in our own group if possible."""
+    return {}
 
 
 def contain(process: subprocess.Popen[bytes]) -> None:
@@ -355,20 +358,8 @@ def resume(process: int) -> None:
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
-    """Ask a child of an own group to end cleanly, by the signal of that number where there are signals."""
+    """Ask a child to end cleanly, by the signal of that number where there are signals."""
     process.send_signal(number)
-
-
-def inherited_socket(given: socket.socket) -> tuple[str, dict[str, Any]]:
-    """A text for `socket_of_parent` in a child, and what `subprocess.Popen` is told so that it inherits the socket."""
-    return str(given.fileno()), {"pass_fds": (given.fileno(),)}
-
-
-def socket_of_parent(text: str) -> socket.socket:
-    """The socket that the parent let us inherit."""
-    import socket
-
-    return socket.socket(fileno=int(text))
 
 
 # Signals
@@ -405,11 +396,11 @@ LONGEST_SOCKET_PATH = 107 if sys.platform == "linux" else 103
 """Bytes: sizeof(sun_path) less the zero at its end, unix(7) on Linux, unix(4) on macOS and the BSDs."""
 
 
-def ipc_socket(*, datagrams: bool = False) -> socket.socket:
+def ipc_socket() -> socket.socket:
     """A new socket for a path; only where `HAS_IPC`."""
     import socket
 
-    return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM if datagrams else socket.SOCK_STREAM)
+    return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
 
 def claim_port(listening: socket.socket) -> None:

@@ -361,11 +361,16 @@ _jobs: dict[int, int] = {}
 """The job object of each contained process. The system closes the handles with this process, which ends the jobs."""
 
 
-def own_group(*, session: bool = True) -> dict[str, Any]:
+def own_group() -> dict[str, Any]:
     """See `posix`."""
     import subprocess
 
     return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+
+
+def asked_child() -> dict[str, Any]:
+    """See `posix`: in a group of its own, which alone can be asked."""
+    return own_group()
 
 
 def contain(process: subprocess.Popen[bytes]) -> None:
@@ -462,22 +467,6 @@ def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
     process.send_signal(signal.CTRL_BREAK_EVENT)
 
 
-def inherited_socket(given: socket.socket) -> tuple[str, dict[str, Any]]:
-    """See `posix`."""
-    import subprocess
-
-    given.set_inheritable(True)
-    startup = subprocess.STARTUPINFO(lpAttributeList={"handle_list": [given.fileno()]})
-    return str(given.fileno()), {"startupinfo": startup}
-
-
-def socket_of_parent(text: str) -> socket.socket:
-    """See `posix`."""
-    import socket
-
-    return socket.socket(fileno=int(text))
-
-
 # Signals
 
 
@@ -509,7 +498,7 @@ READING_BLOCKS_LOADING = True
 LONGEST_SOCKET_PATH = 0
 
 
-def ipc_socket(*, datagrams: bool = False) -> socket.socket:
+def ipc_socket() -> socket.socket:
     """See `posix`."""
     raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
 
