@@ -21,9 +21,9 @@ from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .counts import Counts, counted
 from .errors import within
 from .exports import kernels
-from .layout import HUMAN, HUMAN_LEVEL, KEEPS_LEAF, NO_SCORE, PASS
+from .layout import GONE, GONE_BY_HAND, HUMAN, HUMAN_LEVEL, KEEPS_LEAF, KEPT, NO_SCORE, PASS
 from .negamax import FaultyRows, negamax, negamax_from
-from .options import BookOptions
+from .options import BookOptions, Rule
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices
 from .record import RESULT, PositionEntry, mirror_move, unmirror_move
 from .table import BookTable, Filters
@@ -59,12 +59,13 @@ class Removed(NamedTuple):
 
 class Edit(NamedTuple):
     """A score set by hand: the canonical position, and its entry before; None where it was not in the book: then the
-    entries of its parents follow, whose leaf it may have been.
+    entries of its parents follow, whose leaf it may have been. ``linked``: its score before came from links.
     """
 
     key: tuple[int, int]
     before: PositionEntry | None
     above: tuple[PositionEntry, ...] = ()
+    linked: bool = False
 
 
 class MoveInBook(NamedTuple):
@@ -150,6 +151,34 @@ class Book:
             row = self.table.find(player, opponent)
             return self.table.entry(row) if row >= 0 else None
 
+    def view(self, player: int, opponent: int) -> PositionEntry | None:
+        """As `entry`; under Egaroucid's rule also for a position outside the book from which moves lead into it: what
+        follows from these moves, with `NO_LEVEL`."""
+        with self.table.lock:
+            entry = self.entry(player, opponent)
+            if entry is not None or self._options.rule is Rule.EDAX:
+                return entry
+            p, o, _ = self.table.canonical(player, opponent)
+            children = [self.table.entry(row) for _, row in self.table.links(p, o) if row >= 0]
+        if not children:
+            return None
+        outside = PositionEntry(
+            p,
+            o,
+            sum(child.losses for child in children),
+            sum(child.draws for child in children),
+            sum(child.wins for child in children),
+            sum(child.lines for child in children),
+        )
+        scored = [child for child in children if child.score > NO_SCORE]
+        if not scored:
+            return outside
+        return outside._replace(
+            score=max(-child.score for child in scored),
+            lower=max(-child.upper for child in scored),
+            upper=max(-child.lower for child in scored),
+        )
+
     def known_moves(self, entry: PositionEntry) -> list[MoveInBook]:
         """The links and the leaf of an entry, best first, then by move; scores of links are the children's."""
         table = self.table
@@ -165,13 +194,13 @@ class Book:
         return best_first(found)
 
     def moves_on(self, player: int, opponent: int) -> list[MoveInBook]:
-        """`known_moves` of a position in any orientation, with moves in that orientation; empty outside the book."""
-        p, o, symmetry = self.table.canonical(player, opponent)
+        """`known_moves` of a position in any orientation, with moves in that orientation; empty where `view` is."""
+        _, _, symmetry = self.table.canonical(player, opponent)
         with self.table.lock:
-            row = self.table.find_canonical(p, o)
-            if row < 0:
+            entry = self.view(player, opponent)
+            if entry is None:
                 return []
-            known_moves = self.known_moves(self.table.entry(row))
+            known_moves = self.known_moves(entry)
         moves = [known._replace(move=unmirror_move(known.move, symmetry)) for known in known_moves]
         return best_first(moves)
 
@@ -374,9 +403,12 @@ class Book:
 
     def _lost_links(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback) -> Rows:
         """Every row that is kept and has a link to a marked one, and the best of its lost links where that is better
-        than its leaf: an array of shape (n, 4), row, move (`KEEPS_LEAF` where it is not better), score, level.
+        than its leaf: an array of shape (n, 5), row, move (`KEEPS_LEAF` where it is not better), score, level, and the
+        number of links that stay.
         """
-        kept = (~marked).astype(np.uint8)
+        states = np.where(marked, GONE, KEPT).astype(np.uint8)
+        resting = self._resting_on_hand(progress)
+        states[resting] = np.where(marked[resting], GONE_BY_HAND, KEPT)
         above: set[int] | None = None
         if np.count_nonzero(marked) * _WHOLE <= len(self):
             above = set()
@@ -389,20 +421,37 @@ class Book:
         ranges = (
             slices(len(self), _NOTES, "links", progress) if above is None else ((row, row + 1) for row in sorted(above))
         )
-        notes = np.empty((_NOTES, 4), np.int64)
+        notes = np.empty((_NOTES, 5), np.int64)
         filters = self.table.filters(progress) if above is None else Filters()
-        places = address(kept), address(notes), filters.at
+        places = address(states), address(notes), filters.at
         found = [notes[:0]]
         for start, end in ranges:
             noted = kernels().list_lost(self.table.context, start, end, *places)
             found.append(notes[:noted].copy())
         return np.concatenate(found)
 
+    def _resting_on_hand(self, progress: ProgressCallback) -> Rows:
+        """The rows whose score was set by hand or follows, by best moves, from one that was."""
+        counts = self.known_counts()
+        if counts is not None and HUMAN_LEVEL not in counts.levels:
+            return np.empty(0, np.int64)
+        waiting = [self.table.find_canonical(*entry[:2]) for entry in self.edited(progress)]
+        found = set(waiting)
+        while waiting:
+            row = waiting.pop()
+            score = self.table.entry(row).score
+            for parent in self.table.parents(row) or ():
+                if parent not in found and self.table.entry(parent).score == -score:
+                    found.add(parent)
+                    waiting.append(parent)
+        return np.array(sorted(found), np.int64)
+
     def remove(
         self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress, *, leaves: bool = True
     ) -> Removed:
         """Remove the marked rows; with ``leaves`` the best of the links that a position loses becomes its leaf where it
-        is better than the present one. Rows are renumbered. A cancellation leaves the book unchanged.
+        is better than the present one. Scores set by hand go with their positions. Rows are renumbered. A cancellation
+        leaves the book unchanged.
         """
         self._begin_change()
         table = self.table
@@ -410,7 +459,7 @@ class Book:
         count = int(np.count_nonzero(marked))
         if not leaves and count * _WHOLE > len(self):
             self.forget_state()
-            lost = np.empty((0, 4), np.int64)
+            lost = np.empty((0, 5), np.int64)
         else:
             lost = self._lost_links(marked, progress)
         fresh = table.without(marked, progress) if count > _IN_PLACE else None
@@ -431,11 +480,15 @@ class Book:
                 table.remove(marked.view(np.uint8))
             rows = table.rows_of(losers)
             new = (lost[:, 1] != KEEPS_LEAF) & leaves
-            moves, scores, levels = lost[new, 1:].T
+            moves, scores, levels, _ = lost[new, 1:].T
+            # What such a position had came from links.
+            bare = rows[lost[:, 4] == 0]
             table.set_leaves(rows[new], moves.astype(np.uint8), scores.astype(np.int8), levels.astype(np.int8))
             if self._counts is not None and above is not None:
                 self._counts.after_removal(table, above)
-            self.recorder.changed_many(rows[new])
+            with self._replacing(bare):
+                table.forget_scores(bare)
+            self.recorder.changed_many(np.union1d(rows[new], bare))
         self.file_links = None
         self._touched, self._unverified = self._still(touched), self._still(unchecked)
         self.touch(rows.tolist())
@@ -539,7 +592,11 @@ class Book:
             entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN)
         )
         above = () if before else tuple(self.table.entry(parent) for parent in self.table.parents(row) or ())
-        self.edits.append(Edit((p, o), before, above))
+        self.edits.append(Edit((p, o), before, above, self._linked(p, o)))
+
+    def _linked(self, player: int, opponent: int) -> bool:
+        """Whether a move leads from a position into the book."""
+        return any(child >= 0 for _, child in self.table.links(player, opponent))
 
     def edited(self, progress: ProgressCallback = no_progress) -> Iterator[PositionEntry]:
         """The positions whose score was set by hand, in the order of rows."""
@@ -565,26 +622,22 @@ class Book:
         if last is not None:
             self.edits.remove(last)
         before = last.before if last is not None else None
-        links = any(child >= 0 for _, child in self.table.links(p, o))
-        if last is not None and before is None and not links:
-            self.remove(np.arange(len(self)) == row, leaves=False)
+        if last is not None and before is None and not self._linked(p, o):
+            self.remove(np.arange(len(self)) == row)
             for old in last.above:
                 now = self.entry(*old[:2])
                 if now is not None and old.has_leaf and old.leaf_level >= now.leaf_level:
                     leaf = {"leaf_move": old.leaf_move, "leaf_score": old.leaf_score, "leaf_level": old.leaf_level}
                     self.put(now._replace(**leaf))
-        elif before is not None:
-            self.put(
-                entry._replace(
-                    score=before.score, lower=before.lower, upper=before.upper, level=before.level, flags=before.flags
-                )
-            )
-        else:
-            level = entry.leaf_level if entry.has_leaf else self._options.level
-            bare = entry._replace(score=NO_SCORE, lower=NO_SCORE, upper=-NO_SCORE, level=level)
-            if entry.has_leaf:
-                bare = bare._replace(score=entry.leaf_score, lower=entry.leaf_score, upper=entry.leaf_score)
-            self.put(bare._replace(flags=entry.flags & ~HUMAN))
+            return
+        score = entry.leaf_score if entry.has_leaf else NO_SCORE
+        level = entry.leaf_level if entry.has_leaf else self._options.level
+        bare = entry._replace(score=score, lower=score, upper=score, level=level, flags=entry.flags & ~HUMAN)
+        if before is not None:
+            bare = bare._replace(level=before.level)
+        if before is not None and last is not None and (before.human or not last.linked):
+            bare = bare._replace(score=before.score, lower=before.lower, upper=before.upper, flags=before.flags)
+        self.put(bare)
 
     def canonical_move(self, player: int, opponent: int, move: int) -> int:
         """``move`` mapped to the canonical board of a position."""

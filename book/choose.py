@@ -12,6 +12,7 @@ from desdaemon.protocol.othello.scores import MoverScore
 from .book import Book, Evaluate, MoveInBook
 from .errors import within
 from .layout import MAX_LEVEL, PASS
+from .options import Rule
 
 
 class Choice(enum.Enum):
@@ -71,14 +72,17 @@ def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
 
 def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> list[MoveInBook]:
     """The moves that may be chosen, best first: those within the randomness of the best, or, with `Choice.RESULTS`, all
-    that have a score. Empty outside the book. Raises OutOfRange.
+    that have a score. Under Egaroucid's rule the leaf is none of them where there are links. Empty where `Book.view`
+    is. Raises OutOfRange.
     """
     within("randomness", settings.randomness, 0, 128)
+    known = [move for move in book.moves_on(player, opponent) if move.scored]
+    linked = [move for move in known if move.linked]
+    registered = settings.registered_only or (book.options.rule is Rule.EGAROUCID and bool(linked))
     moves = [
         move
-        for move in book.moves_on(player, opponent)
-        if move.scored
-        and (book.table.entry(move.row).level >= settings.least_level if move.linked else not settings.registered_only)
+        for move in (linked if registered else known)
+        if not move.linked or book.table.entry(move.row).level >= settings.least_level
     ]
     if settings.choice is Choice.RESULTS:
         return moves

@@ -48,6 +48,8 @@ MAX_BOUND = 127
 NO_MOVE = 65
 NOT_IN_BOOK = 0xFFFFFFFFFFFFFFFF
 """In place of what `list_scores` finds of a board: the book lacks it."""
+KEPT, GONE, GONE_BY_HAND = 1, 0, 2
+"""What `list_lost` is told of a row: it stays; it goes; it goes, and its score rests on one that was set by hand."""
 KEEPS_LEAF = 255
 """In place of a move: the position's leaf is as good as any link that it loses."""
 NO_LEVEL = -1

@@ -24,10 +24,12 @@ from .layout import (
     FILTER_BITS,
     FILTER_BITS_PER_ROW,
     FILTER_BYTES,
+    HUMAN,
     INSERTED_KNOWN,
     INSERTED_REASON,
     INSERTED_WORDS,
     MOST_FILTERED,
+    NO_SCORE,
     SQUARES,
     WIDE,
     WORD,
@@ -231,6 +233,14 @@ class BookTable(TableMemory):
             chunk = self._chunk_of(number)
             for name, values in (("leaf_move", moves), ("leaf_score", scores), ("leaf_level", levels)):
                 chunk[name][places] = values[here]
+
+    def forget_scores(self, rows: Rows) -> None:
+        """Take their scores from rows, but for those set by hand."""
+        for number, _, places in by_chunk(rows):
+            chunk = self._chunk_of(number)
+            places = places[chunk["flags"][places] & HUMAN == 0]
+            for name, value in (("score", NO_SCORE), ("lower", NO_SCORE), ("upper", -NO_SCORE)):
+                chunk[name][places] = value
 
     def path_counts(self, number: int, name: str) -> Words:
         """A column of path counts (wins, draws, losses, lines) of a chunk, the large ones too."""

@@ -225,10 +225,10 @@ class BookPosition(NamedTuple):
     """The book's data of a position; all defaults unless ``found``."""
 
     found: bool
-    """Whether the position is in the book; if not, there is no other field."""
+    """Whether the book knows the position; if not, there is no other field."""
 
     level: int = 0
-    """Level of the position, 0 to 60; -1: none yet (level)."""
+    """Level of the position, 0 to 60; -1: none yet, or its moves alone are known (level)."""
 
     score: int | None = None
     """Score (discs, seen by the mover). None: none yet."""

@@ -36,13 +36,19 @@ def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Positi
 
 
 def add_positions(book: Book, positions: Iterable[Position], worker: Worker, command: str = "store") -> CommandOutcome:
-    """Add positions, in any orientation, within the book's depth; search open leaves; negamax.
+    """Add positions, in any orientation, within the book's depth; search their open leaves; negamax.
 
     This is Edax's ``store`` and ``add`` without their gaps: every position is linked and the scores are right
     afterwards. Positions added before a cancellation stay.
     """
     job = GrowthCommand(book, worker, command)
-    return job.run(begin=lambda: job.add((position, NO_SCORE) for position in kept_positions(book, positions)))
+    stored = list(kept_positions(book, positions))
+
+    def work() -> None:
+        job.rounds = 1
+        job.store(stored)
+
+    return job.outcome(work)
 
 
 def new_book(options: BookOptions, evaluate: Evaluate) -> Book:

@@ -41,8 +41,8 @@ def weight_text(weight: float) -> str:
 
 
 def results_of(book: Book, row: int) -> Results:
-    """The games through a row's position, seen by the side to move."""
-    return Results(*book.table.results(row))
+    """The games through a row's position, seen by the side to move; none without a row, -1."""
+    return Results(*book.table.results(row)) if row >= 0 else Results(0.0, 0.0, 0.0)
 
 
 def add_result(book: Book, positions: Sequence[tuple[int, int]], score: int) -> int:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.errors import within
-from desdaemon.book.layout import HUMAN, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.layout import HUMAN, LINKED, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello.rules import final_score
@@ -248,10 +250,24 @@ class GrowthCommand(LongCommand):
             self.negamax()
         rows = self.book.unverified_rows()
         found = self.book.faults(self.progress) if rows is None else self.book.faults_among(rows, self.progress)
-        # What is to be searched depends on which positions there are, and none comes or goes meanwhile.
-        at_fault = found[:, 0].tolist()
-        self.search((task for row in at_fault if (task := self._open_task(row)) is not None), len(at_fault))
+        self._search_open(found[:, 0].tolist())
         self.book.checked()
+
+    def store(self, positions: Collection[Position]) -> None:
+        """Add canonical positions and search their open leaves; elsewhere only what lost its leaf to one of them."""
+        table = self.book.table
+        whole = self.book.complete or not len(self.book)
+        self.add((position, NO_SCORE) for position in positions)
+        rows = {row for position in positions if (row := table.find_canonical(*position)) >= 0}
+        above = {parent for row in rows for parent in table.parents(row) or ()} - rows
+        found = self.book.faults_among(np.array(sorted(rows | above), np.int64), self.progress)
+        self._search_open([row for row, fault in found.tolist() if row in rows or fault == LINKED])
+        if whole:
+            self.book.checked()
+
+    def _search_open(self, at_fault: list[int]) -> None:
+        # What is to be searched depends on which positions there are, and none comes or goes meanwhile.
+        self.search((task for row in at_fault if (task := self._open_task(row)) is not None), len(at_fault))
 
     def _open_task(self, row: int) -> LeafTask | None:
         entry = self.book.table.entry(row)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, choose
 from desdaemon.book.errors import within
-from desdaemon.book.layout import MAX_LEVEL, NO_SCORE
+from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.othello.rules import final_score
 
@@ -74,7 +74,7 @@ def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random)
 def self_play(
     book: Book, root: Position, worker: Worker, games: int, terms: SelfPlayTerms, *, adjusting: bool = False
 ) -> tuple[CommandOutcome, SelfPlayTally]:
-    """Play games from ``root``; store their positions down to the book's depth, search what is open, count the results.
+    """Play games from ``root``; store their positions down to the book's depth, search their leaves, count the results.
 
     ``adjusting``: see `game_results.adjust`, after each game. `ROUND` games are played at a time, on all threads; after
     a stop those of the last round are not counted. Raises OutOfRange.
@@ -92,9 +92,8 @@ def self_play(
             for game in following:
                 played.append(game)
                 job.progress("games", done + len(played), games)
-        for positions in played:
-            job.add((position, NO_SCORE) for position in kept_positions(book, positions))
-        job.complete()
+        stored = [position for positions in played for position in kept_positions(book, positions)]
+        job.store(stored)
         job.negamax()
         for positions in played:
             last = final_score(*positions[-1])

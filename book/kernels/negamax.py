@@ -171,8 +171,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
     It stops early only when the wide table is full. ``margins``: see `margin_at`. ``rule`` 0 is Edax's (the leaf
     counts), RULE_EGAROUCID Egaroucid's (only links count; a position without links keeps its score, and lines count
     positions); with RULE_CHECK_ONLY nothing is stored. ``filters``: see `gather_children`. ``block``: NEGAMAX_
-    words. A leaf whose move has become a link is dropped. A child without a score is passed over, and a position with
-    neither links nor leaf (its search is still to come) keeps its score.
+    words. A leaf whose move has become a link is dropped. A child without a score is passed over. A position
+    with neither links nor leaf (its search is still to come) keeps its score, one whose links have none loses it.
     """
     families = stack_buf(FAMILIES)
     counts = stack_buf(COUNTS_BYTES)
@@ -241,7 +241,9 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
                 else:
                     draws = add_saturated(draws, U(1))
         if scored == 0 and (rule & RULE_EGAROUCID or own == NO_SCORE):
-            score = score_of(at)
+            score = own
+            if link_count(family) == U(0) and score_of(at) > NO_SCORE:
+                score = score_of(at)
             margin = margin_at(margins, level_of(at), empties)
             lower = score
             upper = score

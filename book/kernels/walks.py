@@ -4,7 +4,9 @@ from desdaemon.book.layout import (
     DEVIATE,
     ENHANCE,
     EXPAND,
+    GONE_BY_HAND,
     KEEPS_LEAF,
+    KEPT,
     MAX_SCORE,
     NO_SCORE,
     PASS,
@@ -65,11 +67,12 @@ BOTH = 3
 WALKED_SHIFT = 2
 """The marks that `select_below` has followed are kept this number of bits higher."""
 ROWS_BYTES = 4 * BATCH
-NOTE = 32
-"""Bytes of what `list_lost` notes: row, move, score and level, 64 bits each."""
+NOTE = 40
+"""Bytes of what `list_lost` notes: row, move, score, level and the links that stay, 64 bits each."""
 NOTE_MOVE = 8
 NOTE_SCORE = 16
 NOTE_LEVEL = 24
+NOTE_LINKS = 32
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -268,9 +271,10 @@ def select_below(ctx, marks, stack, most, rules, filters):
 
 @kernel("i64(u64,i64,i64,u64,u64,u64)")
 def list_lost(ctx, start, end, keep, out, filters):
-    """Note each row of ``start..end`` that is kept (its byte at ``keep`` is not 0) and has a link to one that is not,
-    `NOTE` bytes at ``out``: the row, and move, score and level of the best of the links it loses (KEEPS_LEAF for the
-    move where that is not better than its leaf). Returns how many. ``filters``: see `gather_children`."""
+    """Note each row of ``start..end`` that is kept (its byte at ``keep`` is KEPT) and has a link to one that is not,
+    `NOTE` bytes at ``out``: the row, move, score and level of the best of the links it loses (KEEPS_LEAF for the move
+    where that is not better than its leaf; a score that rests on one set by hand is not known any more), and the number
+    of links it keeps. Returns how many. ``filters``: see `gather_children`."""
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
@@ -279,7 +283,7 @@ def list_lost(ctx, start, end, keep, out, filters):
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         at = row_at(ctx, row)
         links = links_of(family)
-        lost = False
+        staying = 0
         best = NO_SCORE
         best_move = U(KEEPS_LEAF)
         level = 0
@@ -288,16 +292,18 @@ def list_lost(ctx, start, end, keep, out, filters):
             move = link_move(links, k)
             found = i2u(link_row(links, k))
             k += U(1)
-            if ldu8(keep + found):
+            state = ldu8(keep + found)
+            if state == U(KEPT):
+                staying += 1
+            if state == U(KEPT) or state == U(GONE_BY_HAND):
                 continue
-            lost = True
             child = row_at(ctx, found)
             score = -score_of(child)
             if score > best and score >= -MAX_SCORE and score <= MAX_SCORE:
                 best = score
                 best_move = move
                 level = level_of(child)
-        if lost and ldu8(keep + row):
+        if i2u(staying) < link_count(family) and ldu8(keep + row) == U(KEPT):
             if has_leaf(at) and leaf_score_of(at) >= best:
                 best_move = U(KEEPS_LEAF)
             own = level_of(at)
@@ -306,6 +312,7 @@ def list_lost(ctx, start, end, keep, out, filters):
             st64(note + U(NOTE_MOVE), best_move)
             sts64(note + U(NOTE_SCORE), best)
             sts64(note + U(NOTE_LEVEL), own if own < level else level)
+            sts64(note + U(NOTE_LINKS), staying)
             noted += U(1)
         row += U(1)
     return u2i(noted)

@@ -51,13 +51,13 @@ def children(
 ) -> list[ReportedMove]:
     """All legal moves on a board, in its orientation: best score first, then by move; unknown ones last.
 
-    Empty where the position is not in the book. ``grades`` remembers what was found for the book as it is now; ``most``
+    Empty where `Book.view` is. ``grades`` remembers what was found for the book as it is now; ``most``
     is for each move. Raises `grade.TooMany` and `grade.Stale`. From any thread.
     """
     grades = grades or Grades(book)
     table = book.table
     with table.lock:
-        entry = book.entry(player, opponent)
+        entry = book.view(player, opponent)
         if entry is None:
             return []
         known = {move.move: move for move in book.moves_on(player, opponent)}

@@ -118,12 +118,15 @@ def entry_text(book: Book, entry: PositionEntry) -> str:
 
 def show_lines(book: Book, player: int, opponent: int) -> list[str]:
     """Edax's lines about a position, under its board: level, score, moves on this board, lines; then the results of
-    games where there are any. Empty outside."""
-    entry = book.entry(player, opponent)
+    games where there are any. Empty where `Book.view` is."""
+    entry = book.view(player, opponent)
     if entry is None:
         return []
+    inside = book.table.find(player, opponent) >= 0
     shown = [
-        f"Level: {entry.level}" + (" (set by hand)" if entry.human else ""),
+        f"Level: {entry.level}{' (set by hand)' if entry.human else ''}"
+        if inside
+        else "Level: none, only its moves are in the book",
         f"Best score: {_scores_text(entry)}",
         f"Moves: {moves_text(book.moves_on(player, opponent))}",
     ]

@@ -253,7 +253,7 @@ class Engine:
             return None
         player, opponent, _ = board.position
         with book.table.lock:
-            entry = book.entry(player, opponent)
+            entry = book.view(player, opponent)
             if entry is None or not -64 <= entry.score <= 64:
                 return None
             moves = [move for move in book.moves_on(player, opponent) if -64 <= move.score <= 64]

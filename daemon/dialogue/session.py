@@ -377,7 +377,7 @@ class Session:
         look = self.look_up(position)
         if look is None or self.books is None:
             return
-        for move, score in look.moves[:most]:
+        for move, score in look.playable[:most]:
             after = position.after(move)
             line = (move, *self.books.line(after.player, after.opponent))
             behind = self.books.look_up(after.player, after.opponent)

@@ -245,8 +245,14 @@ SHAPES: dict[str, Shape] = {
         ),
     ),
     "book_position": (
-        Field("found", "bool", "Whether the position is in the book; if not, there is no other field."),
-        Field("level", "int", "Level of the position, 0 to 60; -1: none yet.", "level", absent="not `found`"),
+        Field("found", "bool", "Whether the book knows the position; if not, there is no other field."),
+        Field(
+            "level",
+            "int",
+            "Level of the position, 0 to 60; -1: none yet, or its moves alone are known.",
+            "level",
+            absent="not `found`",
+        ),
         Field("score", "int", "Score.", "discs", MOVER, absent="not `found`", nil="none yet"),
         Field("lower", "int", "Score less the book's error margins.", "discs", MOVER, absent="not `found`"),
         Field("upper", "int", "Score plus the book's error margins.", "discs", MOVER, absent="not `found`"),

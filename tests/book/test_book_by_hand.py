@@ -5,18 +5,21 @@ from __future__ import annotations
 import random
 
 import pytest
+import referee
 from book_dialogue import BookDialogue
 from toys import contents, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, candidates
-from desdaemon.book.growth.add import enumerate_book, fix
+from desdaemon.book.growth.add import enumerate_book, fix, game_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.report import entry_text, show_lines
+from desdaemon.books.lookup import Looks
+from desdaemon.protocol.othello.notation import move_text
 
 
 def grown() -> Book:
@@ -89,6 +92,60 @@ def test_registered_moves_only() -> None:
         assert found == [move for move in moves if move.linked]
         best = candidates(book, *entry[:2], MoveChoice(registered_only=True))
         assert all(move.score == found[0].score for move in best)
+
+
+TRANSPOSED = "f5d6c3d3"
+"""With c4 this leads to the position after f5d6c4d3c3, which is in the book."""
+
+
+def transposed(dialogue: BookDialogue, rule: str) -> None:
+    dialogue.say("book new 1 8")
+    dialogue.say(f"book rule {rule}")
+    dialogue.say("play f5d6c4d3c3")
+    dialogue.say("book store")
+    dialogue.say("init")
+    dialogue.say(f"play {TRANSPOSED}")
+
+
+def test_a_move_that_leads_into_the_book_is_a_book_move(dialogue: BookDialogue) -> None:
+    transposed(dialogue, "egaroucid")
+    assert dialogue.book.entry(*dialogue.session.game.position[:2]) is None
+    shown = dialogue.say("book show")
+    assert "none, only its moves are in the book" in shown
+    assert "Moves: [c4:" in shown
+    assert " [c4] " in shown
+    assert dialogue.lines("hint 1")[0].startswith("book ")
+    dialogue.say("book-registered-only on")
+    assert "plays C4" in dialogue.say("go")
+    look = Looks(dialogue.books, dialogue.books.jobs, lambda _: None).find(*transposed_position(), children=True)
+    assert look["found"]
+    assert [child["move"] for child in look["children"]] == ["c4"]
+    assert (look["level"], look["leaf"]) == (-1, None)
+
+
+def transposed_position() -> tuple[int, int]:
+    return game_positions(Book(), [referee.square(TRANSPOSED[at : at + 2]) for at in range(0, len(TRANSPOSED), 2)])[-1]
+
+
+def test_edaxs_rule_asks_for_the_position_itself(dialogue: BookDialogue) -> None:
+    transposed(dialogue, "edax")
+    assert "not in the book" in dialogue.refused("book show")
+    assert not dialogue.lines("hint 1")[0].startswith("book ")
+    assert dialogue.books.look_up(*transposed_position()) is None
+
+
+def test_egaroucids_rule_plays_a_registered_move_where_there_is_one(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 6 8")
+    dialogue.say("play f5d6c7")
+    dialogue.say("book store")
+    dialogue.say("undo")
+    # C7 is a blunder, the leaf is better.
+    for rule, registered in (("edax", False), ("egaroucid", True)):
+        dialogue.say(f"book rule {rule}")
+        chosen = dialogue.books.choose(*dialogue.session.game.position[:2], dialogue.session.settings)
+        assert chosen is not None
+        assert (move_text(chosen.move) == "C7") is registered
+        assert (" c7 " in dialogue.lines("hint 1")[0]) is registered
 
 
 def test_registered_moves_only_as_an_option(dialogue: BookDialogue) -> None:
@@ -164,3 +221,28 @@ def test_the_rule_is_kept_in_the_books_own_file(dialogue: BookDialogue, tmp_path
     dialogue.say("book new 1 4")
     dialogue.say(f"book load {tmp_path}/b.book")
     assert dialogue.book.options.rule is Rule.EGAROUCID
+
+
+@pytest.mark.parametrize("rule", ["edax", "egaroucid"])
+def test_a_score_by_hand_goes_with_its_position(dialogue: BookDialogue, rule: str) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("play f5d6")
+    dialogue.say("book store")
+    dialogue.say("undo")
+    dialogue.say(f"book rule {rule}")
+    dialogue.say("book edit d6 -40")
+    assert dialogue.book.entry(*START).score == 40 or rule == "edax"
+    assert "1 positions removed" in dialogue.say("book delete d6")
+    for line in ("book negamax", "book fix"):
+        dialogue.say(line)
+        assert abs(dialogue.book.entry(*START).score) < 20
+    assert ", 0 wait for a search" in dialogue.say("book verify")
+
+
+def test_a_score_taken_back_leaves_no_trace_where_nothing_was_searched(dialogue: BookDialogue) -> None:
+    dialogue.say("book enumerate 2")
+    before = contents(dialogue.book)
+    dialogue.say("book edit f5 40")
+    assert dialogue.book.entry(*START).score == 40
+    dialogue.say("book unedit f5")
+    assert contents(dialogue.book) == before

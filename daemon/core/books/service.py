@@ -94,7 +94,8 @@ class BookView(NamedTuple):
 
     ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level.
     Moves without a score are left out. ``score`` is None as long as there is none (``lower`` and ``upper`` are then
-    of no use). ``results`` are the games of the side to move through the position.
+    of no use). ``results`` are the games of the side to move through the position. ``inside`` is False where only moves
+    lead into the book, and ``registered`` says that these are played rather than the leaf.
     """
 
     level: int
@@ -110,6 +111,13 @@ class BookView(NamedTuple):
     leaf: ScoredMove | None
     leaf_level: int
     results: Results
+    inside: bool
+    registered: bool
+
+    @property
+    def playable(self) -> list[ScoredMove]:
+        """The moves to be played, best first."""
+        return self.links if self.registered and self.links else self.moves
 
     @property
     def moves(self) -> list[ScoredMove]:
@@ -271,20 +279,22 @@ class Books:
     # Looking
 
     def look_up(self, player: int, opponent: int) -> BookView | None:
-        """The book's data about a position in any orientation; None outside it. Takes microseconds, also during a
-        job."""
+        """The book's data about a position in any orientation; None where `Book.view` is. Takes microseconds, also
+        during a job."""
         book = self.book
         if book is None:
             return None
         # Only a book may load numpy: a first move without one would wait a tenth of a second for it.
         from desdaemon.book.growth.game_results import results_of
+        from desdaemon.book.options import Rule
 
         with book.table.lock:
-            entry = book.entry(player, opponent)
+            entry = book.view(player, opponent)
             if entry is None:
                 return None
-            moves = [move for move in book.moves_on(player, opponent) if -64 <= move.score <= 64]
-            results = results_of(book, book.table.find(player, opponent))
+            moves = [move for move in book.moves_on(player, opponent) if move.scored]
+            row = book.table.find(player, opponent)
+            results = results_of(book, row)
         leaf = [ScoredMove(move.move, move.score) for move in moves if not move.linked]
         return BookView(
             entry.level,
@@ -297,6 +307,8 @@ class Books:
             leaf[0] if leaf else None,
             entry.leaf_level,
             results,
+            row >= 0,
+            book.options.rule is Rule.EGAROUCID,
         )
 
     def grade(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> str:

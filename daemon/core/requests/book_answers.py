@@ -48,7 +48,10 @@ def book_answer(books: Books, question: Question) -> BookAnswer:
             leaving = data
         found.append(data)
     decisive = found[: question.multipv] + ([leaving] if leaving is not None else [])
-    return BookAnswer(found, sufficient=bool(found) and all(_is_enough(data, question) for data in decisive))
+    # Of a position outside the book the other moves are not known to be worse.
+    return BookAnswer(
+        found, sufficient=look.inside and bool(found) and all(_is_enough(data, question) for data in decisive)
+    )
 
 
 def _is_enough(data: Data, question: Question) -> bool:

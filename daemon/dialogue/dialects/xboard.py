@@ -315,7 +315,7 @@ class XBoardDialect(LineDialect):
     def _book(self, rest: str) -> None:
         self.session.await_book()
         look = self.session.look_up(self.session.game.position)
-        known = look.moves if look else []
+        known = look.playable if look else []
         moves = "  ".join(f"{xboard.drop_text(move)}:{100 * score}" for move, score in known)
         self.say(f"\tBook:  {moves}" if moves else "\tno book moves", "")
 

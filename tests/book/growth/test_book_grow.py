@@ -33,6 +33,7 @@ from desdaemon.book.growth.grow import (
 )
 from desdaemon.book.growth.research import correct, deepen
 from desdaemon.book.growth.rounds import CommandProgress, Worker
+from desdaemon.book.growth.self_play import SelfPlayTerms, self_play
 from desdaemon.book.growth.shrink import cut, prune, prune_marks, subtree
 from desdaemon.book.layout import MAX_LEVEL, NEGAMAX_WORDS, NO_LEVEL, NO_SCORE, OPEN
 from desdaemon.book.negamax import FaultyRows, LayerOrder, margins_of, negamax, negamax_from
@@ -761,3 +762,23 @@ def test_a_stop_between_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> Non
     whole = new_book(BookOptions(level=1, min_empties=40), toy)
     add_games(whole, games, Worker(toy))
     assert contents(book) == contents(whole)
+
+
+def test_store_searches_the_game_alone() -> None:
+    book = small_book(depth=8)
+    games = [BookGame(bytes(move for move in referee.random_moves(seed, 60) if move < 64)) for seed in range(40)]
+    add_games(book, games, Worker(toy), search=False)
+    waiting = verify(book).open
+    assert waiting > 150
+    game = game_positions(book, [move for move in referee.random_moves(99, 8) if move < 64])
+    outcome = add_positions(book, game, Worker(toy))
+    assert outcome.finished
+    assert outcome.searches < 3 * len(game)
+    assert verify(book).clean
+    assert verify(book).open >= waiting - len(game)
+    assert all(book.entry(*position).score != NO_SCORE for position in game)
+    worker, before = Worker(toy), verify(book).open
+    self_play(book, START, worker, 1, SelfPlayTerms(1, seed=1))
+    assert verify(book).open >= before - 9
+    fix(book, Worker(toy))
+    assert verify(book).open == 0
