@@ -139,17 +139,22 @@ def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absol
 
 
 def enhance(
-    book: Book, root: Position, worker: Worker, midgame_error: int = 2, endcut_error: int = 4
+    book: Book, root: Position, worker: Worker, midgame_error: int | None = None, endcut_error: int | None = None
 ) -> CommandOutcome:
-    """Add, until there is none, every leaf that could be best within the error margins, which become the book's.
+    """Add, until there is none, every leaf that could be best within the error margins: the book's, or given ones,
+    which become the book's.
 
     Raises NotInBook and OutOfRange.
     """
-    within("midgame error", midgame_error, 0, 129)
-    within("endcut error", endcut_error, 0, 129)
     root_row(book, root)
-    book.options = book.options._replace(midgame_error=midgame_error, endcut_error=endcut_error)
-    return _select_and_grow(GrowthCommand(book, worker, f"enhance {midgame_error} {endcut_error}"), root, Mode.ENHANCE)
+    options = book.options
+    if midgame_error is not None:
+        options = options._replace(midgame_error=within("midgame error", midgame_error, 0, 129))
+    if endcut_error is not None:
+        options = options._replace(endcut_error=within("endcut error", endcut_error, 0, 129))
+    book.options = options
+    name = f"enhance {options.midgame_error} {options.endcut_error}"
+    return _select_and_grow(GrowthCommand(book, worker, name), root, Mode.ENHANCE)
 
 
 def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:

@@ -177,9 +177,12 @@ def info_lines(found: BookSummary) -> list[str]:
 
 
 def more_lines(book: Book) -> list[str]:
-    """Facts beyond `info_lines`: the rule, the games that were counted, and how even the index is."""
-    rule = book.options.rule
-    lines = [f"Rule: {rule.name.lower()}: {RULES[rule]}"]
+    """Facts beyond `info_lines`: level and errors, the rule, the games that were counted, and how even the index is."""
+    options = book.options
+    lines = [
+        f"Searches: level {options.level}, midgame error {options.midgame_error}, endcut error {options.endcut_error}",
+        f"Rule: {options.rule.name.lower()}: {RULES[options.rule]}",
+    ]
     start = book.table.find(*START)
     if book.table.keeps_results:
         results = results_of(book, start) if start >= 0 else None

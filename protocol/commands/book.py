@@ -349,8 +349,8 @@ BOOK_COMMANDS = (
     _editor(
         "enhance",
         (
-            _int("midgame-error", 0, 129, "Error of a score not read to the end.", 2),
-            _int("endcut-error", 0, 129, "Error of one read to the end with selectivity.", 4),
+            _int("midgame-error", 0, 129, "Error of a score not read to the end; the book's unless given."),
+            _int("endcut-error", 0, 129, "Error of one read to the end with selectivity; the book's unless given."),
         ),
         "Add moves that could be best given the errors, which become the book's.",
     ),

@@ -18,7 +18,7 @@ from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.report import entry_text, show_lines
-from desdaemon.books.lookup import Looks
+from desdaemon.core.books.lookup import Looks
 from desdaemon.protocol.othello.notation import move_text
 
 
@@ -246,3 +246,12 @@ def test_a_score_taken_back_leaves_no_trace_where_nothing_was_searched(dialogue:
     assert dialogue.book.entry(*START).score == 40
     dialogue.say("book unedit f5")
     assert contents(dialogue.book) == before
+
+
+def test_info_tells_level_and_errors_which_enhance_uses(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 3 6")
+    assert "Searches: level 3, midgame error 2, endcut error 1" in dialogue.lines("book info")
+    assert "Book enhance 1 0...finished" in dialogue.say("book enhance 1 0")
+    assert "Searches: level 3, midgame error 1, endcut error 0" in dialogue.lines("book info")
+    assert "Book enhance 1 0...finished: 0 positions added" in dialogue.say("book enhance")
+    assert "Book enhance 1 3...finished" in dialogue.say("book enhance 1 3")

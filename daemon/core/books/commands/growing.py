@@ -83,9 +83,11 @@ def _deviate(run: BookCommandRun) -> Result:
 
 
 def _enhance(run: BookCommandRun) -> Result:
-    midgame, endcut = run.number("midgame-error"), run.number("endcut-error")
-    outcome = grow.enhance(run.book, run.caller.position, run.worker(), midgame, endcut)
-    return _result_of(run, f"enhance {midgame} {endcut}", outcome)
+    names = {"midgame-error": "midgame_error", "endcut-error": "endcut_error"}
+    errors = {names[name]: error for name, error in run.values.items() if isinstance(error, int)}
+    outcome = grow.enhance(run.book, run.caller.position, run.worker(), **errors)
+    options = run.book.options
+    return _result_of(run, f"enhance {options.midgame_error} {options.endcut_error}", outcome)
 
 
 def _fill(run: BookCommandRun) -> Result:
