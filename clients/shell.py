@@ -18,7 +18,7 @@ from typing import Any
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.options import OPTIONS
-from desdaemon.protocol.commands.text import COMMANDS, find_command, split_line
+from desdaemon.protocol.commands.text import COMMANDS, read_line
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, logs, platform
 
@@ -65,8 +65,7 @@ class Shell:
         """Run lines until one says `quit`. Returns 1 when any of them failed."""
         failed = False
         for line in lines:
-            command = find_command(split_line(line)[0])
-            if command and command.name == "quit" and not self._structured:
+            if not self._structured and read_line(line).name == "quit":
                 break
             if line.strip():
                 failed = not self._carry_out(line) or failed

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from desdaemon.protocol.commands.book import ADMIN, BOOK_COMMANDS, EDITOR, READER, BookCommand, Parameter
+from desdaemon.protocol.commands import ADMIN, EDITOR, READER
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand, Parameter
 from desdaemon.protocol.games.bases import BASE_FORMATS
 from desdaemon.protocol.wire.constants import LONGEST_BOARD, LONGEST_MOVES
 from desdaemon.protocol.wire.messages import (

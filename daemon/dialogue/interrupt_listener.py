@@ -5,7 +5,7 @@ A listener passes the lines that end a search to the `Interrupt` at once; all li
 
 from __future__ import annotations
 
-from desdaemon.protocol.commands.text import find_command, split_line, successor
+from desdaemon.protocol.commands.text import read_line
 
 from .interrupt import Interrupt
 
@@ -44,11 +44,11 @@ class TextListener(InputListener):
 
     def hear(self, number: int, line: str) -> bool:
         """See `InputListener`."""
-        command = find_command(split_line(line)[0])
-        if command and command.name == "stop":
+        name = read_line(line).name
+        if name == "stop":
             self.interrupt.stop(number)
-        return self.leave() if command and command.name == "quit" else False
+        return self.leave() if name == "quit" else False
 
     def following(self, line: str) -> str:
         """See `InputListener`."""
-        return successor(line)
+        return read_line(line).successor

@@ -20,9 +20,8 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool
 from desdaemon.dialogue.dialects.text import TextDialect
 from desdaemon.dialogue.session import Session
-from desdaemon.protocol.commands.book import ADMIN, EDITOR, READER, find_book_command
-from desdaemon.protocol.commands.options import find_option
-from desdaemon.protocol.commands.text import find_command, split_line
+from desdaemon.protocol.commands import EDITOR
+from desdaemon.protocol.commands.text import COUNTS, SEARCHES, SHORT, TextLine, read_line
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.wire.messages import RequestError, allows
 
@@ -45,36 +44,6 @@ MOST_THREADS = 256
 _AT_ONCE = 4
 """Of all other lines: only one thread can run Python, and the more want to, the longer the sockets' loop waits."""
 
-_SEARCHING = frozenset(("go", "hint", "analyze", "eval", "solve", "wtest", "bench", "book"))
-_LONG = frozenset(("seek", "perft", "count", "estimate", "mobility"))
-
-_COMMANDS = {
-    READER: (
-        "init new setboard play undo redo go hint stop force eval moves analyze hmirror vmirror rotate symmetry "
-        "version options help opening ouverture resources quit"
-    ),
-    ADMIN: "load save solve wtest seek perft count estimate mobility bench",
-}
-COMMAND_ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split()}
-"""The least role for a command of the text protocol; one that is not here cannot be given remotely."""
-
-FILE_COMMANDS = frozenset(("load", "save", "solve", "wtest"))
-"""Those whose argument is a file."""
-
-NEVER = frozenset(
-    ("base", "script-to-obf", "select-hard", "nboard", "protocol_version", "xboard", "engine-protocol", "book")
-)
-"""What cannot be given remotely: work on many files at once, and other protocols; `book` goes by its commands."""
-
-SHARED_OPTIONS = frozenset(
-    ("hash-table-size", "book-tasks", "book-memory", "cluster", "cluster-tls", "cluster-threads")
-)
-"""Options of the engine's memory and of who searches for book jobs, which are everybody's: setting them changes
-nothing."""
-
-OPTION_ROLES = {"auto-store": EDITOR}
-"""The least role for an option that does more than change one's own dialogue."""
-
 
 class ReplyText:
     """Collects the output of a command: ``out`` and ``err``, and both in order in ``all``."""
@@ -86,18 +55,18 @@ class ReplyText:
         self.size = 0
 
     def write(self, text: str) -> None:
-        """See `output.Output`."""
+        """See `DialogueOutput`."""
         self.out.append(text)
         self.all.append(text)
         self.size += len(text)
 
     def error(self, line: str) -> None:
-        """See `output.Output`."""
+        """See `DialogueOutput`."""
         self.err.append(line + "\n")
         self.all.append(line + "\n")
 
     def flush(self) -> None:
-        """See `output.Output`."""
+        """See `DialogueOutput`."""
 
     def take(self) -> Printed:
         """Return and remove the output collected so far."""
@@ -126,6 +95,10 @@ class _TextSession:
         self.transcript = transcript
         self.lines = ClientLines()
 
+    def stop(self, line: ClientLine) -> None:
+        """Stop the search of a cancelled line if it runs."""
+        self.dialect.session.interrupt.stop(line.number + 1, only=line.number, abandon=True)
+
 
 class TextSessions:
     """The text sessions of all remote clients, and the thread pools that run their lines. Any thread."""
@@ -151,20 +124,25 @@ class TextSessions:
         self._data_folder = data_folder
         self._hidden = hidden
         self._lock = threading.Lock()
-        self._searching = ThreadPool(MOST_THREADS, "text", step_back)
-        self._long = ThreadPool(1, "text", step_back)
-        self._short = ThreadPool(_AT_ONCE, "text", step_back)
+        threads = ((SEARCHES, MOST_THREADS), (COUNTS, 1), (SHORT, _AT_ONCE))
+        self._pools = {work: ThreadPool(most, "text", step_back) for work, most in threads}
 
-    def request(self, request: PendingRequest) -> None:
-        """The operation `text`, and bare lines, whose ids are negative. Raises `RequestError`."""
-        line = self.checked(request.client, request.values["line"])
+    def request(self, request: PendingRequest, line: TextLine) -> None:
+        """Run a line of the operation `text`, or a bare one, whose id is negative. Raises `RequestError`."""
+        line = self._checked(request.client, line)
         bare = isinstance(request.id, int) and request.id < 0
 
         def done(printed: Printed) -> None:
             request.final({"all": printed.all} if bare else {"out": printed.out, "err": printed.err})
 
-        request.outlives = _is_about_the_book(line)
-        request.attach(self.put(request.client, line, done))
+        # When its client has gone, `leave` decides which lines are carried out.
+        request.outlives = True
+        request.attach(self._put(request.client, line, done))
+
+    def refused(self, client: ClientRecord) -> None:
+        """Note that there was no room for a line: those behind it work on another board than the client thinks."""
+        with self._lock:
+            self._session_of(client).lines.refuse(gone=client.departed)
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
         """The options of a client's session."""
@@ -177,33 +155,31 @@ class TextSessions:
             session = client.texts = self._new_session(client)
         return session
 
-    def checked(self, client: ClientRecord, text: str) -> str:
+    def _checked(self, client: ClientRecord, line: TextLine) -> TextLine:
         """Check a line against the client's role and confine its files; raises `RequestError`."""
-        text = text.rstrip("\r\n")
-        if _CONTROL.search(text):
-            raise RequestError("bad_request", f"{quoted(text)}: expected one line without control characters", "line")
+        if _CONTROL.search(line.text):
+            raise RequestError(
+                "bad_request", f"{quoted(line.text)}: expected one line without control characters", "line"
+            )
         if not client.remote:
-            return text
-        line = checked_line(text, client.role, self._data_folder)
-        word, rest = split_line(line)
-        command = find_command(word)
-        if command is not None and command.name == "save" and rest:
+            return line
+        line = checked_line(line, client.role, self._data_folder)
+        if line.name == "save" and line.rest:
             try:
-                self._books.target(Path(rest))
+                self._books.target(Path(line.rest))
             except BadInput as error:
                 raise RequestError("forbidden", str(error), "line") from None
         return line
 
-    def put(self, client: ClientRecord, line: str, done: Callable[[Printed], None]) -> Callable[[], None]:
+    def _put(self, client: ClientRecord, line: TextLine, done: Callable[[Printed], None]) -> Callable[[], None]:
         """Queue a line; ``done`` is called with its output. Returns a function that cancels the line.
 
         ``done`` is not called for a line that was cancelled before it started.
         """
         with self._lock:
             session = self._session_of(client)
-            item, begins = session.lines.put(line, outlives=_is_about_the_book(line), receiver=done)
-        command = find_command(split_line(line)[0])
-        if command is not None and command.name == "stop":
+            item, begins = session.lines.put(line, outlives=line.outlives, asks=line.asks, receiver=done)
+        if line.name == "stop":
             session.dialect.session.interrupt.stop(item.number)
         if begins:
             self._begin_next(client, session)
@@ -211,7 +187,7 @@ class TextSessions:
         def cancel() -> None:
             with self._lock:
                 session.lines.cancel(item)
-            session.dialect.session.interrupt.stop(item.number + 1, only=item.number, abandon=True)
+            session.stop(item)
 
         return cancel
 
@@ -229,12 +205,7 @@ class TextSessions:
         with self._lock:
             item = session.lines.next()
         if item is not None:
-            self._pool(item.text).submit(partial(self._carry_out, client, session, item))
-
-    def _pool(self, line: str) -> ThreadPool:
-        command = find_command(split_line(line)[0])
-        name = command.name if command is not None else ""
-        return self._searching if name in _SEARCHING else self._long if name in _LONG else self._short
+            self._pools[item.line.work].submit(partial(self._carry_out, client, session, item))
 
     def _carry_out(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:
         dialect, state = session.dialect, session.dialect.session
@@ -243,9 +214,9 @@ class TextSessions:
             state.settings.auto_store = False
         state.interrupt.begin(item.number)
         if not item.cancelled:
-            self._guarded(session, item, lambda: dialect.execute(item.text))
+            self._guarded(session, item, lambda: dialect.run_line(item.line))
         if state.own_turn or state.game.position.over:
-            self._searching.submit(partial(self._play_on, client, session, item))
+            self._pools[SEARCHES].submit(partial(self._play_on, client, session, item))
         else:
             self._finish(client, session, item)
 
@@ -259,13 +230,13 @@ class TextSessions:
         except Exception:
             dialect = session.dialect
             self._health.mistake("text", session.lines.story.text(), dialect.session.interrupt.story())
-            dialect.warn(f"{quoted(item.text)}: an internal error")
+            dialect.warn(f"{quoted(item.line.text)}: an internal error")
 
     def _finish(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:
         dialect = session.dialect
         if dialect.successor:
             dialect.successor = ""
-            dialect.warn(f"{quoted(item.text)}: no other protocol can be spoken here")
+            dialect.warn(f"{quoted(item.line.text)}: no other protocol can be spoken here")
         printed = session.transcript.take()
         if dialect.leaving is not None:
             fresh = self._new_session(client)
@@ -277,63 +248,55 @@ class TextSessions:
 
     def _settle(self, session: _TextSession, item: ClientLine) -> None:
         """Let the engine make the moves that follow from the mode, as long as no other line waits."""
-        dialect = session.dialect
-        while dialect.leaving is None and not item.cancelled and dialect.step(bool(session.lines), ending=False):
+        dialect, lines = session.dialect, session.lines
+        while dialect.leaving is None and not (item.cancelled or lines.deserted):
+            if not dialect.step(bool(lines), ending=False):
+                return
             if session.transcript.size > LARGEST_ANSWER:
                 dialect.session.settings.mode = 3
                 dialect.warn(f"more than {LARGEST_ANSWER} characters: the engine plays no further by itself")
 
-    def forget(self, client: ClientRecord) -> None:
-        """Close the session of a client."""
-        session, client.texts = client.texts, None
+    def leave(self, client: ClientRecord) -> None:
+        """A client has gone: cancel its lines, but for those up to the last that must outlive it."""
+        session: _TextSession | None = client.texts
         if session is None:
             return
         with self._lock:
-            stops = session.lines.forget()
-        if stops:
-            session.dialect.session.interrupt.stop_all()
+            stopped = session.lines.leave()
+        if stopped is not None:
+            session.stop(stopped)
+
+    def forget(self, client: ClientRecord) -> None:
+        """Close the session of a client that has gone."""
+        self.leave(client)
+        client.texts = None
 
     def close(self) -> None:
         """Stop running lines and start no others."""
-        for pool in (self._searching, self._long, self._short):
+        for pool in self._pools.values():
             pool.close()
 
 
-def _is_about_the_book(line: str) -> bool:
-    command = find_command(split_line(line)[0])
-    return command is not None and command.name == "book"
-
-
-def checked_line(line: str, role: str, data_folder: str) -> str:
+def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
     """Check a line for a role and confine its files; raises `RequestError`.
 
     A line that is no command passes: the dialogue reports it.
     """
-    word, rest = split_line(line)
-    option = find_option(word.lstrip("-"))
-    if option is not None and rest:
-        if option.kind == "path":
-            raise RequestError("forbidden", f"{option.name}: cannot be set remotely", "line")
-        if option.name in SHARED_OPTIONS:
-            return "# " + line
-        least = OPTION_ROLES.get(option.name, READER)
-        if not allows(role, least):
-            raise RequestError("forbidden", f"{option.name} takes the role {least}, not {role}", "line")
-    command = find_command(word)
-    if command is None:
-        return line
-    needed = COMMAND_ROLES.get(command.name)
-    if command.name == "book":
-        found = find_book_command(rest.split(" ", 1)[0].lower())
-        needed = found.role if found else READER
+    option, needed = line.option, line.role
+    what = line.name or (option.name if option is not None else "")
+    if option is not None and line.rest and option.kind == "path":
+        raise RequestError("forbidden", f"{what}: cannot be set remotely", "line")
     if needed is None:
-        raise RequestError("forbidden", f"{command.name}: cannot be asked for remotely", "line")
+        raise RequestError("forbidden", f"{what}: cannot be asked for remotely", "line")
     if not allows(role, needed):
-        raise RequestError("forbidden", f"{command.name} takes the role {needed}, not {role}", "line")
-    if command.name in FILE_COMMANDS and rest:
+        raise RequestError("forbidden", f"{what} takes the role {needed}, not {role}", "line")
+    if option is not None and line.rest and option.shared:
+        return read_line("")
+    if line.command is not None and line.command.files and line.rest:
         try:
-            file, here = confined(rest, data_folder), Path.cwd()
-            return f"{word} {file.relative_to(here) if file.is_relative_to(here) else file}"
+            file, here = confined(line.rest, data_folder), Path.cwd()
         except BadInput as error:
             raise RequestError("forbidden", str(error), "line") from None
+        name = str(file.relative_to(here) if file.is_relative_to(here) else file)
+        return line._replace(text=f"{line.word} {name}", rest=name)
     return line

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Callable
 from ipaddress import ip_address
 
-from desdaemon.protocol.commands.book import ADMIN, EDITOR
+from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec, constants

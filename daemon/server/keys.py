@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.core.paths import keys_folder, private_folder
-from desdaemon.protocol.commands.book import ADMIN, READER
+from desdaemon.protocol.commands import ADMIN, READER
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import files, logs, platform
 from desdaemon.protocol.wire.messages import ROLES

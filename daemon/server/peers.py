@@ -88,6 +88,11 @@ class SocketClient(ClientRecord, PresentClient):
         return self.texts is not None
 
     @property
+    def departed(self) -> bool:
+        """See `ClientRecord`."""
+        return not self.named and (self.connection is None or self.connection.broken)
+
+    @property
     def crowded(self) -> bool:
         """Whether nothing more is taken from it until it reads: its outbox, or all of them together, are half full."""
         return self.outbox.crowded or (self.outbox.bytes > _CROWDED_SHARE and 2 * self._total.bytes > LARGEST_OUTBOXES)
@@ -189,6 +194,7 @@ class SocketClients:
             if peer.acceptor is acceptor:
                 self._renew(peer)
                 if not peer.role:
+                    self._texts.leave(peer)
                     for request in list(peer.requests.values()):
                         cancel = request.cancel
                         request.fail(REVOKED)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from desdaemon.core.requests.operations import Operations
 from desdaemon.core.requests.request import Data, PendingRequest, refusal
+from desdaemon.protocol.commands.text import read_line
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE, REPEATABLE
 from desdaemon.protocol.wire.messages import RequestError, readable_id
@@ -52,7 +53,8 @@ _LAST_WORDS_S = 0.4
 # As msgpack has `op` and its value.
 _ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(REPEATABLE))
 _ASKING = re.compile(b"\xa2op(?:" + _ASKING_NAMES + b")")
-_EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb][Oo][Oo][Kk](?!\\.get)")
+# The other operations, and lines about the book, read generously: `K` is also the lower case of a sign of three bytes.
+_EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb](?:[Oo][Oo](?:[Kk]|\xe2\x84\xaa))?[\\s=\x80-\xff]")
 _LOOKED_THROUGH = 1 << 20
 _SILENCE_S = 0.1
 
@@ -264,7 +266,7 @@ class Sockets:
             self._behind.append(connection)
 
     def _has_nothing_to_do(self, connection: ServedConnection) -> bool:
-        """Whether all messages that a disconnected peer left behind only ask, so that they need not be carried out."""
+        """Whether no message that a disconnected peer left behind must be carried out."""
         conversation = connection.conversation
         while not connection.ended and conversation.kept < _LOOKED_THROUGH:
             connection.receive(self._buffer)
@@ -409,7 +411,7 @@ class Sockets:
 
     def _take(self, connection: ServedConnection, frames: tuple[Frame, ...]) -> None:
         peer, body = connection.peer, frames[-1]
-        if peer is None or (connection.deserted and (isinstance(body, int) or _is_lost(body))):
+        if peer is None or (connection.deserted and _is_lost(body)):
             return
         peer.seen = self._received
         prefix: tuple[bytes, ...] = ()
@@ -461,10 +463,12 @@ class Sockets:
             reply(f"WARNING: a line of {len(body)} bytes: expected at most {LONGEST_LINE}\n")
             return
         try:
-            line = body.decode()
+            line = read_line(body.decode())
         except UnicodeDecodeError:
             self._health.refused("bad_request")
             reply("WARNING: expected a msgpack map or a line of UTF-8 text\n")
+            return
+        if peer.departed and line.asks:
             return
         peer.lines += 1
         self._operations.handle_text(peer, peer.lines, line, reply)
@@ -561,19 +565,12 @@ class Sockets:
         self._watch(connection, reading=connection.reading, writing=not everything)
 
 
-def _is_about_the_book(line: str) -> bool:
-    """Whether a line of the text protocol may change more than its client's own board."""
-    return line.lstrip().lower().startswith("book")
+def _is_lost(body: Frame) -> bool:
+    """Whether a structured or too large message can be dropped after its client has gone: nothing but a reply follows.
 
-
-def _is_lost(body: bytes) -> bool:
-    """Whether a message has no effect but its reply, so that it can be dropped after its client has gone.
-
-    Decided by its first bytes, for thousands of such messages may wait; doubtful ones are carried out.
+    Thousands of them may wait, so only the name of the operation is looked for.
     """
-    if codec.is_structured(body):
-        return _ASKING.search(body) is not None
-    return not _is_about_the_book(body[:64].decode(errors="replace"))
+    return isinstance(body, int) or (codec.is_structured(body) and _ASKING.search(body) is not None)
 
 
 def _close_all(*sockets: socket.socket) -> None:

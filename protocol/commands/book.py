@@ -13,12 +13,11 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.spelling import did_you_mean
 
+from . import ADMIN, EDITOR, READER
 from .options import expected_value, whole_number
 
 BookValue = int | bool | str | list[str] | None
 BookValues = dict[str, BookValue]
-
-READER, EDITOR, ADMIN = "reader", "editor", "admin"
 
 _REPLACING = ("new", "load", "reopen", "import", "salvage", "enumerate")
 
@@ -86,6 +85,11 @@ class BookCommand(NamedTuple):
     role: str = READER
     places: bool = False
     dialogue: bool = False
+
+    @property
+    def job(self) -> bool:
+        """Whether it is carried out as a job, which goes on when its client has gone."""
+        return self.long or self.writes
 
     @property
     def replaces(self) -> bool:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity, SelectivityIndex
 
+from . import EDITOR, READER
+
 BUILTIN_BOOK = "builtin"
 """The name that stands, where a book is to be read, for the one that is installed with the program."""
 
@@ -43,7 +45,9 @@ class Option(NamedTuple):
 
     ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
     ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are accepted and checked for
-    users of Edax but have no effect.
+    users of Edax but have no effect. ``role`` is the least role of a remote client that sets it; nothing is changed by
+    setting a ``shared`` one remotely: it is about the engine's memory or who searches for book jobs, which are
+    everybody's.
     """
 
     name: str
@@ -55,6 +59,8 @@ class Option(NamedTuple):
     idle: bool = False
     edax: bool = True
     choices: tuple[str, ...] = ()
+    role: str = READER
+    shared: bool = False
 
     @property
     def key(self) -> str:
@@ -97,7 +103,9 @@ OPTIONS = (
         "Search with one thread, whatever n-tasks says: answers are then the same on every machine.",
         edax=False,
     ),
-    Option("hash-table-size", ("h",), "int", "Size of the transposition table, as a power of two.", 10, 32),
+    Option(
+        "hash-table-size", ("h",), "int", "Size of the transposition table, as a power of two.", 10, 32, shared=True
+    ),
     Option("eval-file", (), "path", "Evaluation weights, as Edax's eval.dat, instead of the built-in ones."),
     Option("verbose", (), "int", "0 answers only, 1 board and final lines, 2 to 4 a line for each iteration.", 0, 4),
     Option("q", (), "flag", "Same as verbose 0 (command line and option file only)."),
@@ -144,7 +152,14 @@ OPTIONS = (
     ),
     Option("book-check", (), "bool", "See whether a move that the book does not know is better.", edax=False),
     Option(
-        "book-tasks", (), "int", "Threads for the searches of book commands; 0: all processors.", 0, 256, edax=False
+        "book-tasks",
+        (),
+        "int",
+        "Threads for the searches of book commands; 0: all processors.",
+        0,
+        256,
+        edax=False,
+        shared=True,
     ),
     Option(
         "book-memory",
@@ -154,12 +169,29 @@ OPTIONS = (
         0,
         1 << 24,
         edax=False,
+        shared=True,
     ),
     Option("keep-going", (), "bool", "Go on with a script after a command that could not be finished.", edax=False),
-    Option("cluster", (), "text", "Search for book commands and -solve on the workers of this scheduler.", edax=False),
-    Option("cluster-tls", (), "path", "Folder with the keys of the cluster.", edax=False),
-    Option("cluster-threads", (), "int", "Threads of this machine that help a cluster; 0: none.", 0, 256, edax=False),
-    Option("auto-store", (), "bool", "Store each finished game in the book, and count its result."),
+    Option(
+        "cluster",
+        (),
+        "text",
+        "Search for book commands and -solve on the workers of this scheduler.",
+        edax=False,
+        shared=True,
+    ),
+    Option("cluster-tls", (), "path", "Folder with the keys of the cluster.", edax=False, shared=True),
+    Option(
+        "cluster-threads",
+        (),
+        "int",
+        "Threads of this machine that help a cluster; 0: none.",
+        0,
+        256,
+        edax=False,
+        shared=True,
+    ),
+    Option("auto-store", (), "bool", "Store each finished game in the book, and count its result.", role=EDITOR),
     _idle("cpu", "flag", "Bind threads to processors."),
     _idle("info", "flag", "Debugging output."),
     _idle("nps", "int", "Simulated clock.", 0, 10**12),

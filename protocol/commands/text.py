@@ -1,83 +1,217 @@
-"""The commands of the text protocol: the one table behind parsing, `help`, the documentation and the tests."""
+"""The commands of the text protocol: the one table behind parsing, roles, `help`, the documentation and the tests; and
+the reading of a line.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .options import whole_number
+from . import ADMIN, READER
+from .options import Option, find_option, whole_number
+
+if TYPE_CHECKING:
+    from .book import BookCommand
+
+SHORT, COUNTS, SEARCHES = "short", "counts", "searches"
+"""Kinds of work, each with threads of its own for remote clients: a moment; long counts in Python; engine searches."""
 
 
 class Command(NamedTuple):
-    """A command: its name, other names, parameters as `help` shows them, and its description in a sentence."""
+    """A command of the text protocol, with all that differs between commands; of other protocols the first four fields.
+
+    ``parameters`` as `help` shows them, ``help`` in a sentence. ``role`` is the least role of a remote client, None for
+    a command that cannot be given remotely. ``work`` is one of the three kinds. ``asks``: it has no effect but its
+    reply. ``files``: what follows is the name of a file. ``tests``: it is on the page `help test`.
+    """
 
     name: str
     aliases: tuple[str, ...]
     parameters: str
     help: str
+    role: str | None = None
+    work: str = SHORT
+    asks: bool = False
+    files: bool = False
+    tests: bool = False
 
 
 COMMANDS = (
-    Command("init", ("i",), "", "Set up the opening position and forget the opening line of `force`."),
-    Command("new", ("n",), "", "Start again from the current initial position; the clocks are reset."),
-    Command("setboard", (), "board", "Set up an initial position: 64 squares (X O -) and the side to move, or FEN."),
+    Command("init", ("i",), "", "Set up the opening position and forget the opening line of `force`.", READER),
+    Command("new", ("n",), "", "Start again from the current initial position; the clocks are reset.", READER),
     Command(
-        "play", (), "moves|opening", "Play a sequence of moves, or an opening by its name; passes may be left out."
+        "setboard", (), "board", "Set up an initial position: 64 squares (X O -) and the side to move, or FEN.", READER
     ),
-    Command("undo", ("u",), "", "Take back a move (two in modes 0 and 1)."),
-    Command("redo", ("r",), "", "Play the move taken back again (two in modes 0 and 1)."),
-    Command("go", (), "", "Search and play a move for the side to move."),
-    Command("hint", (), "[n]", "Search and show the n best moves (default 1); the board stays as it is."),
-    Command("stop", (), "", "End the search that is running, then switch to mode 3."),
-    Command("load", ("open", "o"), "file", "Load the first game of a file: .txt .ggf .sgf .pgn .edx .wtb."),
-    Command("save", ("s",), "file", "Write the game to a file, .txt .ggf .sgf .pgn .edx, or the board, .svg .eps."),
-    Command("force", (), "[moves|opening]", "Line from the initial position that go follows; none clears it."),
-    Command("opening", (), "[language]", "Name of the opening: english, french or japanese."),
-    Command("ouverture", (), "", "Its French name."),
-    Command("seek", (), "board", "Look for a line from the initial position to a board."),
-    Command("eval", (), "", "Show the static evaluation, in discs, for the side to move."),
-    Command("moves", (), "", "Show the legal moves."),
-    Command("analyze", ("analyse", "a"), "[n]", "Look back over the last n moves (default: the whole game)."),
-    Command("solve", (), "file [wrong]", "Solve the problems of an OBF file; those with other answers to a file."),
-    Command("script-to-obf", (), "file out", "Write the problems of a file with the scores of all their moves."),
-    Command("select-hard", (), "file out", "Write the problems whose best move is two discs better than the next."),
-    Command("wtest", (), "file", "Check the theoretical scores of a WTHOR file."),
-    Command("base", (), "command ...", "Convert, compare, check and complete files of games, see `help base`."),
-    Command("perft", (), "[d] [1|2]", "Count the lines of d plies (default 10); in mode 2 a pass is not a ply."),
+    Command(
+        "play",
+        (),
+        "moves|opening",
+        "Play a sequence of moves, or an opening by its name; passes may be left out.",
+        READER,
+    ),
+    Command("undo", ("u",), "", "Take back a move (two in modes 0 and 1).", READER),
+    Command("redo", ("r",), "", "Play the move taken back again (two in modes 0 and 1).", READER),
+    Command("go", (), "", "Search and play a move for the side to move.", READER, SEARCHES),
+    Command(
+        "hint",
+        (),
+        "[n]",
+        "Search and show the n best moves (default 1); the board stays as it is.",
+        READER,
+        SEARCHES,
+        asks=True,
+    ),
+    Command("stop", (), "", "End the search that is running, then switch to mode 3.", READER),
+    Command(
+        "load",
+        ("open", "o"),
+        "file",
+        "Load the first game of a file: .txt .ggf .sgf .pgn .edx .wtb.",
+        ADMIN,
+        files=True,
+    ),
+    Command(
+        "save",
+        ("s",),
+        "file",
+        "Write the game to a file, .txt .ggf .sgf .pgn .edx, or the board, .svg .eps.",
+        ADMIN,
+        files=True,
+    ),
+    Command("force", (), "[moves|opening]", "Line from the initial position that go follows; none clears it.", READER),
+    Command("opening", (), "[language]", "Name of the opening: english, french or japanese.", READER, asks=True),
+    Command("ouverture", (), "", "Its French name.", READER, asks=True),
+    Command("seek", (), "board", "Look for a line from the initial position to a board.", ADMIN, COUNTS, asks=True),
+    Command("eval", (), "", "Show the static evaluation, in discs, for the side to move.", READER, SEARCHES, asks=True),
+    Command("moves", (), "", "Show the legal moves.", READER, asks=True),
+    Command(
+        "analyze",
+        ("analyse", "a"),
+        "[n]",
+        "Look back over the last n moves (default: the whole game).",
+        READER,
+        SEARCHES,
+        asks=True,
+    ),
+    Command(
+        "solve",
+        (),
+        "file [wrong]",
+        "Solve the problems of an OBF file; those with other answers to a file.",
+        ADMIN,
+        SEARCHES,
+        files=True,
+        tests=True,
+    ),
+    Command(
+        "script-to-obf",
+        (),
+        "file out",
+        "Write the problems of a file with the scores of all their moves.",
+        None,
+        tests=True,
+    ),
+    Command(
+        "select-hard",
+        (),
+        "file out",
+        "Write the problems whose best move is two discs better than the next.",
+        None,
+        tests=True,
+    ),
+    Command(
+        "wtest",
+        (),
+        "file",
+        "Check the theoretical scores of a WTHOR file.",
+        ADMIN,
+        SEARCHES,
+        asks=True,
+        files=True,
+        tests=True,
+    ),
+    Command("base", (), "command ...", "Convert, compare, check and complete files of games, see `help base`.", None),
+    Command(
+        "perft",
+        (),
+        "[d] [1|2]",
+        "Count the lines of d plies (default 10); in mode 2 a pass is not a ply.",
+        ADMIN,
+        COUNTS,
+        asks=True,
+        tests=True,
+    ),
     Command(
         "count",
         (),
         "games|positions|shapes d [1|2|3]",
         "Count lines of 0 to d plies; or positions after d discs, symmetric ones once: 1 as they are after the move, "
         "2 with forced passes made, 3 without finished games; or sets of occupied squares.",
+        ADMIN,
+        COUNTS,
+        asks=True,
+        tests=True,
     ),
-    Command("book", ("b",), "command ...", "Use, grow and look at the opening book, see `help book`."),
-    Command("hmirror", (), "", "Mirror game and board, A-H."),
-    Command("vmirror", (), "", "Mirror game and board, 1-8."),
-    Command("rotate", (), "90|180|270", "Turn game and board clockwise."),
+    Command(
+        "book", ("b",), "command ...", "Use, grow and look at the opening book, see `help book`.", READER, SEARCHES
+    ),
+    Command("hmirror", (), "", "Mirror game and board, A-H.", READER),
+    Command("vmirror", (), "", "Mirror game and board, 1-8.", READER),
+    Command("rotate", (), "90|180|270", "Turn game and board clockwise.", READER),
     Command(
         "symmetry",
         ("symetry",),
         "0..15",
         "Bit 0 mirrors A-H, bit 1 mirrors 1-8, bit 2 swaps files and ranks, bit 3 swaps the colours.",
+        READER,
     ),
-    Command("bench", (), "[n]", "Solve n random positions with 20 empty squares, or as many as a minute allows."),
-    Command("mobility", (), "[seconds]", "Look for a position with many moves by random play (default 10 seconds)."),
-    Command("estimate", (), "[n]", "Estimate the number of games from here by n random ones (default 10)."),
-    Command("resources", (), "", "Show processor time and memory used."),
-    Command("version", ("v",), "", "Show name and version."),
-    Command("options", (), "", "Show the value of every option."),
+    Command(
+        "bench",
+        (),
+        "[n]",
+        "Solve n random positions with 20 empty squares, or as many as a minute allows.",
+        ADMIN,
+        SEARCHES,
+        asks=True,
+        tests=True,
+    ),
+    Command(
+        "mobility",
+        (),
+        "[seconds]",
+        "Look for a position with many moves by random play (default 10 seconds).",
+        ADMIN,
+        COUNTS,
+        asks=True,
+        tests=True,
+    ),
+    Command(
+        "estimate",
+        (),
+        "[n]",
+        "Estimate the number of games from here by n random ones (default 10).",
+        ADMIN,
+        COUNTS,
+        asks=True,
+        tests=True,
+    ),
+    Command("resources", (), "", "Show processor time and memory used.", READER, asks=True, tests=True),
+    Command("version", ("v",), "", "Show name and version.", READER, asks=True),
+    Command("options", (), "", "Show the value of every option.", READER, asks=True),
     Command(
         "help",
         ("?",),
         "[commands|options|book|base|test|programs|name]",
         "Show all commands and options, a part, or one: `help hint`, `help book deviate`.",
+        READER,
+        asks=True,
     ),
-    Command("nboard", (), "version", "Go on in NBoard's protocol, version 1 or 2."),
-    Command("protocol_version", (), "", "Go on in GTP, of which this is the first command."),
-    Command("xboard", (), "", "Go on in XBoard's protocol."),
-    Command("engine-protocol", (), "command", "Go on in Cassio's protocol, of which this is the first line."),
-    Command("quit", ("q", "exit"), "", "Leave, when all that came before is done."),
+    Command("nboard", (), "version", "Go on in NBoard's protocol, version 1 or 2.", None),
+    Command("protocol_version", (), "", "Go on in GTP, of which this is the first command.", None),
+    Command("xboard", (), "", "Go on in XBoard's protocol.", None),
+    Command("engine-protocol", (), "command", "Go on in Cassio's protocol, of which this is the first line.", None),
+    Command("quit", ("q", "exit"), "", "Leave, when all that came before is done.", READER),
 )
+
 
 BASE_COMMANDS = (
     Command("convert", (), "in out", "Add the games of a file to another one; the names say the formats."),
@@ -93,36 +227,92 @@ BASE_COMMANDS = (
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
 
 
-def find_command(word: str) -> Command | None:
-    """The command of that name or alias, in lower case."""
-    return _BY_NAME.get(word)
+class TextLine(NamedTuple):
+    """A line of the text protocol as `read_line` understands it: a command, an option, or neither.
+
+    ``word`` is the first word, in lower case and without `set` before it, ``rest`` what follows it. ``book`` is the
+    command after the word `book`, None if there is no such command. A line that is empty or a comment has no word.
+    """
+
+    text: str
+    word: str = ""
+    rest: str = ""
+    command: Command | None = None
+    option: Option | None = None
+    book: BookCommand | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its command, "" if it is none."""
+        return self.command.name if self.command is not None else ""
+
+    @property
+    def work(self) -> str:
+        """The kind of work that it is."""
+        return self.command.work if self.command is not None else SHORT
+
+    @property
+    def asks(self) -> bool:
+        """Whether it has no effect but its reply."""
+        return self.command.asks if self.command is not None else not self.word
+
+    @property
+    def outlives(self) -> bool:
+        """Whether it is carried out even when its client has gone: it is a job on the book."""
+        return self.book is not None and self.book.job
+
+    @property
+    def role(self) -> str | None:
+        """The least role of a remote client, None for a line that cannot be given remotely."""
+        if self.command is not None:
+            return self.book.role if self.book is not None else self.command.role
+        return self.option.role if self.option is not None and self.rest else READER
+
+    @property
+    def successor(self) -> str:
+        """The protocol that the dialogue goes on in, "" for an ordinary line."""
+        if self.text.startswith("{"):
+            return "json"
+        if self.name == "nboard":
+            return "nboard" if whole_number(self.rest) in (1, 2) else ""
+        if self.name == "engine-protocol":
+            return "cassio"
+        return {"protocol_version": "gtp", "xboard": "xboard"}.get(self.name, "") if not self.rest else ""
 
 
-def successor(line: str) -> str:
-    """The protocol that a line of the text protocol switches to, "" for an ordinary line."""
-    if line.lstrip().startswith("{"):
-        return "json"
-    word, rest = split_line(line)
-    if word == "nboard":
-        return "nboard" if whole_number(rest) in (1, 2) else ""
-    if word == "engine-protocol":
-        return "cassio"
-    return {"protocol_version": "gtp", "xboard": "xboard"}.get(word, "") if not rest else ""
-
-
-def split_line(line: str) -> tuple[str, str]:
-    """The command word in lower case and the rest of a line, without `set` before and `=` after the word."""
-    word, rest = _first_word(line)
+def read_line(text: str) -> TextLine:
+    """Read a line. A name after `set` or with a hyphen before it is an option's; `n 4` is the option, `n` a command."""
+    text = text.strip(" \t\r\n")
+    if not text or text.startswith("#"):
+        return TextLine(text)
+    word, rest = _first_word(text)
+    is_option = word.startswith("-")
     if word == "set" and rest:
+        is_option = True
         word, rest = _first_word(rest)
     name, equals, value = word.partition("=")
     if name and equals:
-        return name, f"{value} {rest}".strip()
-    return word, rest.removeprefix("=").lstrip()
+        word, rest = name, f"{value} {rest}".strip()
+    else:
+        rest = rest.removeprefix("=").lstrip()
+    command = None if is_option or (word == "n" and rest) else _BY_NAME.get(word)
+    if command is None:
+        return TextLine(text, word, rest, option=find_option(word.lstrip("-")))
+    if command.name != "book":
+        return TextLine(text, word, rest, command)
+    from .book import find_book_command
+
+    return TextLine(text, word, rest, command, book=find_book_command(rest.partition(" ")[0].lower()))
 
 
-def _first_word(line: str) -> tuple[str, str]:
-    parts = line.strip().split(None, 1)
+def _first_word(text: str) -> tuple[str, str]:
+    """The first word in lower case, and the rest."""
+    parts = text.split(None, 1)
     if not parts:
         return "", ""
     return parts[0].lower(), parts[1] if len(parts) > 1 else ""
+
+
+def find_command(word: str) -> Command | None:
+    """The command of that name or alias, in lower case."""
+    return _BY_NAME.get(word)

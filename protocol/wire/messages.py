@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from desdaemon.protocol.commands.book import ADMIN, BOOK_COMMANDS, EDITOR, READER, Parameter
+from desdaemon.protocol.commands import ADMIN, EDITOR, READER
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
 from desdaemon.protocol.commands.options import expected_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from desdaemon.protocol.commands.book import READER
+from desdaemon.protocol.commands import READER
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import OPERATIONS

@@ -13,8 +13,8 @@ from operated import Operated, until
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.core.search import run_queue, shares
 from desdaemon.dialogue import text_sessions
-from desdaemon.dialogue.text_sessions import COMMAND_ROLES, FILE_COMMANDS, NEVER, checked_line
-from desdaemon.protocol.commands.text import COMMANDS
+from desdaemon.dialogue.text_sessions import checked_line
+from desdaemon.protocol.commands.text import COMMANDS, read_line
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import RequestError
 
@@ -236,14 +236,17 @@ def test_the_engines_games_with_itself_end_by_a_cancel_or_with_a_full_page(
     assert "plays no further" in data["err"]
 
 
-def test_every_text_command_has_a_role_or_stays_at_home() -> None:
-    names = {command.name for command in COMMANDS}
-    assert names == set(COMMAND_ROLES) | NEVER
-    assert set(COMMAND_ROLES).isdisjoint(NEVER)
+def test_who_may_give_which_command() -> None:
+    at_home = {command.name for command in COMMANDS if command.role is None}
+    assert at_home == {
+        *("base", "script-to-obf", "select-hard"),
+        *("nboard", "protocol_version", "xboard", "engine-protocol"),
+    }
+    admins = {command.name for command in COMMANDS if command.role == "admin"}
+    assert admins == {"load", "save", "solve", "wtest", "seek", "perft", "count", "estimate", "mobility", "bench"}
     for command in COMMANDS:
         if command.parameters.startswith("file") or command.parameters.endswith("file"):
-            assert command.name in FILE_COMMANDS | NEVER, command
-            assert COMMAND_ROLES.get(command.name, "admin") == "admin"
+            assert command.role is None or (command.files and command.role == "admin"), command
 
 
 @pytest.mark.parametrize(
@@ -252,7 +255,6 @@ def test_every_text_command_has_a_role_or_stays_at_home() -> None:
         "save x",
         "load x",
         "LOAD x",
-        "set load x",
         "load=x",
         "solve x",
         "book load x",
@@ -272,7 +274,7 @@ def test_every_text_command_has_a_role_or_stays_at_home() -> None:
 )
 def test_a_reader_may_not(line: str, tmp_path: Path) -> None:
     with pytest.raises(RequestError) as caught:
-        checked_line(line, "reader", str(tmp_path))
+        checked_line(read_line(line), "reader", str(tmp_path))
     assert caught.value.code == "forbidden"
 
 
@@ -284,9 +286,10 @@ def test_files_are_inside_the_data_folder(name: str, tmp_path: Path) -> None:
     (folder / "inner").mkdir()
     for command in ("load", "save", "solve"):
         with pytest.raises(RequestError) as caught:
-            checked_line(f"{command} {name}", "admin", str(folder))
+            checked_line(read_line(f"{command} {name}"), "admin", str(folder))
         assert caught.value.code == "forbidden"
-    assert checked_line("load game.txt", "admin", str(folder)) == f"load {folder}/game.txt"
+    line = checked_line(read_line("load game.txt"), "admin", str(folder))
+    assert (line.name, line.rest) == ("load", f"{folder}/game.txt")
 
 
 def test_an_admins_files_are_read_and_written_there(
@@ -384,6 +387,42 @@ def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
         assert daemon.final("cancel", {"job": job.id}) == {"cancelled": True}
     for job in going:
         assert job.wait(20)
+
+
+@pytest.mark.parametrize("word", ["book", "b"])
+def test_lines_of_one_that_has_gone_are_carried_out_on_its_board(daemon: Operated, word: str) -> None:
+    daemon.final("book.new", {"level": 1, "depth": 10})
+    daemon.final("book.store", {"moves": "f5d6c3"})
+    gone = ClientRecord("gone", "editor")
+    for line in (f"depth {ENDLESS_DEPTH}", "book-usage off"):
+        daemon.request("text", {"line": line}, gone)
+    hint = daemon.request("text", {"line": "hint"}, gone)
+    until(lambda: daemon.services.scheduler.running)
+    for line in ("play f5d6c3", f"{word} delete", "init", "hint"):
+        daemon.request("text", {"line": line}, gone)
+    daemon.services.operations.drop(gone)
+    assert daemon.ends(hint)[-1]["error"]["code"] == "cancelled"
+    until(lambda: not daemon.final("book.get", {"moves": "f5d6c3"})["found"])
+    assert daemon.final("book.get")["found"]
+    until(lambda: not daemon.services.scheduler.running)
+
+
+def test_a_book_command_behind_a_refused_line_dies_with_its_client(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, limits=ServerLimits(in_flight=2))
+    daemon.final("book.new", {"level": 1, "depth": 10})
+    gone = ClientRecord("gone", "editor")
+    for line in (f"depth {ENDLESS_DEPTH}", "book-usage off"):
+        daemon.final("text", {"line": line}, gone)
+    daemon.request("text", {"line": "hint"}, gone)
+    other = daemon.request("analyze", ENDLESS, gone)
+    assert daemon.code("text", {"line": "play f5d6c3"}, gone) == "busy"
+    daemon.final("cancel", {"target": other}, gone)
+    daemon.request("text", {"line": "book delete"}, gone)
+    daemon.services.operations.drop(gone)
+    daemon.services.texts.forget(gone)
+    until(lambda: not daemon.services.scheduler.running)
+    assert daemon.final("text", {"line": "book show"})["out"]
+    assert daemon.final("book.get")["found"]
 
 
 def test_a_request_is_parting_until_its_last_reply_was_handed_over(daemon: Operated) -> None:

@@ -10,14 +10,18 @@ from pathlib import Path
 
 import pytest
 import zmq
+from hypothesis import given
+from hypothesis import strategies as st
 from operated import Operated
 from raw_zmtp import COMMAND, GREETING, LONG, MORE, PING, RawPeer, frame, ready, request
 from served import Peer
 
 from desdaemon.core.requests.request import ServerLimits
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.text import read_line
 from desdaemon.server.endpoints import open_acceptors
 from desdaemon.server.peers import LARGEST_OUTBOXES
-from desdaemon.server.sockets import Sockets
+from desdaemon.server.sockets import _EFFECT, Sockets
 
 ENDLESS = {"depth": 37, "book": "ignore"}
 
@@ -116,6 +120,56 @@ def test_a_vanished_client_loses_its_analyses_after_its_grace(make: Callable[...
     assert len(loop.sockets.in_flight()) == 1
     until(lambda: not loop.sockets.in_flight() and not loop.searching)
     until(lambda: not len(loop.sockets.peers))
+
+
+@pytest.mark.parametrize("last", ["book delete", "b delete", "B\u2003delete", "boo\u212a delete"])
+@pytest.mark.parametrize("searching", [False, True])
+def test_lines_of_one_that_left_are_carried_out_on_its_board(
+    make: Callable[..., Loop], last: str, searching: bool
+) -> None:
+    loop = make(in_flight=4096, grace_s=0)
+    with Peer(loop.ipc) as staying:
+        staying.final("book.new", {"level": 1, "depth": 10})
+        staying.final("book.store", {"moves": "f5d6c3d3c4"})
+        before = ["depth 37", "book-usage off", "hint"] if searching else ["moves"] * 3000
+        with RawPeer(loop.ipc).greet() as leaving:
+            leaving.send(b"".join(frame(line.encode()) for line in (*before, "play f5d6c3", last, "init", "hint")))
+            if searching:
+                until(lambda: loop.searching)
+        until(lambda: not staying.final("book.get", {"moves": "f5d6c3"})["found"])
+        assert staying.final("book.get")["found"]
+        until(lambda: not loop.searching and not loop.sockets.in_flight())
+
+
+BOOK_WORDS = [f"{word} {command.name}" for word in ("book", "b") for command in BOOK_COMMANDS]
+
+
+@given(
+    st.sampled_from(BOOK_WORDS),
+    st.sampled_from(" \t\u2003\x85="),
+    st.sampled_from(["", " ", "\t", "\u2003"]),
+    st.data(),
+)
+def test_no_line_that_must_be_carried_out_is_overlooked(line: str, blank: str, first: str, data: st.DataObject) -> None:
+    """Whatever a peer that has left wrote is looked through as bytes first."""
+    word, _, rest = line.partition(" ")
+    word = "".join(data.draw(st.sampled_from([c, c.upper(), "\u212a" if c == "k" else c])) for c in word)
+    line = f"{first}{word}{blank}{rest}"
+    assert _EFFECT.search(frame(line.encode())) is not None or not read_line(line).outlives
+    command = next(command for command in BOOK_COMMANDS if command.name == rest)
+    assert read_line(line).outlives == (command.long or command.writes)
+
+
+def test_where_lines_were_refused_the_wrong_position_is_not_deleted(make: Callable[..., Loop]) -> None:
+    loop = make(in_flight=2, grace_s=0)
+    with Peer(loop.ipc) as staying:
+        staying.final("book.new", {"level": 1, "depth": 10})
+        for _ in range(5):
+            with RawPeer(loop.ipc).greet() as leaving:
+                leaving.send(frame(b"redo") * 20 + frame(b"play f5d6c3") + frame(b"book delete"))
+            until(lambda: len(loop.sockets.peers) == 1 and not loop.sockets.in_flight())
+            assert staying.text("book show")
+            assert staying.final("book.get")["found"]
 
 
 def test_one_with_a_routing_id_gets_what_it_missed(make: Callable[..., Loop]) -> None:

@@ -1,4 +1,4 @@
-"""A client's lines: one at a time, in order, each once; cancelled ones never, and of a client that left only some."""
+"""A client's lines: one at a time, in order, each once; and those of a client that has gone live or die together."""
 
 from __future__ import annotations
 
@@ -9,35 +9,47 @@ from desdaemon.dialogue.client_lines import ClientLine, ClientLines
 
 EVENTS = st.lists(
     st.one_of(
-        st.tuples(st.just("put"), st.booleans()),
+        st.tuples(st.just("put"), st.sampled_from(("asks", "changes", "outlives"))),
         st.tuples(st.just("ended")),
         st.tuples(st.just("cancel"), st.integers(0, 30)),
-        st.tuples(st.just("forget")),
+        st.tuples(st.just("refuse"), st.booleans()),
+        st.tuples(st.just("leave")),
     ),
     max_size=60,
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=500)
 @given(EVENTS)
-def test_lines_are_carried_out_one_after_the_other_in_their_order(events: list[tuple[object, ...]]) -> None:
+def test_all_lines_with_an_effect_up_to_the_last_that_outlives_their_client_or_none(
+    events: list[tuple[object, ...]],
+) -> None:
     lines = ClientLines()
     put: list[ClientLine] = []
     begun: list[ClientLine] = []
-    gone: set[ClientLine] = set()
+    dead: set[ClientLine] = set()
+    lasting: set[ClientLine] = set()
+    """Lines that must outlive the client, but for those behind a refused one: they work on a board it does not know."""
+    gap = gone = False
 
     def advance() -> None:
+        nonlocal gap
         line = lines.next()
         assert lines.running is line
         if line is not None:
-            assert line not in gone
+            assert line not in dead
             begun.append(line)
+        else:
+            gap = gone
 
     for event in events:
         if event[0] == "put":
-            line, begins = lines.put("go", outlives=bool(event[1]))
+            line, begins = lines.put("go", outlives=event[1] == "outlives", asks=event[1] == "asks")
             put.append(line)
+            lasting |= {line} if event[1] == "outlives" and not gap else set()
+            dead |= {line} if gone else set()
             assert begins == (lines.running is None)
+            assert not lines.deserted
             if begins:
                 advance()
         elif event[0] == "ended" and lines.running is not None:
@@ -47,13 +59,21 @@ def test_lines_are_carried_out_one_after_the_other_in_their_order(events: list[t
             line = put[int(str(event[1])) % len(put)]
             lines.cancel(line)
             assert line.cancelled
-            gone |= {line} - set(begun)
-        elif event[0] == "forget":
+            dead.add(line)
+        elif event[0] == "refuse":
+            lines.refuse(gone=bool(event[1]))
+            gone = gone or bool(event[1])
+            gap = gap or gone or not lines.idle
+        elif event[0] == "leave":
             running = lines.running
-            stops = lines.forget()
-            assert stops == (running is None or not running.outlives)
-            assert running is None or running.cancelled or running.outlives
-            gone |= {line for line in put if not line.outlives} - set(begun)
+            alive = [line for line in put if line is running or line not in begun]
+            alive = [line for line in alive if line not in dead]
+            last = max((line.number for line in alive if line in lasting), default=0)
+            dying = {line for line in alive if line.asks or line.number > last}
+            assert lines.leave() is (running if running in dying else None)
+            assert lines.deserted
+            dead |= dying
+        assert {line for line in put if line.cancelled} == dead
         assert lines.idle == (lines.running is None)
         # Nothing waits beside an idle client.
         assert not (lines.idle and len(lines))
@@ -61,6 +81,53 @@ def test_lines_are_carried_out_one_after_the_other_in_their_order(events: list[t
         lines.ended()
         advance()
     assert [line.number for line in put] == list(range(1, len(put) + 1))
-    assert begun == [line for line in put if line not in gone]
+    assert [line for line in put if line not in dead] == [line for line in begun if line not in dead]
     assert lines.idle
     assert len(lines) == 0
+
+
+def test_a_play_before_a_book_command_of_one_that_has_gone_is_carried_out() -> None:
+    lines = ClientLines()
+    asking, _ = lines.put("hint", asks=True)
+    lines.next()
+    played, _ = lines.put("play f5d6c3")
+    lines.put("moves", asks=True)
+    deleted, _ = lines.put("book delete", outlives=True)
+    lines.put("play f4")
+    assert lines.leave() is asking
+    lines.ended()
+    assert lines.next() is played
+    lines.ended()
+    assert lines.next() is deleted
+    lines.ended()
+    assert lines.next() is None
+
+
+def test_a_book_command_behind_a_line_that_was_refused_dies_with_its_client() -> None:
+    lines = ClientLines()
+    running, _ = lines.put("play f5")
+    lines.next()
+    lines.refuse(gone=False)
+    lines.put("book delete", outlives=True)
+    assert lines.leave() is running
+    lines.ended()
+    assert lines.next() is None
+
+
+def test_a_refusal_is_forgotten_once_all_lines_are_over() -> None:
+    lines = ClientLines()
+    lines.put("play f5")
+    lines.next()
+    lines.refuse(gone=False)
+    lines.ended()
+    assert lines.next() is None
+    stored, _ = lines.put("book store", outlives=True)
+    assert lines.next() is stored
+    assert lines.leave() is None
+
+
+def test_of_one_that_has_gone_nothing_begins_behind_a_refused_line() -> None:
+    lines = ClientLines()
+    lines.refuse(gone=True)
+    lines.put("book delete", outlives=True)
+    assert lines.next() is None

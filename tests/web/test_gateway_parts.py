@@ -21,7 +21,7 @@ from desdaemon.clients.web.allowed import check
 from desdaemon.clients.web.games import ANSWERS, canonical_text, names, read, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
 from desdaemon.clients.web.page_files import COLOURS, STATIC_FILES, page_files, page_weight
-from desdaemon.protocol.commands.book import READER
+from desdaemon.protocol.commands import READER
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import BASE_FORMATS
 from desdaemon.protocol.games.pasted import parse_pasted

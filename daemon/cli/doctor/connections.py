@@ -54,7 +54,7 @@ def daemon() -> Finding:
 
 def ports(endpoints: list[str]) -> Iterator[Finding]:
     """Whether a daemon could listen there."""
-    from desdaemon.protocol.commands.book import EDITOR
+    from desdaemon.protocol.commands import EDITOR
     from desdaemon.server.endpoints import Acceptor, check_tcp
 
     for endpoint in endpoints:

@@ -18,7 +18,7 @@ from desdaemon.core.books.jobs import CANCELLED, DONE, RUNNING, BookJob, BookJob
 from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.short_questions import TurnOwner
 from desdaemon.core.threads import begin
-from desdaemon.protocol.commands.book import ADMIN, EDITOR
+from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.wire import messages

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from desdaemon import __version__
 from desdaemon.core.books.jobs import QUEUED, RUNNING, BookJob
 from desdaemon.core.metrics import ServerMetrics
-from desdaemon.protocol.commands.book import ADMIN, EDITOR
+from desdaemon.protocol.commands import ADMIN, EDITOR
+from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import board_text, move_text
 from desdaemon.protocol.othello.rules import squares
@@ -99,7 +100,7 @@ class Operations:
             self._fail(request, RequestError("internal", "an internal error; its log has more"))
         self.health.handled(operation.name, time.perf_counter() - request.arrived)
 
-    def handle_text(self, client: ClientRecord, number: int, line: str, reply: Callable[[str], None]) -> None:
+    def handle_text(self, client: ClientRecord, number: int, line: TextLine, reply: Callable[[str], None]) -> None:
         """Run a bare line of the text protocol; its single reply is all output of the line.
 
         ``number`` counts the client's lines. Ids of requests are not negative, so that the two are never confused.
@@ -112,8 +113,7 @@ class Operations:
         self._accounts.asked(client.account)
         request = PendingRequest(client, -1 - number, answer)
         try:
-            request.values = {"line": line}
-            self._text(request)
+            self._run_line(request, line)
         except RequestError as error:
             self._fail(request, error)
         self.health.handled("line", time.perf_counter() - request.arrived)
@@ -160,6 +160,7 @@ class Operations:
 
     def drop(self, client: ClientRecord) -> None:
         """Cancel all requests of a client that has disconnected; jobs go on."""
+        self.texts.leave(client)
         for request in list(client.requests.values()):
             if request.outlives:
                 request.cancel = None
@@ -271,10 +272,17 @@ class Operations:
         return data
 
     def _text(self, request: PendingRequest) -> None:
-        if request.values["line"].lstrip().lower().startswith("book"):
-            self._check_jobs()
-        self.admit(request)
-        self.texts.request(request)
+        self._run_line(request, read_line(request.values["line"]))
+
+    def _run_line(self, request: PendingRequest, line: TextLine) -> None:
+        try:
+            if line.outlives:
+                self._check_jobs()
+            self.admit(request)
+        except RequestError:
+            self.texts.refused(request.client)
+            raise
+        self.texts.request(request, line)
 
     def _analyze(self, request: PendingRequest) -> None:
         values = request.values

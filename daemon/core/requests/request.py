@@ -14,6 +14,7 @@ from desdaemon.protocol.wire.messages import RequestError
 
 if TYPE_CHECKING:
     from desdaemon.core.settings import SessionSettings
+    from desdaemon.protocol.commands.text import TextLine
 
 ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
 """The messages of errors that end what is in flight, by code."""
@@ -56,7 +57,12 @@ class ClientRecord:
         self.parting: set[PendingRequest] = set()
         """No longer in flight, but their last reply has not been handed over yet."""
         self.texts: Any = None
-        """What `remote.TextSessions` keeps for it."""
+        """Its text session, which `TextSessions` keeps here."""
+
+    @property
+    def departed(self) -> bool:
+        """Whether it has gone for good, so that it hears no reply."""
+        return False
 
     def rename(self, name: str) -> None:
         """Set ``name``, and ``account``, which its use is charged to: its key's, or the carrier's for those without."""
@@ -98,7 +104,7 @@ class PendingRequest:
         self.endless = False
         """Whether nothing but a cancel may ever end it."""
         self.outlives = False
-        """Whether what is done for it goes on when the client has gone: it is a job on the book."""
+        """Whether to drop it ends no work: it is a job on the book, or a line, about which its session decides."""
         self.leave: Callable[[], None] | None = None
         """Counts it out of what is in flight."""
         self._reply = reply
@@ -165,8 +171,14 @@ def refusal(identity: str | int | None, error: RequestError) -> Data:
 class TextLines(Protocol):
     """The text protocol for clients of requests: a session for each."""
 
-    def request(self, request: PendingRequest) -> None:
-        """Carry the line of a request out, and answer it."""
+    def request(self, request: PendingRequest, line: TextLine) -> None:
+        """Carry out the line of a request, and answer it. Raises `RequestError`."""
+
+    def refused(self, client: ClientRecord) -> None:
+        """Note that there was no room for a line."""
+
+    def leave(self, client: ClientRecord) -> None:
+        """Cancel the lines of a client that has gone, but for those up to the last that must outlive it."""
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
         """Return the options of the client's session, the daemon's where it has none."""

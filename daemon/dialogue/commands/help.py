@@ -16,20 +16,6 @@ COLUMN = 34
 
 LEAST_WIDTH = 40
 
-# What Edax has on that page of its help.
-_TESTS = (
-    "bench",
-    "count",
-    "estimate",
-    "mobility",
-    "perft",
-    "resources",
-    "script-to-obf",
-    "select-hard",
-    "solve",
-    "wtest",
-)
-
 _KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0..5", "path": "FILE", "text": "TEXT"}
 
 
@@ -120,8 +106,8 @@ def base_page() -> HelpPage:
 
 
 def test_page() -> HelpPage:
-    """The commands that test, measure and count."""
-    return ["Tests:", *(_command_entry(command) for command in COMMANDS if command.name in _TESTS)]
+    """The commands that test, measure and count: those that Edax has on that page of its help."""
+    return ["Tests:", *(_command_entry(command) for command in COMMANDS if command.tests)]
 
 
 def program_page() -> HelpPage:

@@ -19,7 +19,7 @@ from desdaemon.dialogue.interrupt_listener import InputListener
 from desdaemon.dialogue.services import Services, build_services
 from desdaemon.dialogue.stops import UNBOUNDED_GRACE_S
 from desdaemon.engine.processors import processors
-from desdaemon.protocol.commands.book import ADMIN
+from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.constants import LARGEST_BODY

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.output import DialogueOutput
 from desdaemon.dialogue.session import Session
-from desdaemon.protocol.commands.options import STARTING, Option, find_option
-from desdaemon.protocol.commands.text import find_command, split_line
+from desdaemon.protocol.commands.options import STARTING, Option
+from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
@@ -56,10 +56,13 @@ class TextDialect:
 
     # A line
 
-    def execute(self, line: str) -> None:
+    def execute(self, text: str) -> None:
+        """Read a line and run it."""
+        self.run_line(read_line(text))
+
+    def run_line(self, line: TextLine) -> None:
         """Run a line. Invalid input gives one line of error and changes nothing."""
-        line = line.strip()
-        if not line or line.startswith("#"):
+        if not line.word:
             return
         try:
             self._dispatch(line)
@@ -72,39 +75,35 @@ class TextDialect:
                 raise
             self.warn(f"{quoted(str(error.filename))}: {error.strerror}: expected a file that can be read")
         except Abandoned:
-            self._abandoned(line)
+            self._abandoned(line.text)
         except EngineFailure as error:
             self._engine_failed(error)
         except MemoryError as error:
-            self.warn(f"{quoted(line)}: not enough memory{f': {error}' if str(error) else ''}")
+            self.warn(f"{quoted(line.text)}: not enough memory{f': {error}' if str(error) else ''}")
         except Exception:
-            self._confess(line)
+            self._confess(line.text)
 
-    def _dispatch(self, line: str) -> None:
-        if line.startswith("{"):
+    def _dispatch(self, line: TextLine) -> None:
+        if line.text.startswith("{"):
             self.successor = "json"
             return
-        word, rest = split_line(line)
         if self.session.settings.echo:
-            self.say(f" {word} {rest}")
-        only_option = word.startswith("-") or line[:4].lower() == "set "
-        if not only_option and not (word == "n" and rest):
-            command = find_command(word)
-            if command:
-                if rest and not command.parameters and command.name != "quit":
-                    raise BadInput(f"{quoted(line)}: expected {command.name} with nothing after it")
-                find_handler(command.name)(self, rest)
-                return
-        option = find_option(word.lstrip("-"))
-        if option and option.name not in ("q", "vv"):
-            self._option(option, rest)
+            self.say(f" {line.word} {line.rest}")
+        command = line.command
+        if command is not None:
+            if line.rest and not command.parameters and command.name != "quit":
+                raise BadInput(f"{quoted(line.text)}: expected {command.name} with nothing after it")
+            find_handler(command.name)(self, line.rest)
+            return
+        if line.option is not None and line.option.name not in ("q", "vv"):
+            self._option(line.option, line.rest)
             return
         try:
-            move = parse_move(line)
+            move = parse_move(line.text)
         except BadInput:
             raise BadInput(
-                f"Unknown command/Illegal move: {quoted(line)}: expected a command (see help) or a move such as D3"
-                f"{_suggestion(word)}"
+                f"Unknown command/Illegal move: {quoted(line.text)}: expected a command (see help) or a move such as D3"
+                f"{_suggestion(line.word)}"
             ) from None
         self.session.play_move(move)
         self._played_on = True
