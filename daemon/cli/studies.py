@@ -12,7 +12,7 @@ from .progress import StepProgress
 
 def flips(games: int, seed: int) -> int:
     """Print the table of discs turned by a move."""
-    from desdaemon.engine.studies.flips import count_flips, mean_of_plies
+    from desdaemon.engine.studies import count_flips, mean_of_plies
 
     with StepProgress() as progress:
         found = count_flips(games, seed, progress)
@@ -25,28 +25,26 @@ def flips(games: int, seed: int) -> int:
 
 def draws(most: int) -> int:
     """Print the shortest drawn games."""
-    from desdaemon.engine.studies.draws import shortest_draws
+    from desdaemon.engine.studies import PASS, shortest_draws
 
     with StepProgress() as progress:
-        found = shortest_draws(most, progress)
-    if not found.games:
+        games = shortest_draws(most, progress)
+    if not games:
         return _print([f"no drawn game of up to {most} plies"])
-    head = f"{len(found.games)} drawn games of {found.plies} plies from f5, none shorter"
-    return _print([*map(moves_text, found.games), head])
+    plies = sum(move != PASS for move in games[0])
+    return _print([*map(moves_text, games), f"{len(games)} drawn games of {plies} plies from f5, none shorter"])
 
 
 def stoner(most: int, every: bool) -> int:
     """Print a shortest Stoner, or all of them."""
-    from desdaemon.engine.studies.stoner import shortest_stoners
+    from desdaemon.engine.studies import shortest_stoners
 
     with StepProgress() as progress:
-        found = shortest_stoners(most, progress)
-    if not found.lines:
+        lines = shortest_stoners(most, progress)
+    if not lines:
         return _print([f"no Stoner within {most} plies"])
-    shown = found.lines if every else found.lines[:1]
-    return _print(
-        [*map(moves_text, shown), f"{found.plies} plies, none shorter; {len(found.lines)} such lines from f5"]
-    )
+    shown = lines if every else lines[:1]
+    return _print([*map(moves_text, shown), f"{len(lines[0])} plies, none shorter; {len(lines)} such lines from f5"])
 
 
 def _print(lines: Iterable[str]) -> int:

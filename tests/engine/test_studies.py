@@ -9,7 +9,7 @@ import pytest
 import referee
 
 from desdaemon.cli.count import main
-from desdaemon.engine.studies import draws, flips, stoner
+from desdaemon.engine import studies
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, parse_moves
 
@@ -32,7 +32,7 @@ def after(line: list[int]) -> Position:
 
 def test_the_first_plies_are_known() -> None:
     """The first two moves turn one disc, the third one or two: 64 lines of 56 turn two."""
-    found = flips.count_flips(2_000)
+    found = studies.count_flips(2_000)
     assert [(ply.mean, ply.deviation) for ply in found[:2]] == [(1.0, 0.0), (1.0, 0.0)]
     assert found[0].games == 2_000
     assert [ply.ply for ply in found] == list(range(1, 61))
@@ -51,7 +51,7 @@ def test_flips_agree_with_a_plain_recount() -> None:
                 continue
             turned[ply] += [len(referee.flips(cells, move)) for move in legal]
             cells, ply = referee.play(cells, rng.choice(legal)), ply + 1
-    for found in flips.count_flips(20_000):
+    for found in studies.count_flips(20_000):
         sample = turned[found.ply]
         if len(sample) > 200:
             mean = sum(sample) / len(sample)
@@ -60,14 +60,14 @@ def test_flips_agree_with_a_plain_recount() -> None:
 
 def test_the_published_mean_of_flips() -> None:
     """2.244 lies between the two ways to count: every legal move alike, and the moves that are played."""
-    legal, played = flips.mean_of_plies(flips.count_flips(50_000))
+    legal, played = studies.mean_of_plies(studies.count_flips(50_000))
     assert abs(legal - PUBLISHED_FLIPS) < 0.01
     assert abs(played - PUBLISHED_FLIPS) < 0.01
 
 
 def test_the_same_seed_gives_the_same_figures() -> None:
-    assert flips.count_flips(6_000, 3) == flips.count_flips(6_000, 3)
-    assert flips.count_flips(6_000, 3) != flips.count_flips(6_000, 4)
+    assert studies.count_flips(6_000, 3) == studies.count_flips(6_000, 3)
+    assert studies.count_flips(6_000, 3) != studies.count_flips(6_000, 4)
 
 
 # Draws
@@ -88,13 +88,13 @@ def plain_drawn_games(plies: int) -> Counter[int]:
         for move in rules.squares(moves) if played < plies else ():
             walk(*rules.play(player, opponent, move), played + 1)
 
-    walk(*rules.play(*rules.START, stoner.F5), 1)
+    walk(*rules.play(*rules.START, studies.F5), 1)
     return found
 
 
 def test_no_short_game_is_drawn() -> None:
     assert plain_drawn_games(5) == Counter()
-    assert draws.shortest_draws(14).games == []
+    assert studies.shortest_draws(14) == []
 
 
 def test_games_on_a_given_shape_are_all_found() -> None:
@@ -103,7 +103,7 @@ def test_games_on_a_given_shape_are_all_found() -> None:
         line = parse_moves(text)
         position = after(line)
         shape = position.player | position.opponent
-        found = draws.drawn_games([draws.canonical(shape)])
+        found = studies.drawn_games([studies.canonical(shape)])
         assert line in found
         assert len({tuple(game) for game in found}) == len(found)
         for game in found:
@@ -112,25 +112,15 @@ def test_games_on_a_given_shape_are_all_found() -> None:
             assert final.black.bit_count() == final.white.bit_count() == 12
 
 
-def test_shapes_of_drawn_games_are_among_the_final_shapes() -> None:
-    position = after(parse_moves("f5f4g3e6c4b3b4g4b2a2h4b5b6c2f7g8d6a4d7b7"))
-    shape = draws.canonical(position.player | position.opponent)
-    cells = shape.bit_count()
-    assert cells == SHORTEST_DRAW + 4
-    joined = draws.lines_of_the_board()
-    assert len(joined) == 42
-    full = [line for line in joined if line.squares & shape == line.squares and line.squares.bit_count() > 2]
-    assert full, "colours meet on a full line"
-
-
 @pytest.mark.slow
 def test_the_published_shortest_draws() -> None:
     """185 games of 20 plies from f5, on ten final boards, mirror images aside."""
-    found = draws.shortest_draws(SHORTEST_DRAW)
-    assert (found.plies, len(found.games)) == (SHORTEST_DRAW, DRAWS)
+    found = studies.shortest_draws(SHORTEST_DRAW)
+    assert {len(game) for game in found} == {SHORTEST_DRAW}
+    assert len(found) == DRAWS
     boards = set()
-    for game in found.games:
-        assert game[0] == stoner.F5
+    for game in found:
+        assert game[0] == studies.F5
         final = after(game)
         assert final.over
         assert final.black.bit_count() == final.white.bit_count() == 12
@@ -144,22 +134,22 @@ def test_the_published_shortest_draws() -> None:
 def test_the_published_stoner_is_one() -> None:
     line = parse_moves(PUBLISHED_STONER)
     assert len(line) == 13
-    assert stoner.is_stoner(line)
-    assert not any(stoner.is_stoner(line[:length]) for length in range(1, 13))
+    assert studies.is_stoner(line)
+    assert not any(studies.is_stoner(line[:length]) for length in range(1, 13))
 
 
 def test_no_stoner_within_ten_plies() -> None:
-    assert stoner.shortest_stoners(10).lines == []
+    assert studies.shortest_stoners(10) == []
 
 
 @pytest.mark.slow
 def test_the_shortest_stoner() -> None:
-    found = stoner.shortest_stoners(13)
-    assert found.plies == 13
-    assert all(stoner.is_stoner(line) for line in found.lines)
+    found = studies.shortest_stoners(13)
+    assert {len(line) for line in found} == {13}
+    assert all(studies.is_stoner(line) for line in found)
     published = parse_moves(PUBLISHED_STONER)
     images = [[rules.transform_move(move, symmetry) for move in published] for symmetry in range(8)]
-    assert any(image in found.lines for image in images)
+    assert any(image in found for image in images)
 
 
 # The command line

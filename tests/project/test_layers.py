@@ -37,7 +37,7 @@ COMPILING = [
     ROOT / "engine/compiler/target.py",
     ROOT / "engine/compiler/inspect.py",
     *ROOT.glob("*/kernels/*.py"),
-    *ROOT.glob("engine/studies/kernels/*.py"),
+    ROOT / "engine/studies.py",
     *ROOT.glob("engine/training/**/*.py"),
 ]
 HEAVY = (
@@ -186,7 +186,7 @@ def test_a_cycle_is_found() -> None:
 
 PATH = re.compile(r"`((?:daemon|protocol|engine|book|clients|docs|tests)/[\w./]*)`(?: \((`[^)]*`)\))?")
 """A path of the checkout in the document, and the names that stand behind it in brackets."""
-NAMELESS = ("engine/layout.py", "engine/studies/layout.py", "book/layout.py", "clients/shapes.py")
+NAMELESS = ("engine/layout.py", "book/layout.py", "clients/shapes.py")
 """Modules that are meant as a whole."""
 
 

@@ -67,7 +67,7 @@ def test_no_name_of_a_class_is_used_twice() -> None:
 def test_no_name_of_a_kernel_is_used_twice() -> None:
     """Kernels run as Python, of the engine and the book in one process, are found by their names."""
     places: dict[str, list[str]] = defaultdict(list)
-    for path in [*ROOT.glob("*/kernels/*.py"), *ROOT.glob("engine/studies/kernels/*.py")]:
+    for path in ROOT.glob("*/kernels/*.py"):
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             decorators = statement.decorator_list if isinstance(statement, ast.FunctionDef) else []
             if isinstance(statement, ast.FunctionDef) and any("kernel(" in ast.unparse(each) for each in decorators):

@@ -1,0 +1,447 @@
+"""Counts about the game: discs turned by a move, shortest drawn games, shortest Stoner (`desdaemon count`).
+
+Numba compiles them each time they run, which takes some seconds. Lines of play are lists of squares, with 64 for a
+pass; all begin with f5, whose mirror images the other first moves are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
+from desdaemon.engine.training.compiled import compiled, inlined
+from desdaemon.protocol.othello import rules
+
+Progress = Callable[[str, int, int], None]
+"""(what, done, total): the progress callback of a count."""
+SILENT: Progress = lambda what, done, total: None  # noqa: E731
+
+F5, PASS = 37, 64
+_U = np.uint64
+
+
+@inlined
+def _bit(square: int) -> Any:
+    return _U(1) << _U(square)
+
+
+# Flips
+
+_GAMES_AT_ONCE = 5_000
+_BLACK, _WHITE = map(_U, rules.START)
+
+
+class PlyFlips(NamedTuple):
+    """One ply: discs turned by a legal move, mean and standard deviation, and by the move played, mean.
+
+    ``games`` reached it; the means are 0 where none did.
+    """
+
+    ply: int
+    games: int
+    mean: float
+    deviation: float
+    played: float
+
+
+def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[PlyFlips]:
+    """Flips of each ply over random games from the opening position, every legal move as likely as another.
+
+    All legal moves of a position count, those of all positions of a ply alike; passes are no plies. The same seed and
+    number of games give the same figures. Raises ValueError for less than one game.
+    """
+    if games < 1:
+        raise ValueError(f"{games} games: expected 1 or more")
+    sums = np.zeros((60, 5), np.int64)
+    for first in range(0, games, _GAMES_AT_ONCE):
+        # Far apart, so that no two parts share a stretch of the generator.
+        state = ((seed << 32) + first) * 0xD1B54A32D192ED03 % (1 << 64)
+        _random_games(_U(state), min(_GAMES_AT_ONCE, games - first), sums)
+        progress("games", first, games)
+    return [_ply(ply, *map(int, row)) for ply, row in enumerate(sums, 1)]
+
+
+@compiled
+def _random_games(state: Any, games: int, sums: Any) -> None:
+    """Play ``games`` games, and add to the row of each ply its legal moves, the discs that they turn, the squares of
+    these numbers, moves played, and the discs that these turn.
+    """
+    for _ in range(games):
+        player, opponent, ply = _BLACK, _WHITE, 0
+        while True:
+            legal = moves(player, opponent)
+            if legal == _U(0):
+                if moves(opponent, player) == _U(0):
+                    break
+                player, opponent = opponent, player
+                continue
+            # splitmix64: good enough to choose a move, and any seed will do.
+            state += _U(0x9E3779B97F4A7C15)
+            dice = (state ^ (state >> _U(30))) * _U(0xBF58476D1CE4E5B9)
+            dice = (dice ^ (dice >> _U(27))) * _U(0x94D049BB133111EB)
+            number = popc(legal)
+            chosen = ((dice ^ (dice >> _U(31))) >> _U(32)) * _U(number) >> _U(32)
+            played = place = _U(0)
+            for index in range(number):
+                square = ctz(legal)
+                legal &= legal - _U(1)
+                flipped = flip(square, player, opponent)
+                discs = popc(flipped)
+                sums[ply, 1] += discs
+                sums[ply, 2] += discs * discs
+                if _U(index) == chosen:
+                    played, place = flipped, _bit(square)
+            sums[ply, 0] += number
+            sums[ply, 3] += 1
+            sums[ply, 4] += popc(played)
+            player, opponent = opponent ^ played, player | played | place
+            ply += 1
+
+
+def _ply(ply: int, legal: int, turned: int, squares: int, games: int, played: int) -> PlyFlips:
+    mean = turned / legal if legal else 0.0
+    variance = squares / legal - mean * mean if legal else 0.0
+    return PlyFlips(ply, games, mean, max(0.0, variance) ** 0.5, played / games if games else 0.0)
+
+
+def mean_of_plies(plies: list[PlyFlips]) -> tuple[float, float]:
+    """The means over the plies that were reached, each counted once: of all legal moves, of those played."""
+    reached = [ply for ply in plies if ply.games]
+    return sum(ply.mean for ply in reached) / len(reached), sum(ply.played for ply in reached) / len(reached)
+
+
+# Stoner: a move to a square diagonally next to an empty corner that the opponent cannot take. On an edge from that
+# corner the next square is empty, the third is the mover's, the last but one the opponent's and the other corner empty;
+# of the squares from the third to the last but one just one is empty. The mover can play there next and then attacks
+# the other corner; the opponent can take neither corner, and after any answer the mover takes one of them.
+
+_PREFIX = 6
+_X_SQUARES = _U(0x0042000000004200)
+_CORNERS = np.zeros((64, 3), np.int64)
+"""For each X-square its corner, and the steps along the two edges from there."""
+_CORNERS[[9, 14, 49, 54]] = (0, 1, 8), (7, -1, 8), (56, 1, -8), (63, -1, -8)
+
+
+def is_stoner(line: list[int]) -> bool:
+    """Whether the last move of a line of moves from the opening position is one. Raises `rules.IllegalMove`."""
+    other, mover = _after(line)
+    return bool(_is_stoner(_U(mover), _U(other), line[-1]))
+
+
+def _after(line: list[int]) -> tuple[int, int]:
+    position = rules.START
+    for move in line:
+        position = rules.play(*position, move)
+    return position
+
+
+def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[int]]:
+    """All shortest lines that end in a Stoner, without passes; none where none is of up to ``most`` plies.
+
+    13 plies take half a minute.
+    """
+    lines: list[list[int]] = []
+    for plies in range(2, most + 1):
+        # No game passes or ends so early.
+        begun = [[F5]]
+        for _ in range(min(_PREFIX, plies - 1) - 1):
+            begun = [[*line, move] for line in begun for move in rules.squares(rules.legal_moves(*_after(line)))]
+        for done, line in enumerate(begun):
+            progress(f"{plies} plies", done, len(begun))
+            player, opponent = _after(line)
+            found, whole = np.zeros((4096, plies), np.int64), np.array([*line, *[PASS] * (plies - len(line))])
+            number = _note_stoners(_U(player), _U(opponent), len(line), whole, found, 0)
+            lines += found[:number].tolist()
+        if lines:
+            break
+    return sorted(lines)
+
+
+@compiled
+def _note_stoners(player: Any, opponent: Any, played: int, line: Any, lines: Any, number: int) -> int:
+    """Fill ``line`` from ``played`` on in every way whose last move is a Stoner, and write each to ``lines``.
+
+    ``number`` lines are there; returns how many there are then.
+    """
+    if played == len(line):
+        if _is_stoner(opponent, player, line[-1]):
+            lines[number] = line
+            number += 1
+        return number
+    legal = moves(player, opponent)
+    if legal == _U(0):
+        player, opponent = opponent, player
+        legal = moves(player, opponent)
+    if played == len(line) - 1:
+        legal &= _X_SQUARES
+    while legal != _U(0):
+        square = ctz(legal)
+        legal &= legal - _U(1)
+        flipped = flip(square, player, opponent)
+        line[played] = square
+        mover = player | flipped | _bit(square)
+        number = _note_stoners(opponent ^ flipped, mover, played + 1, line, lines, number)
+    return number
+
+
+@compiled
+def _is_stoner(mover: Any, other: Any, square: int) -> bool:
+    """Whether the move to ``square`` that has just been made, ``other`` being to move, is a Stoner."""
+    corner, both, replies = _CORNERS[square, 0], mover | other, moves(other, mover)
+    if _bit(square) & _X_SQUARES == _U(0) or (both | replies) & _bit(corner) != _U(0):
+        return False
+    for step in _CORNERS[square, 1:]:
+        far, gaps, gap = _bit(corner + 7 * step), 0, 0
+        for k in range(3, 6):
+            if both & _bit(corner + k * step) == _U(0):
+                gaps, gap = gaps + 1, corner + k * step
+        ready = both & (far | _bit(corner + step)) == _U(0) and mover & _bit(corner + 2 * step) != _U(0)
+        if ready and other & _bit(corner + 6 * step) != _U(0) and gaps == 1 and replies & far == _U(0):
+            threats = moves(mover, other)
+            if threats & _bit(gap) != _U(0) and threats & far == _U(0):
+                flipped = flip(gap, mover, other)
+                if _wins_a_corner(mover | flipped | _bit(gap), other & ~flipped, far, _bit(corner)):
+                    return True
+    return False
+
+
+@compiled
+def _wins_a_corner(mover: Any, other: Any, far: Any, near: Any) -> bool:
+    """Whether ``mover`` attacks the far corner, ``other``, to move, can take neither, and no answer saves both."""
+    answers = moves(other, mover)
+    if moves(mover, other) & far == _U(0) or answers & (far | near) != _U(0):
+        return False
+    while answers != _U(0):
+        square = ctz(answers)
+        answers &= answers - _U(1)
+        flipped = flip(square, other, mover)
+        if moves(mover & ~flipped, other | flipped | _bit(square)) & (far | near) == _U(0):
+            return False
+    return True
+
+
+# Draws. A game is over when no line of adjacent discs that has an empty square at an end holds both colours. So colours
+# meet only on lines that are full from edge to edge, and a shape, the set of squares that are occupied at the end, says
+# which of them must be of one colour: its cells, the squares joined by neighbours on lines that are not full. `joined`
+# are, for each axis, the squares whose line of that axis is not full. First all shapes are found, then the games.
+
+_SLOTS = 1 << 16
+_CENTRE = _U(rules.CENTRE)
+_STEPS = np.array([1, 8, 9, 7], np.uint64)
+"""Of the axes: rank, file, to H8, to A8; then the squares that a step forward and one back may land on."""
+_FORWARD = np.array([rules.NOT_A, rules.FULL, rules.NOT_A, rules.NOT_H], np.uint64)
+_BACK = np.array([rules.NOT_H, rules.FULL, rules.NOT_H, rules.NOT_A], np.uint64)
+
+
+_LINES: list[tuple[int, int]] = []
+"""The squares and the axis of every line of two squares or more, from edge to edge."""
+for _axis, (_x, _y) in enumerate(((0, 1), (1, 0), (-1, 1), (1, 1))):
+    _squares: dict[int, int] = defaultdict(int)
+    for _square in range(64):
+        _squares[_x * (_square & 7) + _y * (_square >> 3)] |= 1 << _square
+    _LINES += [(squares, _axis) for squares in _squares.values() if squares.bit_count() > 1]
+
+_LONG = [squares for squares, _ in _LINES if squares.bit_count() > 2]
+"""Two discs on a line of two squares are never joined by it."""
+
+
+def _joined(full: list[int]) -> Any:
+    """The squares whose lines are neither ``full`` nor of two squares, by axis."""
+    joined = np.full(4, ~_U(0))
+    for squares, axis in _LINES:
+        if squares in full or squares not in _LONG:
+            joined[axis] &= ~_U(squares)
+    return joined
+
+
+def _full_line_sets(discs: int) -> Iterator[list[int]]:
+    """Sets of lines that may be full in a shape of so many discs, one of each eight mirror images."""
+    images = [[_LONG.index(rules.transform(squares, symmetry)) for squares in _LONG] for symmetry in range(8)]
+
+    def extend(chosen: list[int], squares: int, first: int) -> Iterator[list[int]]:
+        if chosen and all(sum(1 << image[at] for at in chosen) >= sum(1 << at for at in chosen) for image in images):
+            yield [_LONG[at] for at in chosen]
+        for at in range(first, len(_LONG)):
+            more = squares | _LONG[at]
+            if more.bit_count() <= discs:
+                yield from extend([*chosen, at], more, at + 1)
+
+    return extend([], rules.CENTRE, 0)
+
+
+def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
+    """The sets of that many squares on which a drawn game may end, one of each eight mirror images.
+
+    Every drawn game ends on one of them, but not every one of them ends a game.
+    """
+    sets, found = list(_full_line_sets(discs)), set[int]()
+    for done, full in enumerate(sets):
+        progress(f"shapes of {discs} discs", done, len(sets))
+        wanted, joined, shapes = _U(reduce(or_, full, rules.CENTRE)), _joined(full), np.zeros(4096, np.uint64)
+        while (number := _grow(_CENTRE, _U(0), wanted, discs, joined, shapes, 0)) > len(shapes):
+            shapes = np.zeros(number, np.uint64)
+        found.update(map(canonical, shapes[:number].tolist()))
+    return sorted(found)
+
+
+def canonical(shape: int) -> int:
+    """The smallest of the eight mirror images."""
+    return min(rules.transform(shape, symmetry) for symmetry in range(8))
+
+
+def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int]]:
+    """All shortest games that end in a draw; none where none is of up to ``most`` plies.
+
+    20 plies take half a minute.
+    """
+    for plies in range(2, most + 1, 2):
+        games = drawn_games(final_shapes(plies + 4, progress), progress, f"games of {plies} plies")
+        if games:
+            return sorted(games)
+    return []
+
+
+def drawn_games(shapes: list[int], progress: Progress = SILENT, what: str = "games") -> list[list[int]]:
+    """The drawn games that end on one of the shapes or a mirror image."""
+    player, opponent = map(_U, rules.play(*rules.START, F5))
+    dead, line, games, number = np.zeros((_SLOTS, 3), np.uint64), np.full(64, F5), np.full((4096, 64), -1), 0
+    for done, shape in enumerate(shapes):
+        progress(what, done, len(shapes))
+        for image in {rules.transform(shape, symmetry) for symmetry in range(8)}:
+            if image >> F5 & 1:
+                cells = _cells(_U(image), _joined([squares for squares in _LONG if image & squares == squares]))
+                number = _fill(player, opponent, _U(image), cells, dead, line, 1, games, number)
+    return [[move for move in game if move >= 0] for game in games[:number].tolist()]
+
+
+@inlined
+def _forward(b: Any, axis: int) -> Any:
+    return b << _STEPS[axis] & _FORWARD[axis]
+
+
+@inlined
+def _back(b: Any, axis: int) -> Any:
+    return b >> _STEPS[axis] & _BACK[axis]
+
+
+@compiled
+def _reachable(b: Any) -> Any:
+    """The squares next to two of ``b`` in a row, where a move may turn a disc."""
+    found = _U(0)
+    for axis in range(4):
+        found |= _forward(b & _forward(b, axis), axis) | _back(b & _back(b, axis), axis)
+    return found & ~b
+
+
+@compiled
+def _cell_of(seed: Any, shape: Any, joined: Any) -> Any:
+    """The cell of ``shape`` that the squares ``seed`` are in."""
+    cell, more = _U(0), seed
+    while more != cell:
+        cell = more
+        for axis in range(4):
+            more |= (_forward(cell & joined[axis], axis) | _back(cell & joined[axis], axis)) & shape
+    return cell
+
+
+@compiled
+def _cells(shape: Any, joined: Any) -> Any:
+    """The cells of a shape."""
+    cells = np.zeros(64, np.uint64)
+    number, left = 0, shape
+    while left != _U(0):
+        cells[number] = _cell_of(_bit(ctz(left)), shape, joined)
+        left &= ~cells[number]
+        number += 1
+    return cells[:number]
+
+
+@compiled
+def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, shapes: Any, number: int) -> int:
+    """Write every shape of ``discs`` discs to which ``reached`` squares and those ``wanted`` grow to ``shapes``.
+
+    Squares are added where a move could put a disc, each taken or excluded once. ``number`` shapes are there; returns
+    how many there are then, with those for which there is no room.
+    """
+    while _reachable(reached) & wanted != _U(0):
+        reached |= _reachable(reached) & wanted
+    shape = reached | wanted
+    if popc(shape) == discs:
+        if shape == reached and not _is_lost(_U(0), _U(0), shape, _cells(shape, joined)):
+            if number < len(shapes):
+                shapes[number] = shape
+            number += 1
+        return number
+    more = _reachable(reached) & ~(shape | excluded)
+    while more != _U(0):
+        square = _bit(ctz(more))
+        if popc(_cell_of(square, shape | square, joined)) <= discs >> 1:
+            number = _grow(reached | square, excluded, wanted, discs, joined, shapes, number)
+        excluded |= square
+        more &= ~square
+    return number
+
+
+@compiled
+def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
+    """Whether discs that stay what they are already make two colours in a cell, or an even end impossible.
+
+    Those on lines whose squares of the shape are occupied stay.
+    """
+    empty, loose = shape & ~(player | opponent), _U(0)
+    for axis in range(4):
+        run = empty
+        for _ in range(6):
+            run |= (_forward(run, axis) | _back(run, axis)) & shape
+        loose |= run & _forward(shape, axis) & _back(shape, axis)
+    sums, mine, half = _U(1), 0, popc(shape) >> 1
+    for cell in cells:
+        own, other = player & ~loose & cell, opponent & ~loose & cell
+        if own != _U(0) and other != _U(0):
+            return True
+        if own != _U(0):
+            mine += popc(cell)
+        elif other == _U(0):
+            sums |= sums << _U(popc(cell))
+    return mine > half or sums >> _U(half - mine) & _U(1) == _U(0)
+
+
+@compiled
+def _fill(
+    player: Any, opponent: Any, shape: Any, cells: Any, dead: Any, line: Any, played: int, games: Any, number: int
+) -> int:
+    """Write every way to go on that fills the shape and ends the game drawn to ``games``.
+
+    ``number`` games are there; returns how many there are then. ``dead`` are positions without such a way.
+    """
+    if player | opponent == shape:
+        over = moves(player, opponent) | moves(opponent, player) == _U(0)
+        if over and popc(player) == popc(opponent):
+            games[number, :played] = line[:played]
+            number += 1
+        return number
+    key = (player * _U(0x9E3779B97F4A7C15)) ^ (opponent * _U(0xC2B2AE3D27D4EB4F))
+    slot = dead[(key ^ (key >> _U(29))) * _U(0x165667B19E3779F9) >> _U(32) & _U(_SLOTS - 1)]
+    known = slot[0] == player and slot[1] == opponent and slot[2] == shape
+    if known or _is_lost(player, opponent, shape, cells):
+        return number
+    before, legal = number, moves(player, opponent) & shape
+    if moves(player, opponent) == _U(0) and moves(opponent, player) != _U(0):
+        line[played] = PASS
+        number = _fill(opponent, player, shape, cells, dead, line, played + 1, games, number)
+    while legal != _U(0):
+        square = ctz(legal)
+        legal &= legal - _U(1)
+        flipped = flip(square, player, opponent)
+        line[played] = square
+        mover = player | flipped | _bit(square)
+        number = _fill(opponent ^ flipped, mover, shape, cells, dead, line, played + 1, games, number)
+    if number == before:
+        slot[0], slot[1], slot[2] = player, opponent, shape
+    return number

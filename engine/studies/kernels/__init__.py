@@ -1,1 +1,0 @@
-"""Compiled code of the counts; see `desdaemon.engine.kernels` for the rules of kernels."""
