@@ -22,6 +22,10 @@ from checkout import SHARED
 # Tests take helpers from tests in other folders, whichever of them are run.
 sys.path.extend(sorted({str(path.parent) for path in Path(__file__).resolve().parent.rglob("test_*.py")}))
 
+# A shell lets what it runs in the background ignore interrupts, and that is inherited: tests that send some would wait.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # A busy machine is slow: no example has to be done in a given time.
 settings.register_profile("desdaemon", deadline=None)
 settings.load_profile("desdaemon")

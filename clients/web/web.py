@@ -38,7 +38,7 @@ A board in the browser: play, see what the engine thinks of every move, walk and
 Without ENDPOINT a daemon is started for it. The address of the page is printed, and a browser opened.
 """
 
-WITHOUT_TORNADO = "desdaemon web needs tornado: pip install 'desdaemon[web]', or in a clone make web"
+WITHOUT_TORNADO = "desdaemon web needs tornado: pip install tornado, or in a clone make web"
 
 
 def command_line() -> Parser:

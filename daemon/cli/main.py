@@ -53,6 +53,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run desdaemon; returns the exit status: 0, 1 for a file that cannot be used, 2 for a bad command line."""
     program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
     arguments = sys.argv[1:] if argv is None else argv
+    _replace_closed_streams()
     try:
         try:
             return _dispatch(program, arguments)
@@ -70,6 +71,17 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         # At once: while an interpreter ends in the ordinary way, a second Ctrl-C would be a traceback.
         os._exit(INTERRUPTED)
+
+
+def _replace_closed_streams() -> None:
+    """Open the null device in place of standard streams that the caller has closed (``desdaemon >&-``).
+
+    Otherwise the next file that is opened gets the number of one of them, and what is printed goes there.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The system gives the lowest number that is free, which is the stream's own.
+            setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _dispatch(program: str, arguments: list[str]) -> int:

@@ -37,7 +37,7 @@ _SILENT = ("distributed", "distributed.client", "tornado", "tornado.application"
 
 _CERTIFICATE_FILES = ("ca.pem", "cert.pem", "key.pem")
 
-MISSING = "the cluster needs dask.distributed: expected pip install 'desdaemon[cluster]'"
+MISSING = "the cluster needs dask.distributed: expected pip install distributed"
 
 
 def configure() -> None:

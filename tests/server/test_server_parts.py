@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import random
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 import zmq
-from checkout import IMPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -412,27 +408,3 @@ def test_a_second_daemon_is_told_who_holds_the_folder(tmp_path: Path) -> None:
         _hold(str(tmp_path))
     lock.release()
     _hold(str(tmp_path)).release()
-
-
-_FRAGMENTED = (
-    IMPORT
-    + """
-import pathlib
-from desdaemon.server.memory import return_memory, spare_memory
-def held():
-    status = pathlib.Path("/proc/self/status").read_text()
-    return int(status.partition("RssAnon:")[2].split()[0])
-spare_memory()
-blocks = [b"x" * (100_000 + at) for at in range(1000)]
-del blocks[::2]
-before = held()
-return_memory()
-print(before - held())
-"""
-)
-
-
-@pytest.mark.skipif("glibc" not in platform.libc_ver()[0], reason="the C library is not glibc")
-def test_free_memory_between_blocks_goes_back_to_the_system() -> None:
-    done = subprocess.run([sys.executable, "-c", _FRAGMENTED], capture_output=True, text=True, check=True)
-    assert int(done.stdout) > 40_000

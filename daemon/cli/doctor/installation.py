@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform as machine
 import re
@@ -26,7 +27,7 @@ _EXTRAS = {"web": "the board in the browser", "cluster": "searches on many machi
 
 def program() -> Iterator[Finding]:
     """Version and place of the program, and the Python that runs it."""
-    yield Finding("version", OK, f"desdaemon {desdaemon.__version__} in {ROOT}")
+    yield Finding("version", OK, f"desdaemon {desdaemon.__version__}, {_commit()}, in {ROOT}")
     found = f"{machine.python_implementation()} {machine.python_version()}, {sys.executable}"
     if not has_global_lock():
         yield Finding(
@@ -42,6 +43,24 @@ def program() -> Iterator[Finding]:
     else:
         yield Finding("python", OK, found)
     yield Finding("system", OK, f"{machine.platform()}, {machine.machine()}")
+
+
+def _commit() -> str:
+    """The commit that the program is from, if the checkout or pip knows it."""
+    import json
+    import subprocess
+
+    commit = ""
+    # A checkout around the folder of an installation is not its own.
+    if (ROOT / ".git").exists():
+        with contextlib.suppress(OSError):
+            command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+            commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    else:
+        with contextlib.suppress(metadata.PackageNotFoundError, ValueError, KeyError):
+            told = metadata.distribution(_DISTRIBUTION).read_text("direct_url.json")
+            commit = json.loads(told or "")["vcs_info"]["commit_id"]
+    return f"commit {commit[:10]}" if commit else "commit unknown"
 
 
 def libraries() -> Iterator[Finding]:
@@ -72,7 +91,7 @@ def libraries() -> Iterator[Finding]:
                 f"extra {extra}",
                 OK,
                 f"not installed ({', '.join(missing)}): {_EXTRAS[extra]}",
-                f"if wanted: pip install 'desdaemon[{extra}]'",
+                f"if wanted: pip install {' '.join(missing)}",
             )
         else:
             yield Finding(f"extra {extra}", OK, f"installed: {_EXTRAS[extra]}")

@@ -7,6 +7,7 @@ be called from any thread.
 from __future__ import annotations
 
 import glob
+import re
 from pathlib import Path
 
 from desdaemon.core.paths import confined
@@ -74,7 +75,8 @@ class Files:
         if any(target == found or found in target.parents for found in taken):
             raise Forbidden(f"{quoted(path.name)}: is a file of the daemon's own: expected another name")
         book = book_file.resolve() if book_file is not None else None
-        if book is not None and target.parent == book.parent and (target.name + ".").startswith(book.name + "."):
+        own = re.escape(book.name) + r"(\.journal.*|\.lock|\.\d+)?" if book is not None else ""
+        if book is not None and target.parent == book.parent and re.fullmatch(own, target.name):
             raise Forbidden(f"{quoted(path.name)}: is a file of the book in use: expected another name")
         beside = target.with_name(target.name + ".journal")
         if beside.exists() or (target.suffix in _OF_A_BOOK and target.exists()):
