@@ -10,7 +10,7 @@ import pytest
 from toys import contents
 
 from desdaemon.book.record import START
-from desdaemon.core.books.allowed_files import Forbidden
+from desdaemon.core.books.allowed_files import Files, Forbidden
 from desdaemon.core.books.jobs import BookJob, BookJobs
 from desdaemon.core.books.running import begin_opening, run_command
 from desdaemon.core.books.service import Books, Caller
@@ -185,3 +185,12 @@ def test_a_file_whose_opening_was_cancelled_before_it_began_is_not_remarked_on()
     begin_opening(books, "/nowhere/book.dat", ME.settings, notes.append)
     assert books.ready() is None
     assert notes == []
+
+
+def test_a_name_that_begins_like_the_books_is_anyones(tmp_path: Path) -> None:
+    files, book = Files(None), tmp_path / "my.book"
+    for name in ("my.book.txt", "my.book2", "my.book.egbk3", "my.book.old", "my"):
+        files.check_target(tmp_path / name, book)
+    for name in ("my.book", "my.book.journal", "my.book.journal.torn-1", "my.book.lock", "my.book.1", "my.book.12"):
+        with pytest.raises(Forbidden):
+            files.check_target(tmp_path / name, book)

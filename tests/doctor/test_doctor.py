@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -221,3 +222,18 @@ def test_it_imports_nothing_heavy_to_understand_its_line() -> None:
     code = "import sys; from desdaemon.cli.doctor import doctor; doctor.command_line()\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {"numpy", "numba", "zmq", "llvmlite", "desdaemon.engine"} & set(done.stdout.split())
+
+
+def test_the_commit_is_that_of_the_checkout_or_of_pips_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(installation, "ROOT", tmp_path)
+    record = '{"url": "https://example.org/x", "vcs_info": {"vcs": "git", "commit_id": "0123456789abcdef"}}'
+    for told, shown in ((record, "commit 0123456789,"), ('{"url": "x"}', "commit unknown"), (None, "commit unknown")):
+        monkeypatch.setattr(
+            installation.metadata, "distribution", lambda name, told=told: SimpleNamespace(read_text=lambda file: told)
+        )
+        assert shown in next(installation.program()).text
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    who = ["-c", "user.name=x", "-c", "user.email=x"]
+    subprocess.run(["git", "-C", str(tmp_path), *who, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    head = subprocess.run(["git", "-C", str(tmp_path), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    assert f"commit {head.stdout[:10]}," in next(installation.program()).text
