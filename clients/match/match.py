@@ -8,9 +8,9 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
 from desdaemon.clients.match.results.account import account
@@ -34,7 +34,7 @@ from .process_groups import ProcessGroups, StoppedBySignals
 from .referee import Finished, MatchTerms
 from .schedule import KINDS, Schedule
 from .time_control import TimeControl, parse_clock, parse_seconds
-from .workers import Ending, Match, OtherPlayers, Program, Setting
+from .workers import Ending, Match, Program, Setting
 
 DESCRIPTION = """\
 Two programs play each opening twice, with either colour; more of them play a
@@ -52,21 +52,13 @@ between: --move-time 1,none.
 _MOST_LEVEL = 1000
 
 
-class SpreadGames(Protocol):
-    """Makes the players of games by a cluster; the caller has it because a cluster belongs to a package above."""
-
-    def __call__(self, address: str, tls: str, groups: ProcessGroups, note: Callable[[str], None]) -> OtherPlayers:
-        """``tls`` is the folder of certificates or ""; ``groups`` are for programs of this machine, ``note`` is told
-        what a person should know. Raises `BadInput` where there is no scheduler."""
-
-
-def main(arguments: list[str], spread: SpreadGames | None = None) -> int:
-    """Run a match; ``spread`` is for the option ``--cluster``.
+def main(arguments: list[str]) -> int:
+    """Run a match.
 
     Returns 0, 1 where a program cannot be used or fails in every game, 2 for a bad command line, 128 and the number
     of the signal that ended it.
     """
-    parser = command_line(cluster=spread is not None)
+    parser = command_line()
     options = parser.parse_args(arguments)
     try:
         asked = _asked(options)
@@ -85,10 +77,7 @@ def main(arguments: list[str], spread: SpreadGames | None = None) -> int:
                 check_book(options.book_results, groups)
             with Journal(options.journal, _described(setting, programs, options)) as journal:
                 resumed = len(journal.games)
-                others = None
-                if spread and options.cluster:
-                    others = spread(options.cluster, options.cluster_tls, groups, _mention)
-                match = Match(setting, journal, groups, others, [program["sha256"] for program in programs])
+                match = Match(setting, journal, groups)
                 signals.stop = match.stop
                 ending = match.run()
                 about = _about(options, setting, openings, ending, begun, resumed)
@@ -116,8 +105,8 @@ def main(arguments: list[str], spread: SpreadGames | None = None) -> int:
     return 1 if ending.kind in ("error", "failed") else 0
 
 
-def command_line(*, cluster: bool = False) -> Parser:
-    """The command line; with the options of a ``cluster`` where there may be one."""
+def command_line() -> Parser:
+    """The command line."""
     parser = Parser(
         prog="desdaemon match",
         description=DESCRIPTION,
@@ -205,9 +194,6 @@ def command_line(*, cluster: bool = False) -> Parser:
         help="write the account as JSON; - is standard output instead of the table",
     )
     add("--log", default="", metavar="FOLDER", help="write each program's dialogue and its standard error there")
-    if cluster:
-        add("--cluster", default="", metavar="ADDRESS", help="play on this scheduler's workers (docs/cluster.md)")
-        add("--cluster-tls", default="", metavar="FOLDER", help="certificates for the cluster")
     return parser
 
 
@@ -228,8 +214,6 @@ class _Asked(NamedTuple):
 
 def _asked(options: argparse.Namespace) -> _Asked:
     """Raises `BadInput`."""
-    if options.log and getattr(options, "cluster", ""):
-        raise BadInput(f"--log {quoted(options.log)}: expected no --cluster, whose programs run elsewhere")
     commands = [command_of(text) for text in options.programs]
     if len(commands) < 2:
         raise BadInput(f"{quoted(options.programs[0])}: expected another program to play against")

@@ -5,16 +5,13 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.scores import PairingScore, failed_program, pairing_tallies, standings
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
-from desdaemon.protocol.othello.notation import Position
-from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
@@ -53,32 +50,6 @@ class Setting(NamedTuple):
     log: Path | None
 
 
-class GameToPlay(NamedTuple):
-    """All that somebody else needs to play a game: the programs of Black and White, the opening, the terms (their
-    solver left out).
-
-    ``digests`` are those of the programs' files (`identity.identity`).
-    """
-
-    programs: tuple[Program, Program]
-    digests: tuple[str, str]
-    opening: GameRecord
-    terms: MatchTerms
-
-
-class OtherPlayers(Protocol):
-    """Somebody else who plays games, such as a cluster. `play` is called from one thread, `stop` from any."""
-
-    def play(self, games: Iterable[GameToPlay]) -> Iterator[Finished | None]:
-        """The finished games, in the order of ``games``; None, and no more, where they cannot go on.
-
-        Raises `BadInput` and `EngineFault` where a program cannot be used.
-        """
-
-    def stop(self) -> None:
-        """End the games, in a moment."""
-
-
 class Ending(NamedTuple):
     """The end of a match: ``finished``, ``decided`` by the sequential test, ``stopped``, ``failed`` by a program, or
     ``error``.
@@ -107,43 +78,10 @@ def started(program: Program, groups: ProcessGroups, log: Path | None = None) ->
     return player
 
 
-def play_single(
-    game: GameToPlay, groups: ProcessGroups, solver: Callable[[Position], MoverScore]
-) -> tuple[Finished, list[str]]:
-    """Play a game with programs that are started for it.
-
-    Returns it, and what is to be remarked about the programs. Raises `BadInput` where one cannot be used.
-    """
-    players: list[EngineClient] = []
-    try:
-        for program in game.programs:
-            players.append(started(program, groups))
-        finished = play_game(
-            (players[0], players[1]),
-            game.opening,
-            (game.programs[0].control, game.programs[1].control),
-            game.terms._replace(solver=solver),
-        )
-        return finished, [f"{player.title}: {remark}" for player in players for remark in sorted(player.remarks)]
-    finally:
-        for player in players:
-            player.close()
-
-
 class Match:
     """A running match: the games still to play, the threads that play them, the results so far."""
 
-    def __init__(
-        self,
-        setting: Setting,
-        journal: Journal,
-        groups: ProcessGroups,
-        others: OtherPlayers | None = None,
-        digests: Sequence[str] = (),
-    ) -> None:
-        """``others`` play the games, if there are any; ``digests`` are those of the programs' files."""
-        self._others = others
-        self._digests = digests
+    def __init__(self, setting: Setting, journal: Journal, groups: ProcessGroups) -> None:
         self._setting = setting
         self._journal = journal
         self._groups = groups
@@ -170,13 +108,10 @@ class Match:
             return ending
         for number in todo:
             self._todo.put(number)
-        if self._others is None:
-            self._workers = [
-                threading.Thread(target=self._work, args=(number,), daemon=True)
-                for number in range(min(self._setting.concurrency, len(todo)))
-            ]
-        else:
-            self._workers = [threading.Thread(target=self._have_played, args=(self._others, todo), daemon=True)]
+        self._workers = [
+            threading.Thread(target=self._work, args=(number,), daemon=True)
+            for number in range(min(self._setting.concurrency, len(todo)))
+        ]
         try:
             for worker in self._workers:
                 worker.start()
@@ -184,8 +119,6 @@ class Match:
         finally:
             self._stopping.set()
             self._groups.stop()
-            if self._others is not None:
-                self._others.stop()
             for worker in self._workers:
                 worker.join(_GOING_S)
             self._line.clear()
@@ -285,29 +218,6 @@ class Match:
         finally:
             for player in players.values():
                 self._end(player)
-            self._done.put(None)
-
-    def _have_played(self, others: OtherPlayers, todo: Sequence[int]) -> None:
-        """Have others play these games."""
-        setting = self._setting
-
-        def to_play(number: int) -> GameToPlay:
-            place = setting.schedule.place(number)
-            return GameToPlay(
-                (setting.programs[place.black], setting.programs[place.white]),
-                (self._digests[place.black], self._digests[place.white]),
-                setting.openings[place.opening],
-                setting.terms._replace(solver=None),
-            )
-
-        try:
-            for number, game in zip(todo, others.play(map(to_play, todo)), strict=False):
-                if game is None:
-                    raise BadInput("the games cannot go on: expected the cluster; a --journal goes on with them")
-                self._done.put((number, game))
-        except (BadInput, EngineFault) as error:
-            self._done.put(error)
-        finally:
             self._done.put(None)
 
     def _start(self, program: int, worker: int) -> EngineClient:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from desdaemon.engine.limits import MAX_HASH_BITS, MIN_HASH_BITS
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import platform
@@ -54,22 +53,13 @@ def command_line() -> Parser:
     worker.add_argument(
         "--lifetime", type=whole(1, 10**8), default=0, metavar="SECONDS", help="leave cleanly after this time"
     )
-    worker.add_argument(
-        "--hash-table-size",
-        type=whole(MIN_HASH_BITS, MAX_HASH_BITS),
-        default=MAX_HASH_BITS,
-        metavar="BITS",
-        help=f"refuse searches with larger transposition tables, as a power of two ({MAX_HASH_BITS})",
-    )
     keys = commands.add_parser("keys", help="make the keys of a cluster, for all its machines")
     keys.add_argument("folder", type=Path, metavar="FOLDER", help="where; it is made")
     status = commands.add_parser("status", help="list the workers")
-    check = commands.add_parser("check", help="have every worker do fixed searches; status 1 where one is wrong")
-    for each in (status, check):
-        each.add_argument("cluster", metavar="ADDRESS", help="the scheduler, or its scheduler file")
-    for each in (worker, status, check):
+    status.add_argument("cluster", metavar="ADDRESS", help="the scheduler, or its scheduler file")
+    for each in (worker, status):
         each.add_argument("--eval-file", default="", metavar="FILE", help="weights instead of the built-in ones")
-    for each in (scheduler, worker, status, check):
+    for each in (scheduler, worker, status):
         each.add_argument("--tls", default="", metavar="FOLDER", help="keys, made by desdaemon cluster keys")
     return parser
 
@@ -106,7 +96,6 @@ def _worker(options: argparse.Namespace) -> int:
             options.nice,
             options.lifetime,
             options.eval_file,
-            options.hash_table_size,
         )
     )
 
@@ -134,19 +123,8 @@ def _status(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace) -> int:
-    from .status import check
-
-    found = check(options.cluster, options.tls, options.eval_file)
-    for name, wrong in found:
-        _print(f"{name}  {wrong or 'right'}")
-    if not found:
-        _print("no workers")
-    return 1 if not found or any(wrong for _, wrong in found) else 0
-
-
 def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
 
-_COMMANDS = {"scheduler": _scheduler, "worker": _worker, "keys": _keys, "status": _status, "check": _check}
+_COMMANDS = {"scheduler": _scheduler, "worker": _worker, "keys": _keys, "status": _status}

@@ -50,9 +50,9 @@ class SchedulerOptions(NamedTuple):
 
 
 class WorkerOptions(NamedTuple):
-    """A worker: the scheduler's address or file, certificates, threads, name, niceness, seconds of life (0: no end),
-    weights (a file, "" for the built-in ones), and the logarithm (base 2) of the entries of the largest table that it
-    makes."""
+    """A worker: the scheduler's address or file, folder of keys, threads, name, niceness, seconds of life (0: no end),
+    and weights (a file, "" for the built-in ones).
+    """
 
     scheduler: str
     tls: str
@@ -61,7 +61,6 @@ class WorkerOptions(NamedTuple):
     nice: int
     lifetime_s: float
     eval_file: str
-    hash_bits: int
 
 
 def say(line: str) -> None:
@@ -127,7 +126,7 @@ def run_worker(options: WorkerOptions) -> int:
         weights = Weights.load(options.eval_file or None)
     except WeightsError as error:
         raise BadInput(str(error)) from None
-    state = tasks.prepare(options.name, weights, hash_bits=options.hash_bits)
+    state = tasks.prepare(options.name, weights)
     say(f"worker {options.name}: {options.threads} threads, program {'-'.join(state.identity)}")
     warn_unless_sealed(scheduler_address(options.scheduler))
     Path(folders.runtime()).mkdir(mode=0o700, parents=True, exist_ok=True)

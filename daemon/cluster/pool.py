@@ -292,7 +292,7 @@ class ClusterSearches(Generic[S, A]):
             # Dask's client cancels all when it loses the scheduler; nobody else does.
             self._gone = True
             return
-        if isinstance(done.error, remote.Refused) and done.error.args[0]:
+        if isinstance(done.error, remote.OtherIdentity) and done.error.args[0]:
             self._bar(done.error.args[0], f"{done.error.args[1]}: it gets no more")
             window.refused(done.number)
             return

@@ -144,13 +144,11 @@ def test_labels_are_those_of_this_process(cluster: Cluster, tmp_path: Path) -> N
         assert values.tolist() == two[name].tolist() == by_cluster[name].tolist()
 
 
-def test_status_and_check_name_the_workers(cluster: Cluster) -> None:
+def test_status_names_the_workers(cluster: Cluster) -> None:
     status = cluster.run("status")
     assert status.returncode == 0, status.stderr
     assert [line.split()[0] for line in status.stdout.splitlines()] == ["one", "two"]
     assert status.stdout.count("same program") == 2
-    check = cluster.run("check")
-    assert (check.returncode, check.stdout) == (0, "one  right\ntwo  right\n")
 
 
 @pytest.mark.slow
@@ -184,43 +182,12 @@ def test_a_command_without_workers_waits_for_one(by_one_thread: bytes, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_lost_scheduler_ends_the_command_and_the_same_command_goes_on(
-    cluster: Cluster, by_one_thread: bytes, tmp_path: Path
-) -> None:
-    lost = Cluster(tmp_path)
-    book = tmp_path / "own.book"
-    file = tmp_path / "book.egbk3"
-    run("-verbose", "0", given=f"book new 6 12\nbook save {book}\nquit\n")
-    try:
-        dialogue = begun(lost, f"book load {book}\n{GROWTH}\nquit\n")
-        for line in dialogue.stdout or ():
-            if "waiting for one" in line:
-                break
-        lost.scheduler.process.kill()
-        said, _ = dialogue.communicate(timeout=TIMEOUT)
-    finally:
-        lost.close()
-    assert dialogue.returncode == 1
-    assert "stopped: the same command goes on" in said
-    again = run(
-        "-verbose",
-        "0",
-        "-cluster",
-        str(cluster.file),
-        given=f"book load {book}\n{GROWTH}\nbook export {file}\nquit\n",
-    )
-    assert "finished" in again.stdout
-    assert file.read_bytes() == by_one_thread
-
-
-@pytest.mark.slow
 def test_a_signal_ends_worker_and_scheduler_in_good_order(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     try:
         (worker,) = cluster.add("one")
         assert worker.end() == 0
         assert cluster.run("status").stdout == "no workers\n"
-        assert cluster.run("check").returncode == 1
         assert cluster.scheduler.end() == 0
         assert json.loads(cluster.file.read_text())["address"].startswith("tcp://127.0.0.1:")
     finally:
@@ -264,7 +231,7 @@ def test_a_dialogue_goes_on_where_no_scheduler_answers() -> None:
 
 def test_nothing_of_dask_is_loaded_without_a_cluster() -> None:
     code = (
-        "import sys; from desdaemon import cli; cli.main(['-verbose', '0']); "
+        "import sys; from desdaemon.cli.main import main; main(['-verbose', '0']); "
         "sys.stderr.write(str([name for name in sys.modules if name.startswith(('dask', 'distributed', 'tornado'))]))"
     )
     found = subprocess.run(

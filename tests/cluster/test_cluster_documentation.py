@@ -129,12 +129,11 @@ def test_on_one_machine(folder: Folder) -> None:
     assert "finished: 0 positions added, 0 searches" in again
     status = folder.run(f"desdaemon cluster status tcp://127.0.0.1:{PORT}")
     assert status.count("same program") == 2
-    assert folder.run(f"desdaemon cluster check tcp://127.0.0.1:{PORT}").count("right") == 2
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the keys")
-def test_with_keys_a_job_with_an_end_and_a_match(folder: Folder) -> None:
+def test_with_keys_and_a_job_that_has_an_end(folder: Folder) -> None:
     folder.run(block("desdaemon cluster keys"))
     scheduler, worker, owner = scheduler_first("--nice 10")
     (folder.path / "shared").mkdir()
@@ -143,8 +142,5 @@ def test_with_keys_a_job_with_an_end_and_a_match(folder: Folder) -> None:
     (job,) = commands("--lifetime")
     folder.go_on(job.removeprefix("exec "), "has joined")
     assert "finished" in folder.run(owner, BOOK)
-    (match,) = commands("desdaemon match")
-    shorter = match.replace("400", "2").replace("level 12", "level 1").replace("level 14", "level 2")
-    assert "lost by fault: none" in folder.run(shorter)
     status = folder.run(f"desdaemon cluster status tls://127.0.0.1:{PORT} --tls certificates")
     assert status.count("same program") == 2

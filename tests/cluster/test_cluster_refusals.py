@@ -134,43 +134,8 @@ def test_workers_of_another_program_or_weights_get_no_searches_and_are_named(
     assert rows.pop("right").done > 0
     assert [row.done for row in rows.values()] == [0] * len(wrong)
     assert cluster.run("status").stdout.count("OTHER PROGRAM OR WEIGHTS") == len(wrong)
-    check = cluster.run("check")
-    assert check.returncode == 1
-    found = dict(line.split("  ", 1) for line in check.stdout.splitlines())
-    assert found["right"] == "right"
-    assert found["version"].startswith("another program or other weights: ")
-    assert found["weights"].startswith("another program or other weights: ")
-    assert found["answers"].startswith("other answers to the fixed searches: ")
-    assert found["stranger"] == "not started by desdaemon cluster worker"
-
     # To an owner with those weights it is the right one, and the others are wrong.
     assert [row.name for row in status(str(cluster.file), "", str(weights)) if row.same] == ["weights"]
-
-
-@pytest.mark.slow
-def test_a_worker_for_smaller_tables_gets_no_more_searches_and_is_named(
-    cluster: Cluster, owner: Owner, tmp_path: Path
-) -> None:
-    """With a smaller table it would answer otherwise."""
-    cluster.start("small", "--hash-table-size", str(HASH_BITS - 1)).until("has joined")
-    searching = threading.Thread(target=lambda: found.extend(owner.found(searches)))
-    found: list[tuple[int, int] | None] = []
-    searches = easy_searches(300, 2)
-    searching.start()
-    refusal = f"cluster: worker small makes tables of 2^{HASH_BITS - 1} entries at most"
-    until(lambda: [note for note in owner.notes if note.startswith(refusal)])
-    # There is nobody else yet.
-    until(lambda: "cluster: no worker can do these searches yet: waiting for one" in owner.notes)
-    assert found == []
-    cluster.add("right")
-    searching.join(TIMEOUT)
-    assert found == owner.expected(searches)
-    assert {row.name: row.done for row in status(str(cluster.file), "", "")}["small"] == 0
-
-    by_one_thread, _ = grown(tmp_path / "one.egbk3", GROWTH, "-book-tasks", "1")
-    book, said = grown(tmp_path / "book.egbk3", GROWTH, "-cluster", str(cluster.file))
-    assert book == by_one_thread
-    assert refusal in said
 
 
 @pytest.mark.slow

@@ -89,17 +89,6 @@ def test_a_search_has_the_table_that_its_task_says(state: tasks.WorkerState) -> 
     assert nodes[10] != nodes[HASH_BITS]
 
 
-def test_a_task_for_a_larger_table_than_the_worker_makes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = tasks.WorkerState("small", Weights.load(), hash_bits=16)
-    monkeypatch.setattr(tasks, "_STATE", small)
-    asked = (small.identity.code, small.identity.proof)
-    with pytest.raises(tasks.TableTooLarge, match=r"tables of 2\^16 entries at most, the searches are for 2\^18"):
-        tasks.search_batch(asked, "job", 18, plain(WANTED))
-    with pytest.raises(tasks.TableTooLarge):
-        tasks.score_batch(asked, "job", 17, ())
-    assert tasks.search_batch(asked, "job", 16, ()) == ("small", [])
-
-
 def test_fixed_searches_with_another_table_are_another_identity(
     state: tasks.WorkerState, monkeypatch: pytest.MonkeyPatch
 ) -> None:

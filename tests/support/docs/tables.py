@@ -12,8 +12,8 @@ import protocol_tables
 from checkout import ROOT
 from markdown_tables import cell, rows
 
-from desdaemon.cli import match
 from desdaemon.clients.analysis import analyze as analyze
+from desdaemon.clients.match import match
 from desdaemon.clients.web import web as web
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands import text as commands

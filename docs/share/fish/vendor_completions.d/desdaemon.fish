@@ -51,7 +51,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a scheduler
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a worker
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a keys
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a status
-complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a check
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l protocol -r -d 'gtp, nboard, text or auto, which asks the program (default)'
@@ -74,8 +73,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l save -r -d 'writ
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l book-results -r -d 'add the games to this book at the end, count their results and learn from them'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l json -r -d 'write the account as JSON; - is standard output instead of the table'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
-complete -c desdaemon -n '__fish_seen_subcommand_from match' -l cluster -r -d 'play on this scheduler\'s workers (docs/cluster.md)'
-complete -c desdaemon -n '__fish_seen_subcommand_from match' -l cluster-tls -r -d 'certificates for the cluster'
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l bind -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l ipc -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l keys -r
