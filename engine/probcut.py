@@ -19,7 +19,7 @@ CONFIDENCE = (1.3, 1.6, 2.5, 3.5, 4.5)
 
 A cut whose reduced search just reaches the margin is wrong as often as one tail of the errors says: 0.6, 1.1, 1.65,
 2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins than that, and so do whole searches,
-which have to come out right as often as their percentage says (docs/performance.md).
+which have to come out right as often as their percentage says (docs/notes/selectivity.md).
 """
 
 CONFIDENCE_TO_THE_END = (0.95, 1.15, 1.7, 2.25, 2.75)
@@ -73,7 +73,7 @@ _RECORD_KEYS = ("size", "gap", "start", "decay", "calm", "end", "odd", "even")
 _FIELDS = dict(zip(_RECORD_KEYS, ErrorModel._fields, strict=True))
 
 DEFAULT = ErrorModel()
-"""For weights whose file has no model: about the one fitted to the weights v6 (docs/training.md)."""
+"""For weights whose file has no model: about the one fitted to the weights v6 (docs/notes/selectivity.md)."""
 
 
 class Cut(NamedTuple):

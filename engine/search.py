@@ -69,7 +69,7 @@ _OLD = 200
 """The date from which clearing goes over the whole table: dates end at `LAST_DATE`."""
 
 _PASS_FROM = {Selectivity.PERCENT_73: 15, Selectivity.PERCENT_87: 24, Selectivity.PERCENT_95: 20}
-"""Least empties at which a selective pass prepares a search to the end (docs/performance.md, "What else was tried")."""
+"""Least empties at which a selective pass prepares a search to the end (docs/notes/constants-of-the-search.md)."""
 
 _SELECTIVE_LATER = 3
 """Additional empties from which the second and third pass repay themselves in a search that is itself selective."""

@@ -231,7 +231,6 @@ def _wins_a_corner(mover: Any, other: Any, far: Any, near: Any) -> bool:
 # which of them must be of one colour: its cells, the squares joined by neighbours on lines that are not full. `joined`
 # are, for each axis, the squares whose line of that axis is not full. First all shapes are found, then the games.
 
-_SLOTS = 1 << 16
 _CENTRE = _U(rules.CENTRE)
 _STEPS = np.array([1, 8, 9, 7], np.uint64)
 """Of the axes: rank, file, to H8, to A8; then the squares that a step forward and one back may land on."""
@@ -310,13 +309,13 @@ def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int
 def drawn_games(shapes: list[int], progress: Progress = SILENT, what: str = "games") -> list[list[int]]:
     """The drawn games that end on one of the shapes or a mirror image."""
     player, opponent = map(_U, rules.play(*rules.START, F5))
-    dead, line, games, number = np.zeros((_SLOTS, 3), np.uint64), np.full(64, F5), np.full((4096, 64), -1), 0
+    line, games, number = np.full(64, F5), np.full((4096, 64), -1), 0
     for done, shape in enumerate(shapes):
         progress(what, done, len(shapes))
         for image in {rules.transform(shape, symmetry) for symmetry in range(8)}:
             if image >> F5 & 1:
                 cells = _cells(_U(image), _joined([squares for squares in _LONG if image & squares == squares]))
-                number = _fill(player, opponent, _U(image), cells, dead, line, 1, games, number)
+                number = _fill(player, opponent, _U(image), cells, line, 1, games, number)
     return [[move for move in game if move >= 0] for game in games[:number].tolist()]
 
 
@@ -413,12 +412,10 @@ def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
 
 
 @compiled
-def _fill(
-    player: Any, opponent: Any, shape: Any, cells: Any, dead: Any, line: Any, played: int, games: Any, number: int
-) -> int:
+def _fill(player: Any, opponent: Any, shape: Any, cells: Any, line: Any, played: int, games: Any, number: int) -> int:
     """Write every way to go on that fills the shape and ends the game drawn to ``games``.
 
-    ``number`` games are there; returns how many there are then. ``dead`` are positions without such a way.
+    ``number`` games are there; returns how many there are then.
     """
     if player | opponent == shape:
         over = moves(player, opponent) | moves(opponent, player) == _U(0)
@@ -426,22 +423,17 @@ def _fill(
             games[number, :played] = line[:played]
             number += 1
         return number
-    key = (player * _U(0x9E3779B97F4A7C15)) ^ (opponent * _U(0xC2B2AE3D27D4EB4F))
-    slot = dead[(key ^ (key >> _U(29))) * _U(0x165667B19E3779F9) >> _U(32) & _U(_SLOTS - 1)]
-    known = slot[0] == player and slot[1] == opponent and slot[2] == shape
-    if known or _is_lost(player, opponent, shape, cells):
+    if _is_lost(player, opponent, shape, cells):
         return number
-    before, legal = number, moves(player, opponent) & shape
+    legal = moves(player, opponent) & shape
     if moves(player, opponent) == _U(0) and moves(opponent, player) != _U(0):
         line[played] = PASS
-        number = _fill(opponent, player, shape, cells, dead, line, played + 1, games, number)
+        number = _fill(opponent, player, shape, cells, line, played + 1, games, number)
     while legal != _U(0):
         square = ctz(legal)
         legal &= legal - _U(1)
         flipped = flip(square, player, opponent)
         line[played] = square
         mover = player | flipped | _bit(square)
-        number = _fill(opponent ^ flipped, mover, shape, cells, dead, line, played + 1, games, number)
-    if number == before:
-        slot[0], slot[1], slot[2] = player, opponent, shape
+        number = _fill(opponent ^ flipped, mover, shape, cells, line, played + 1, games, number)
     return number

@@ -129,7 +129,7 @@ LOOK_1_FROM, LOOK_2_FROM = 20, 26
 
 LOOK_SELECTIVITY = 0
 """Selectivity index of these searches: the lowest, so that they leave the deeper results of the moves' boards where
-they are in the table. Shorter than `PROBCUT_FROM`, they leave nothing out (docs/performance.md, "Two places").
+they are in the table. Shorter than `PROBCUT_FROM`, they leave nothing out (docs/notes/two-places.md).
 """
 
 CHECK_TEAM_FROM = 5
@@ -140,14 +140,14 @@ ANNOUNCE_FROM = 8
 
 PART_AT_ONCE = 4
 """The first so many threads of a team leave the first move of a node that is expected to fail low to the thread that
-searches it, and go on to the next moves; the other threads join it (docs/performance.md, "Threads")."""
+searches it, and go on to the next moves; the other threads join it (docs/notes/threads.md)."""
 
 ROOT, PART_OF_ROOT, INNER = 0, 1, 2
 """Where an open-window node is: at the root, with all moves or with some left out (nothing is stored), or below."""
 
 ITERATED = ((EXACT, 21, 4), (4, 22, 2), (2, 24, 0))
 """Internal iteration: of searches to the end the selectivity index (4: 99 %, 2: 95 %, 0: 73 %), the least depth, and
-the index at which the node is searched first (docs/performance.md, "Internal iteration")."""
+the index at which the node is searched first (docs/notes/internal-iteration.md)."""
 
 PROBCUT_FROM = 3
 

@@ -1,6 +1,6 @@
 """The order in which moves are tried: a rank for each, the sum of small cheap terms; the greatest rank goes first.
 
-The weights of the terms were chosen by node counts of the test problems (docs/performance.md, "What else was tried").
+The weights of the terms were chosen by node counts of the test problems (docs/notes/constants-of-the-search.md).
 """
 
 from llvmlite import ir

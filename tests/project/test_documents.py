@@ -51,7 +51,7 @@ def test_tables_are_not_cut(document: Path) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("book/*.md"), *ROOT.glob("protocol/*.md")]
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("book/*.md"), *ROOT.glob("protocol/*.md")]
     for document in documents:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"

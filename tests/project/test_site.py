@@ -16,6 +16,12 @@ def test_every_document_is_in_the_navigation_once() -> None:
     assert sorted(named) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 
 
+def test_every_note_is_in_the_index_once() -> None:
+    notes = ROOT / "docs" / "notes"
+    named = re.findall(r"^- \[.*\]\(([\w-]+\.md)\)", (notes / "index.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(["index.md", *named]) == sorted(path.name for path in notes.glob("*.md"))
+
+
 def test_the_reference_names_what_there_is() -> None:
     from importlib import import_module
 
