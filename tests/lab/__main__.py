@@ -8,7 +8,6 @@ from pathlib import Path
 
 EXPERIMENTS = {
     "hostile": ("lab.hostile", "the peers that `storm` starts to attack a server"),
-    "mixed_load": ("lab.mixed_load", "watch a server's memory under a load of every kind"),
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "restarts": ("lab.restarts", "kill a server while clients work"),
     "selectivity": ("lab.selectivity", "the errors of selective searches: moves, scores, percentages"),
@@ -17,6 +16,7 @@ EXPERIMENTS = {
     "storm": ("lab.storm", "attack a server while clients check its answers"),
     "stress": ("lab.stress", "check exact solves by many threads"),
     "virtual_threads": ("lab.virtual_threads", "what many threads are worth, on any machine"),
+    "weak_memory": ("lab.weak_scenarios", "threads that share words without a lock, over a memory with weak order"),
 }
 """For each experiment its module and a line of help. The module's ``main`` takes the arguments after the name and
 returns the exit status.

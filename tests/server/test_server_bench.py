@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab import mixed_load, serving
+from lab import serving
 from processes import alive, gone
 from served import REAL, ROOT
 
@@ -41,8 +41,6 @@ def test_the_laboratory_measures_more(capsys: pytest.CaptureFixture[str]) -> Non
     assert serving.main(["--quick", "--json", "--only", "idle", "--only", "end"]) in (0, 1)
     figures = json.loads(capsys.readouterr().out)["figures"]
     assert [figure["unit"] for figure in figures] == ["MB", "s"]
-    assert mixed_load.main(["--minutes", "0.04"]) in (0, 1)
-    assert "analyses" in capsys.readouterr().out
 
 
 def test_the_table_says_what_was_missed() -> None:

@@ -1,7 +1,7 @@
 """Words that threads share without a lock, as a processor with weak order may show them: stale, torn, out of order.
 
-Kernels run as Python over a modelled memory (`weak_memory`) in a process of their own; compiled ones over tables into
-which stale and torn entries are written meanwhile.
+Kernels run as Python over a modelled memory (`lab.weak_memory`) in a process of their own; compiled ones over tables
+into which stale and torn entries are written meanwhile.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import judge
 import numpy as np
 import pytest
-from checkout import SUPPORT
+from checkout import TESTS
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
@@ -46,7 +46,7 @@ DEPTH = 20
 def played(scenario: str, seeds: int, weakened: str = "") -> dict[str, Any]:
     """Counts of a scenario of `weak_scenarios`."""
     done = subprocess.run(
-        [sys.executable, str(SUPPORT / "weak_scenarios.py"), scenario, str(seeds), weakened],
+        [sys.executable, str(TESTS / "lab"), "weak_memory", scenario, str(seeds), weakened],
         env={**os.environ, "DESDAEMON_KERNELS": "python"},
         capture_output=True,
         text=True,

@@ -1,7 +1,7 @@
 """Threads of a machine with weak order (`weak_memory`) at what the engine and the book share without a lock.
 
-``python weak_scenarios.py SCENARIO SEEDS [WEAKENED]`` in a process with ``DESDAEMON_KERNELS=python``; prints what was
-counted over all seeds as JSON. A scenario raises AssertionError where a kernel believes what it must not.
+``DESDAEMON_KERNELS=python python tests/lab weak_memory SCENARIO SEEDS [WEAKENED]`` prints what was counted over all
+seeds as JSON. A scenario raises AssertionError where a kernel believes what it must not.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import checkout  # noqa: F401
 import judge
-from weak_memory import Machine
 
 from desdaemon.book import layout as book_layout
 from desdaemon.book.kernels import blocks
@@ -27,6 +25,8 @@ from desdaemon.engine.kernels import context as kernels
 from desdaemon.engine.kernels import interface
 from desdaemon.engine.memory import Block
 from desdaemon.engine.team import Context
+
+from .weak_memory import Machine
 
 BOARDS = 5
 """Boards that want one bucket of four entries."""
@@ -214,7 +214,7 @@ SCENARIOS: dict[str, Callable[[int, Counter[str]], None]] = {
 }
 
 
-def main(scenario: str, seeds: str, weakened: str = "") -> dict[str, Any]:
+def counts(scenario: str, seeds: str, weakened: str = "") -> dict[str, Any]:
     """Counts over so many seeds; ``failures`` are the seeds at which a kernel believed what it must not."""
     Machine.weakened = frozenset(filter(None, weakened.split(",")))
     counted: Counter[str] = Counter()
@@ -227,5 +227,7 @@ def main(scenario: str, seeds: str, weakened: str = "") -> dict[str, Any]:
     return {**counted, "failures": failures}
 
 
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(main(*sys.argv[1:])) + "\n")
+def main(arguments: list[str]) -> int:
+    """Print the counts; returns 0."""
+    sys.stdout.write(json.dumps(counts(*arguments)) + "\n")
+    return 0
