@@ -42,7 +42,7 @@ class Guard(Protocol):
 
 
 class State(NamedTuple):
-    """The parts of a table, see `Table.state`."""
+    """The parts of a table."""
 
     rows: int
     chunks: list[Records]

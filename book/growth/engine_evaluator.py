@@ -22,7 +22,7 @@ OnSearch = Callable[[int, int, Result], None]
 
 
 class Searches:
-    """A `book.Evaluate` for `jobs.Worker`: call it from any number of threads."""
+    """A `book.Evaluate` for `rounds.Worker`: call it from any number of threads."""
 
     def __init__(
         self, *, hash_bits: int = HASH_BITS, weights: Weights | None = None, on_search: OnSearch | None = None

@@ -49,7 +49,7 @@ class FrameKind(enum.IntEnum):
     """Nothing: scores, bounds and counts were recomputed from the leaves."""
 
     OPTIONS = 4
-    """Six 32-bit numbers: the fields of `options.Options`."""
+    """Six 32-bit numbers: the fields of `BookOptions`."""
 
     SEARCHED = 5
     """Searches whose results are not in a position yet: player, opponent, excluded moves (64 bits each), level, move,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from desdaemon.protocol.commands import ADMIN, EDITOR, READER
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand, Parameter
+from desdaemon.protocol.commands.book import BOOK, BOOK_COMMANDS, Parameter
 from desdaemon.protocol.games.bases import BASE_FORMATS
 from desdaemon.protocol.wire.constants import LONGEST_BOARD, LONGEST_MOVES
 from desdaemon.protocol.wire.messages import (
@@ -72,22 +72,16 @@ GRANTED = (READER, EDITOR)
 """Those that a gateway can give to its pages."""
 
 _BASIC = ("ping", "hello", "status", "analyze", "legal", "book.get", "jobs", "cancel")
-_ABOUT_A_DIALOGUE = ("on", "off", "randomness", "verbose", "feed-hash")
-_FILES = ("path", "paths")
 
-
-def _passes(command: BookCommand) -> bool:
-    named = any(parameter.kind in _FILES for parameter in command.parameters)
-    return not (named or command.dialogue or command.role == ADMIN or command.name in _ABOUT_A_DIALOGUE)
-
-
-BOOK = tuple(command for command in BOOK_COMMANDS if _passes(command))
+COMMANDS = tuple(
+    command for command in BOOK_COMMANDS if command.about == BOOK and command.role != ADMIN and not command.names_files
+)
 """The book commands that pages may give."""
 
 _NEEDED = {
     **{operation.name: operation.role for operation in BASIC_OPERATIONS if operation.name in _BASIC},
     **{operation.name: operation.role for operation in _OWN},
-    **{command.op: EDITOR if command.writes else command.role for command in BOOK},
+    **{command.op: EDITOR if command.writes else command.role for command in COMMANDS},
 }
 
 
@@ -119,7 +113,7 @@ def command_forms(role: str) -> list[dict[str, Any]]:
             "writes": command.writes,
             "parameters": [_form(parameter) for parameter in command.parameters],
         }
-        for command in BOOK
+        for command in COMMANDS
         if allows(role, _NEEDED[command.op])
     ]
 

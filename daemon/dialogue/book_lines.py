@@ -46,7 +46,7 @@ def caller_of(session: Session) -> Caller:
 
 
 def store_beside(session: Session) -> list[BookJob]:
-    """Store a finished game in a job, if there is a book or one being opened; returns the job or None."""
+    """Store a finished game in a job, if there is a book or one being opened. Returns the job in a list, or none."""
     books = session.books
     if books is None or (books.book is None and not books.opening):
         return []

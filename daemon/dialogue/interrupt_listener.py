@@ -5,7 +5,7 @@ A listener passes the lines that end a search to the `Interrupt` at once; all li
 
 from __future__ import annotations
 
-from desdaemon.protocol.commands.text import read_line
+from desdaemon.protocol.commands.text import TextLine, read_line
 
 from .interrupt import Interrupt
 
@@ -25,6 +25,10 @@ class InputListener:
     def __init__(self, interrupt: Interrupt) -> None:
         self.interrupt = interrupt
 
+    def read(self, text: str) -> TextLine | None:
+        """Read a line of the text protocol; it is examined next. Returns None in other protocols."""
+        return None
+
     def hear(self, number: int, line: str) -> bool:
         """Examine an arrived line. Returns True when no more is to be read after it."""
         raise NotImplementedError
@@ -42,13 +46,20 @@ class InputListener:
 class TextListener(InputListener):
     """Reader's part of Edax's text protocol: ``stop``, ``quit``, and the lines with which another protocol begins."""
 
+    _line = read_line("")
+
+    def read(self, text: str) -> TextLine:
+        """See `InputListener`."""
+        self._line = read_line(text)
+        return self._line
+
     def hear(self, number: int, line: str) -> bool:
         """See `InputListener`."""
-        name = read_line(line).name
+        name = self._line.name
         if name == "stop":
             self.interrupt.stop(number)
         return self.leave() if name == "quit" else False
 
     def following(self, line: str) -> str:
         """See `InputListener`."""
-        return read_line(line).successor
+        return self._line.successor

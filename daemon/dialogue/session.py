@@ -129,7 +129,7 @@ class Session:
         self._clock_from = (0.0, 0.0)
 
     def set_board(self, text: str) -> list[str]:
-        """Set a new initial position. Returns a warning about the text, or "". Raises `BadInput`."""
+        """Set a new initial position. Returns warnings about the text. Raises `BadInput`."""
         position = parse_board(text)
         self.start(position)
         return board_doubts(position)

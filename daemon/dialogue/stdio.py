@@ -175,7 +175,7 @@ class _Reader:
         else:
             text = data.decode("utf-8", "backslashreplace").replace("\t", " ")
             text = "".join(c for c in text if c >= " " and c != "\x7f")
-        self._lines.put(InputLine(self._number, text))
+        self._lines.put(InputLine(self._number, text, line=self._listener.read(text)))
         self._listener.interrupt.heard(self._number)
         self._left = self._listener.hear(self._number, text)
         protocol = self._listener.following(text)

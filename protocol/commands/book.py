@@ -19,8 +19,9 @@ from .options import expected_value, whole_number
 BookValue = int | bool | str | list[str] | None
 BookValues = dict[str, BookValue]
 
-_REPLACING = ("new", "load", "reopen", "import", "salvage", "enumerate")
-
+BOOK, OPTIONS, OUTPUT, SEARCH = "book", "options", "output", "search"
+"""What a book command is about: the book itself; the options of the client's own dialogue; what commands print; the
+memory of a dialogue's own search."""
 
 _EXPECTED = {
     "flag": "true or false",
@@ -72,8 +73,8 @@ class BookCommand(NamedTuple):
     ``long``: it may take more than a second, reports progress and can be stopped. ``writes``: it changes the book or
     its file. Both run alone on the book, except long ones that only read positions (``places``). ``replaces``: it puts
     another book in the place of the present one. ``role`` is the least role of a remote client; every command that
-    names a file requires an admin. ``dialogue``: it is about the memory of a dialogue's own search, and the wire has no
-    operation for it.
+    names a file requires an admin. ``about`` is one of the four above: the wire has operations for the first three,
+    pages in a browser for the first. ``game``: it looks at a whole game, too long for the loop of the sockets.
     """
 
     name: str
@@ -84,7 +85,9 @@ class BookCommand(NamedTuple):
     writes: bool = False
     role: str = READER
     places: bool = False
-    dialogue: bool = False
+    replaces: bool = False
+    about: str = BOOK
+    game: bool = False
 
     @property
     def job(self) -> bool:
@@ -92,9 +95,9 @@ class BookCommand(NamedTuple):
         return self.long or self.writes
 
     @property
-    def replaces(self) -> bool:
-        """Whether the command replaces the book in use."""
-        return self.name in _REPLACING
+    def names_files(self) -> bool:
+        """Whether a parameter is a file."""
+        return any(parameter.kind in ("path", "paths") for parameter in self.parameters)
 
     @property
     def op(self) -> str:
@@ -120,9 +123,16 @@ def _flag(name: str, help: str) -> Parameter:
 
 
 def _editor(
-    name: str, parameters: tuple[Parameter, ...], help: str, *, long: bool = True, role: str = EDITOR
+    name: str,
+    parameters: tuple[Parameter, ...],
+    help: str,
+    *,
+    long: bool = True,
+    role: str = EDITOR,
+    replaces: bool = False,
+    about: str = BOOK,
 ) -> BookCommand:
-    return BookCommand(name, (), parameters, help, long, True, role)
+    return BookCommand(name, (), parameters, help, long, True, role, replaces=replaces, about=about)
 
 
 _LEVEL_OF_FILE = _int("level", 1, 60, "Level of its scores, for files that have none.", 1)
@@ -142,6 +152,7 @@ BOOK_COMMANDS = (
         ),
         "Begin a new book of the initial position; the one in use is closed, its file stays.",
         role=ADMIN,
+        replaces=True,
     ),
     BookCommand(
         "load",
@@ -151,8 +162,14 @@ BOOK_COMMANDS = (
         True,
         True,
         ADMIN,
+        replaces=True,
     ),
-    _editor("reopen", (), "Read the file of the book in use again, for writing where no other process has it."),
+    _editor(
+        "reopen",
+        (),
+        "Read the file of the book in use again, for writing where no other process has it.",
+        replaces=True,
+    ),
     BookCommand(
         "save",
         (),
@@ -162,7 +179,13 @@ BOOK_COMMANDS = (
         True,
         ADMIN,
     ),
-    _editor("import", (_file("A text export, or any other book."),), "Use the positions of a file.", role=ADMIN),
+    _editor(
+        "import",
+        (_file("A text export, or any other book."),),
+        "Use the positions of a file.",
+        role=ADMIN,
+        replaces=True,
+    ),
     BookCommand(
         "export",
         (),
@@ -198,15 +221,17 @@ BOOK_COMMANDS = (
         True,
         True,
         ADMIN,
+        replaces=True,
     ),
     # Settings
-    BookCommand("on", (), (), "Play from the book."),
-    BookCommand("off", (), (), "Do not play from the book."),
+    BookCommand("on", (), (), "Play from the book.", about=OPTIONS),
+    BookCommand("off", (), (), "Do not play from the book.", about=OPTIONS),
     BookCommand(
         "randomness",
         (),
         (_int("discs", 0, 128, "Below the best score; without it the value is shown."),),
         "How much worse than the best a move may be.",
+        about=OPTIONS,
     ),
     _editor(
         "depth",
@@ -225,6 +250,7 @@ BOOK_COMMANDS = (
         (_int("verbosity", 0, 4, "From 2 on every search is shown with its board; without it the value is shown."),),
         "What the book's commands show; kept in its file.",
         long=False,
+        about=OUTPUT,
     ),
     _editor(
         "rule",
@@ -263,6 +289,7 @@ BOOK_COMMANDS = (
         ("analyse", "a"),
         (_int("n", 1, 128, "Moves, all unless given."),),
         "Look back over the game with the book's scores alone.",
+        game=True,
     ),
     BookCommand("grade", (), (), "How well the score of the position is founded: A to F, AA to AF.", True, places=True),
     BookCommand(
@@ -311,7 +338,7 @@ BOOK_COMMANDS = (
         (),
         "Give the scores of what the position leads to to the dialogue's search.",
         True,
-        dialogue=True,
+        about=SEARCH,
     ),
     # Growing
     _editor("store", (), "Add the positions of the game, and count its result once it is over."),
@@ -392,6 +419,7 @@ BOOK_COMMANDS = (
         (_int("plies", 0, 12, "Moves.", required=True),),
         "Begin a new book of every position up to some moves, without scores.",
         role=ADMIN,
+        replaces=True,
     ),
     # Scores
     _editor("fix", (), "Search missing leaves and bring all scores up to date."),

@@ -13,6 +13,7 @@ from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
+GAME_OVER = "*** Game Over ***"
 TABLE_HEADER = " depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
 TABLE_RULE = "------+-----+--------------+-------------+----------+----------------------"
 DETAILED_RULE = "------+-----+--------------+-------------+----------+---------------------"

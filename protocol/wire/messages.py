@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from desdaemon.protocol.commands import ADMIN, EDITOR, READER
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, SEARCH, Parameter
 from desdaemon.protocol.commands.options import expected_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move
@@ -426,7 +426,7 @@ BOOK_OPERATIONS = tuple(
         command.help,
     )
     for command in BOOK_COMMANDS
-    if not command.dialogue
+    if command.about != SEARCH
 )
 
 BATCH_OPERATIONS = frozenset(("analyze.batch", "batch.results", "batch.forget"))

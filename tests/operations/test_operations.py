@@ -14,6 +14,7 @@ from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.core.search import run_queue, shares
 from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.text_sessions import checked_line
+from desdaemon.protocol.commands import text as text_commands
 from desdaemon.protocol.commands.text import COMMANDS, read_line
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import RequestError
@@ -387,6 +388,22 @@ def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
         assert daemon.final("cancel", {"job": job.id}) == {"cancelled": True}
     for job in going:
         assert job.wait(20)
+
+
+def test_a_line_is_split_once_wherever_it_comes_in(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    splitting = text_commands._first_word
+
+    def counted(text: str) -> tuple[str, str]:
+        texts.append(text)
+        return splitting(text)
+
+    monkeypatch.setattr(text_commands, "_first_word", counted)
+    daemon.final("book.new", {"level": 1, "depth": 10})
+    lines = ["moves", "play f5", "hint", "book store", "level 5", "f4", "save game.txt", "nonsense"]
+    for line in lines:
+        daemon.final("text", {"line": line})
+    assert texts == lines
 
 
 @pytest.mark.parametrize("word", ["book", "b"])

@@ -17,7 +17,7 @@ from tornado.httpclient import HTTPClientError
 from tornado.websocket import WebSocketClosedError
 from web_gateway import Page, Web
 
-from desdaemon.clients.web.allowed import BOOK, operations
+from desdaemon.clients.web.allowed import COMMANDS, operations
 from desdaemon.clients.web.gateway import LARGEST_FRAME, MOST_TABS, SECURITY_HEADERS
 from desdaemon.clients.web.page_files import COLOURS, STATIC_FILES
 from desdaemon.clients.web.tab import MOST_IN_FLIGHT, MOST_MALFORMED
@@ -218,7 +218,7 @@ def test_the_list_of_operations() -> None:
     }  # fmt: skip
     assert set(operations("reader")) == basic | {f"book.{name}" for name in looking}
     assert set(operations("editor")) == basic | {f"book.{name}" for name in looking | growing}
-    assert not any(parameter.kind in ("path", "paths") for command in BOOK for parameter in command.parameters)
+    assert not any(parameter.kind in ("path", "paths") for command in COMMANDS for parameter in command.parameters)
 
 
 def test_what_is_not_listed_does_not_pass(web: Web) -> None:

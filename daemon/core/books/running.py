@@ -20,7 +20,7 @@ DUE = "Not all scores follow from the leaves yet: book negamax, or the next long
 
 
 def run_command(books: Books, command: BookCommand, values: BookValues, caller: Caller) -> BookJob:
-    """Run a command, from any thread; values come from `book_commands.parse_line` or `values_by_name`.
+    """Run a command, from any thread; ``values`` has one for each parameter, as from `parse_line` or `complete`.
 
     A command that is neither long nor writes is over when this returns. Any other is a job, one at a time in the order
     of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`.
@@ -54,7 +54,7 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
 
 
 def _carry_out(run: BookCommandRun) -> Result:
-    """A command's result, with what every command's says."""
+    """Run a command and add the fields that every result has: positions, added, changed, time_s."""
     begun = time.monotonic()
     books = run.books
     run.job.before_notice = books.commit if run.changes else books.try_commit

@@ -16,7 +16,7 @@ from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Books, Caller, NoBook
 from desdaemon.core.paths import Hidden
 from desdaemon.core.settings import SessionSettings
-from desdaemon.protocol.commands.book import complete, find_book_command
+from desdaemon.protocol.commands.book import BY_NAME, OPTIONS, BookCommand, complete
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.wire.codec import Prepared, PreparedList
@@ -35,13 +35,6 @@ if TYPE_CHECKING:
     from .request import Data, PendingRequest, TextLines
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
-
-_OF_A_DIALOGUE = frozenset(("on", "off", "randomness"))
-"""Commands that set an option of the client's own dialogue."""
-
-_OF_A_MOMENT = frozenset(("book.analyze",))
-"""Operations that are no jobs, but too long for the loop of the sockets: a whole game."""
-
 
 _LINES_KEPT = 50_000
 _AT_ONCE_S = 0.004
@@ -171,41 +164,40 @@ class BookOperations:
 
     def command(self, request: PendingRequest, operation: Operation) -> None:
         """Any other operation on the book; its job outlives the client."""
+        command = BY_NAME[operation.name.removeprefix("book.")]
         # The modules that carry commands out are imported with the first; that takes longer than the loop may be held.
         if self.books.opening or not self._commands_done or self._commands_done < self._commands_deferred:
             self._commands_deferred += 1
             self._looks.defer(
-                lambda: self._command_in_order(request, operation),
+                lambda: self._command_in_order(request, command),
                 lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
             )
-        elif operation.name in _OF_A_MOMENT:
+        elif command.game:
             self._looks.defer(
-                lambda: self._command_later(request, operation),
+                lambda: self._command_later(request, command),
                 lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
             )
         else:
-            self._command(request, operation)
+            self._command(request, command)
 
-    def _command_in_order(self, request: PendingRequest, operation: Operation) -> None:
+    def _command_in_order(self, request: PendingRequest, command: BookCommand) -> None:
         try:
             importlib.import_module("desdaemon.core.books.commands.registry")
-            self._command_later(request, operation)
+            self._command_later(request, command)
         finally:
             self._commands_done += 1
 
-    def _command_later(self, request: PendingRequest, operation: Operation) -> None:
+    def _command_later(self, request: PendingRequest, command: BookCommand) -> None:
         try:
             if not request.over:
-                self._command(request, operation)
+                self._command(request, command)
         except RequestError as error:
             request.fail(error)
         except BadInput as error:
             request.fail(RequestError("bad_request", str(error)))
 
-    def _command(self, request: PendingRequest, operation: Operation) -> None:
+    def _command(self, request: PendingRequest, command: BookCommand) -> None:
         line = read_line(request.values)
-        command = find_book_command(operation.name.removeprefix("book."))
-        assert command is not None
         values = complete(command, request.values)
         for parameter in command.parameters:
             move = values[parameter.name]
@@ -213,7 +205,7 @@ class BookOperations:
                 values[parameter.name] = parse_move(move)
         client = request.client
         initial = line.positions[0]
-        settings = self._texts.settings_of(client) if command.name in _OF_A_DIALOGUE else self._settings
+        settings = self._texts.settings_of(client) if command.about == OPTIONS else self._settings
         caller = Caller(client.name, settings, initial, tuple(line.moves), client.remote)
         job = run_command(self.books, command, values, caller)
         if job.over and job.id == 0:

@@ -27,7 +27,7 @@ def _go(text: TextDialect, argument: str) -> None:
     session = text.session
     position = session.game.position
     if position.over:
-        text.say("\n*** Game Over ***")
+        text.say(f"\n{edax.GAME_OVER}")
         return
     show = text.session.settings.verbose > 0
     table = SearchTable(text, position.black_to_move)

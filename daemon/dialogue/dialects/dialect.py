@@ -8,18 +8,21 @@ from typing import NamedTuple, Protocol
 
 from desdaemon.dialogue.output import DialogueOutput
 from desdaemon.dialogue.session import Session
+from desdaemon.protocol.commands.text import TextLine
 
 
 class InputLine(NamedTuple):
     """A numbered line from the reader thread, or the ``error`` in place of a line that could not be read.
 
-    ``text`` is None at the end of the input; ``status`` is the exit status then.
+    ``text`` is None at the end of the input; ``status`` is the exit status then. ``line`` is the text as the text
+    protocol's listener has read it, None in other protocols.
     """
 
     number: int
     text: str | None
     error: str = ""
     status: int = 0
+    line: TextLine | None = None
 
     @property
     def is_end(self) -> bool:

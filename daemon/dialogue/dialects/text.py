@@ -20,7 +20,6 @@ from desdaemon.protocol.othello.notation import move_text, parse_move
 from .dialect import InputLine, LineSource
 
 PROMPT = ">"
-GAME_OVER = "*** Game Over ***"
 UNUSABLE = 1
 """Exit status when a file or the engine cannot be used."""
 
@@ -248,7 +247,7 @@ class TextDialect:
                 self.warn(item.error)
             if item.text is not None:
                 self.last = item
-                self.execute(item.text)
+                self.run_line(item.line or read_line(item.text))
             else:
                 self.leaving = item.status
         self.output.flush()
@@ -259,7 +258,7 @@ class TextDialect:
         diagram = edax.board_diagram(game.position, game.initial, tuple(game.moves), game.black_ms, game.white_ms)
         self.output.write(f"\n{diagram}\n\n")
         if game.position.over:
-            self.output.write(f"\n{GAME_OVER}\n")
+            self.output.write(f"\n{edax.GAME_OVER}\n")
 
 
 HANDLER_MODULES = ("game", "search", "lines", "counts", "tools")
