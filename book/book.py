@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.book.formats.edax import Links
 from desdaemon.protocol.othello.scores import MoverScore
 
 from .changes import ChangeObserver, Question
@@ -22,6 +21,7 @@ from .counts import Counts, counted
 from .errors import within
 from .exports import kernels
 from .layout import GONE, GONE_BY_HAND, HUMAN, HUMAN_LEVEL, KEEPS_LEAF, KEPT, NO_SCORE, PASS
+from .links import Links
 from .negamax import FaultyRows, negamax, negamax_from
 from .options import BookOptions, Rule
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices

@@ -21,6 +21,7 @@ from desdaemon.book.chunks import address
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL
+from desdaemon.book.links import Links
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage.files import content, release, replacing
@@ -49,27 +50,6 @@ _PROBLEMS = {
 }
 _NOTES = 4096
 _SLICE = 1 << 14
-
-
-class Links(NamedTuple):
-    """Links as a file had them, for the rows (ascending) where computing gives others: for each, a count byte and
-    (score, move) pairs, one after another in ``data``."""
-
-    rows: npt.NDArray[np.uint64]
-    offsets: npt.NDArray[np.uint64]
-    data: npt.NDArray[np.uint8]
-
-    def addresses(self) -> npt.NDArray[np.uint64]:
-        """(row, address) pairs for the writer."""
-        return np.stack([self.rows, self.offsets + np.uint64(address(self.data))], axis=1)
-
-    def true_to(self, table: BookTable) -> Links | None:
-        """The links that differ from the computed ones in their order alone; None where there are none."""
-        same: npt.NDArray[np.uint8] = np.zeros(len(self.rows), np.uint8)
-        special, filters = self.addresses(), table.filters()
-        kernels().dat_same_links(table.context, address(special), len(special), address(same), filters.at)
-        kept = np.flatnonzero(same)
-        return Links(self.rows[kept], self.offsets[kept], self.data) if len(kept) else None
 
 
 class EdaxImport(NamedTuple):

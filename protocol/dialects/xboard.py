@@ -13,7 +13,7 @@ from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import Position, move_text, parse_board, parse_move
+from desdaemon.protocol.othello.notation import XBOARD_VARIANTS, Position, move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore
 
@@ -63,7 +63,6 @@ COMMANDS = (
 
 COMMAND_NAMES = frozenset(command.name for command in COMMANDS)
 
-VARIANTS = ("othello", "reversi")
 START_FEN = "8/8/8/3Pp3/3pP3/8/8/8"
 HOLDINGS = f"[{'P' * 32}{'p' * 32}]"
 SETUP = f"setup (P.....p.....) 8x8+1_crazyhouse {START_FEN}{HOLDINGS} w - - 0 1"
@@ -75,7 +74,7 @@ _FEATURES = "setboard=1 playother=1 ping=1 draw=0 sigint=0 sigterm=0 analyze=1 c
 
 def feature_line(name: str) -> str:
     """The features of the engine, without the final ``done=1``."""
-    return f'feature myname="{name}" variants="{",".join(VARIANTS)}" {_FEATURES}'
+    return f'feature myname="{name}" variants="{",".join(XBOARD_VARIANTS)}" {_FEATURES}'
 
 
 def split_line(line: str) -> tuple[str, str]:
@@ -95,16 +94,6 @@ def parse_drop(text: str) -> int | None:
 def drop_text(move: int) -> str:
     """``P@f5``; a pass is ``@@@@``."""
     return "@@@@" if move == PASS else f"P@{move_text(move).lower()}"
-
-
-def parse_fen(text: str) -> Position:
-    """A position: ranks 8 to 1, ``P`` for who moved first, holdings in brackets. Raises `BadInput`."""
-    fields = text.split()
-    ranks = fields[0].split("[", 1)[0] if fields else ""
-    if not ranks or ranks.count("/") != 7 or fields[1:2] not in (["w"], ["b"]):
-        raise BadInput(f"{quoted(text)}: expected eight ranks of P, p and digits, then w or b")
-    side = "b" if fields[1] == "w" else "w"
-    return parse_board(f"{'/'.join(reversed(ranks.swapcase().split('/')))} {side}")
 
 
 def unturned(initial: Position, moves: Sequence[int]) -> Position:

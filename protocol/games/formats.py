@@ -8,16 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from desdaemon.protocol.dialects import xboard
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import (
     START,
+    XBOARD_VARIANTS,
     Position,
     board_text,
     move_text,
     parse_board,
     parse_move,
     parse_moves,
+    parse_xboard_fen,
     play_moves,
 )
 from desdaemon.protocol.othello.rules import PASS, squares
@@ -217,9 +218,9 @@ def parse_pgn(text: str) -> GameRecord:
             moves.append(PASS if token == "--" else parse_move(token))
     first, second = "black", "white"
     initial = START
-    if tags.get("variant", "").lower() in xboard.VARIANTS:
+    if tags.get("variant", "").lower() in XBOARD_VARIANTS:
         first, second = second, first
-        initial = xboard.parse_fen(tags["fen"]) if "fen" in tags else START
+        initial = parse_xboard_fen(tags["fen"]) if "fen" in tags else START
     elif "fen" in tags:
         initial = parse_board(tags["fen"])
     record = _alternating(initial, moves)

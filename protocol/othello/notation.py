@@ -27,6 +27,9 @@ _PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
 
 _BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to move (X or O)"
 
+XBOARD_VARIANTS = ("othello", "reversi")
+"""The names of the game in XBoard, where White moves first and discs are pawns."""
+
 
 class Position(NamedTuple):
     """A board and its side to move: the discs of the side to move, those of the other side, and whether it is Black's
@@ -215,6 +218,16 @@ def _parse_fen(text: str) -> Position:
     if fields[1] == "b":
         return Position(black, white, True)
     return Position(white, black, False)
+
+
+def parse_xboard_fen(text: str) -> Position:
+    """Return the position of an XBoard FEN: ranks 8 to 1, ``P`` for the first mover. Raises `BadInput`."""
+    fields = text.split()
+    ranks = fields[0].split("[", 1)[0] if fields else ""
+    if not ranks or ranks.count("/") != 7 or fields[1:2] not in (["w"], ["b"]):
+        raise BadInput(f"{quoted(text)}: expected eight ranks of P, p and digits, then w or b")
+    side = "b" if fields[1] == "w" else "w"
+    return parse_board(f"{'/'.join(reversed(ranks.swapcase().split('/')))} {side}")
 
 
 def board_doubts(position: Position) -> list[str]:

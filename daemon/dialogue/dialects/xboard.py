@@ -20,7 +20,7 @@ from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import xboard
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import START, illegal_move
+from desdaemon.protocol.othello.notation import START, XBOARD_VARIANTS, illegal_move, parse_xboard_fen
 
 from .dialect import InputLine, LineDialect, LineSource
 from .protocols import Spoken
@@ -164,8 +164,8 @@ class XBoardDialect(LineDialect):
                 return
 
     def _variant(self, rest: str) -> None:
-        if rest.lower() not in xboard.VARIANTS:
-            raise BadInput(f"unsupported variant, expected one of {' '.join(xboard.VARIANTS)}")
+        if rest.lower() not in XBOARD_VARIANTS:
+            raise BadInput(f"unsupported variant, expected one of {' '.join(XBOARD_VARIANTS)}")
         self.session.init()
         self.say(xboard.SETUP)
 
@@ -181,7 +181,7 @@ class XBoardDialect(LineDialect):
         self.leaving = 0
 
     def _set_board(self, rest: str) -> None:
-        position = xboard.parse_fen(rest)
+        position = parse_xboard_fen(rest)
         game = self.session.game
         # The way in which XBoard tells an engine that the other one has passed.
         if game.position.must_pass and position == xboard.unturned(game.initial, [*game.moves, rules.PASS]):

@@ -23,9 +23,9 @@ from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, START, PositionEntry
 from desdaemon.book.reports.check import verify
+from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage import snapshot, store, table_memory
 from desdaemon.book.storage.arena import ARENA
-from desdaemon.book.storage.salvage import salvage
 from desdaemon.book.storage.store import Store, create_store, journal_path, open_store
 
 PLIES = 8

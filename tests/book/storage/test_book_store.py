@@ -22,8 +22,8 @@ from desdaemon.book.errors import Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START, PositionEntry
+from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage import journal, snapshot
-from desdaemon.book.storage.salvage import salvage
 from desdaemon.book.storage.store import GROUP_SECONDS, Store, create_store, journal_path, lock_path, open_store
 
 
@@ -612,7 +612,7 @@ from pathlib import Path
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import PositionEntry
-from desdaemon.book.storage.salvage import salvage
+from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage.store import open_store
 from toys import toy
 

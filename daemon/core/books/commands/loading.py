@@ -14,7 +14,7 @@ from desdaemon.book.options import BookOptions, default_depth
 from desdaemon.book.record import START
 from desdaemon.book.reports import compare
 from desdaemon.book.reports.report import moves_text
-from desdaemon.book.storage.salvage import salvage
+from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage.store import open_store
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.commands.options import BUILTIN_BOOK

@@ -14,11 +14,10 @@ from desdaemon.book.errors import Unreadable
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD
 from desdaemon.book.reports.check import possible, repair
-
-from . import journal, snapshot
-from .files import content
-from .replay import replay
-from .store import journal_path
+from desdaemon.book.storage import journal, snapshot
+from desdaemon.book.storage.files import content
+from desdaemon.book.storage.replay import replay
+from desdaemon.book.storage.store import journal_path
 
 
 class Salvaged(NamedTuple):
