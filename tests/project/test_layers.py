@@ -19,7 +19,7 @@ ORDER = """
     engine.layout  engine.processors  engine.result  engine.compiler
     engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.counting  engine.team
     engine.kernels  engine.search  engine.short_searches  engine.warmup
-    engine.bench  engine.studies  engine.training  engine
+    engine.bench  engine.training  engine.studies  engine
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.kernels
     book.chunks  book.changes  book.storage.arena  book.storage.files  book.storage.blocks  book.storage.table_memory
