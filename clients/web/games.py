@@ -6,6 +6,7 @@ The functions are pure; `tab` calls them on a thread of its own, because large f
 from __future__ import annotations
 
 import base64
+import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -92,7 +93,10 @@ def write(args: Data) -> Data:
         return {"text": ("\n" if format == "pgn" else "").join(texts)}
     with tempfile.TemporaryDirectory(prefix="desdaemon-web-") as folder:
         path = Path(folder) / f"games.{format}"
-        write_games(str(path), games)
+        try:
+            write_games(str(path), games)
+        except BadInput as error:
+            raise BadInput(str(error).replace(f"{folder}{os.sep}", "")) from None
         return {"data": base64.b64encode(path.read_bytes()).decode()}
 
 

@@ -59,6 +59,11 @@ def replacing(
             before()
         platform.take_place(new, place)
         platform.sync_folder(os.path.dirname(place))
+    except OSError as error:
+        # Nobody knows the name of the new file.
+        if error.filename == new:
+            error.filename, error.filename2 = place, None
+        raise
     finally:
         with contextlib.suppress(OSError):
             os.unlink(new)
@@ -86,5 +91,10 @@ def _beside(place: str) -> tuple[int, str]:
     folder, name = os.path.split(place)
     while True:
         new = os.path.join(folder, f".{name[:200]}.{os.getpid()}-{next(_numbers)}.new")
-        with contextlib.suppress(FileExistsError):
+        try:
             return platform.open_file(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), new
+        except FileExistsError:
+            continue
+        except OSError as error:
+            error.filename = place
+            raise

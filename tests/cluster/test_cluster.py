@@ -255,4 +255,4 @@ def test_without_the_extra_a_line_says_how_to_get_it() -> None:
     )
     assert found.returncode == 1
     assert found.stderr.count("\n") == 1
-    assert "desdaemon[cluster]" in found.stderr
+    assert "pip install distributed" in found.stderr

@@ -296,3 +296,21 @@ def test_a_mistake_that_repeats_is_logged_whole_once() -> None:
     assert texts[0].startswith("Traceback")
     assert [text.rpartition(", ")[2] for text in texts[1:]] == ["10 times", "100 times", "1000 times"]
     assert all("\n" not in text and "test_system.py" in text for text in texts[1:])
+
+
+def test_a_file_that_cannot_be_written_is_named_and_not_the_one_beside_it(tmp_path: Path) -> None:
+    """Root may write anywhere: what fails is made to fail."""
+    with pytest.raises(FileNotFoundError) as caught:
+        files.replace(tmp_path / "none" / "x", b"")
+    assert caught.value.filename == str(tmp_path / "none" / "x")
+
+    def taken(new: str, place: str) -> None:
+        raise PermissionError(13, "Permission denied", new, None, place)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files.platform, "take_place", taken)
+        with pytest.raises(PermissionError) as refused:
+            files.replace(tmp_path / "x", b"")
+    assert str(tmp_path / "x") in str(refused.value)
+    assert ".new" not in str(refused.value)
+    assert not list(tmp_path.iterdir())

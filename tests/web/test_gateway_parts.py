@@ -191,6 +191,21 @@ def test_a_date_that_is_none_is_refused(format: str, date: str) -> None:
         )
 
 
+@pytest.mark.parametrize("format", ["wtb", "edx"])
+def test_no_folder_of_the_gateway_is_named(format: str) -> None:
+    """An unusual start is more than these formats can say."""
+    board = "X" * 30 + "O" * 30 + "---- X"
+    games = [{"board": board}, {"moves": "f5", "result": 64, "black": "x" * 40}]
+    for game in games:
+        try:
+            write(checked("web.write", {"format": format, "games": [game]}))
+        except BadInput as error:
+            told = str(error)
+        else:
+            told = ""
+        assert "desdaemon-web" not in told
+
+
 @pytest.mark.parametrize("op", ["web.read", "web.write", "web.names", "web.follow", "web.commands", "ping"])
 @pytest.mark.parametrize("version", [True, 1.0, "1", 2])
 def test_a_version_is_a_number(op: str, version: object) -> None:
@@ -288,7 +303,7 @@ def test_without_tornado_it_says_how_to_get_it() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
-    assert "desdaemon[web]" in done.stderr
+    assert "pip install tornado" in done.stderr
 
 
 def test_clients_and_the_version_load_no_tornado() -> None:

@@ -241,7 +241,7 @@ class BookOperations:
 
 def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
     """The error for a failed job; ``elsewhere``: another process writes the book."""
-    from desdaemon.book.errors import ReadOnly
+    from desdaemon.book.errors import ReadOnly, WriteFailed
 
     if isinstance(failure, RequestError):
         return failure
@@ -250,6 +250,8 @@ def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
     if isinstance(failure, NoBook):
         return RequestError("not_found", str(failure))
     causes = list(_causes(failure))
+    if any(isinstance(cause, WriteFailed) for cause in causes):
+        return RequestError("internal", str(failure))
     if any(isinstance(cause, FileNotFoundError) for cause in causes):
         return RequestError("not_found", str(failure), "file")
     if any(isinstance(cause, OSError) and cause.errno in _DISK_ERRORS for cause in causes):
