@@ -23,6 +23,8 @@ Progress = Callable[[str, int, int], None]
 SILENT: Progress = lambda what, done, total: None  # noqa: E731
 
 F5, PASS = 37, 64
+_ROOM = 1 << 18
+"""For lines, of which there are hundreds, and shapes, 25,000 at most."""
 _U = np.uint64
 
 
@@ -155,7 +157,7 @@ def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[i
         for done, line in enumerate(begun):
             progress(f"{plies} plies", done, len(begun))
             player, opponent = _after(line)
-            found, whole = np.zeros((4096, plies), np.int64), np.array([*line, *[PASS] * (plies - len(line))])
+            found, whole = np.zeros((_ROOM, plies), np.int64), np.array([*line, *[PASS] * (plies - len(line))])
             number = _note_stoners(_U(player), _U(opponent), len(line), whole, found, 0)
             lines += found[:number].tolist()
         if lines:
@@ -279,12 +281,10 @@ def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
 
     Every drawn game ends on one of them, but not every one of them ends a game.
     """
-    sets, found = list(_full_line_sets(discs)), set[int]()
+    sets, found, shapes = list(_full_line_sets(discs)), set[int](), np.zeros(_ROOM, np.uint64)
     for done, full in enumerate(sets):
         progress(f"shapes of {discs} discs", done, len(sets))
-        wanted, joined, shapes = _U(reduce(or_, full, rules.CENTRE)), _joined(full), np.zeros(4096, np.uint64)
-        while (number := _grow(_CENTRE, _U(0), wanted, discs, joined, shapes, 0)) > len(shapes):
-            shapes = np.zeros(number, np.uint64)
+        number = _grow(_CENTRE, _U(0), _U(reduce(or_, full, rules.CENTRE)), discs, _joined(full), shapes, 0)
         found.update(map(canonical, shapes[:number].tolist()))
     return sorted(found)
 
@@ -309,7 +309,7 @@ def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int
 def drawn_games(shapes: list[int], progress: Progress = SILENT, what: str = "games") -> list[list[int]]:
     """The drawn games that end on one of the shapes or a mirror image."""
     player, opponent = map(_U, rules.play(*rules.START, F5))
-    line, games, number = np.full(64, F5), np.full((4096, 64), -1), 0
+    line, games, number = np.full(64, F5), np.full((_ROOM, 64), -1), 0
     for done, shape in enumerate(shapes):
         progress(what, done, len(shapes))
         for image in {rules.transform(shape, symmetry) for symmetry in range(8)}:
@@ -366,15 +366,14 @@ def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, sha
     """Write every shape of ``discs`` discs to which ``reached`` squares and those ``wanted`` grow to ``shapes``.
 
     Squares are added where a move could put a disc, each taken or excluded once. ``number`` shapes are there; returns
-    how many there are then, with those for which there is no room.
+    how many there are then.
     """
     while _reachable(reached) & wanted != _U(0):
         reached |= _reachable(reached) & wanted
     shape = reached | wanted
     if popc(shape) == discs:
         if shape == reached and not _is_lost(_U(0), _U(0), shape, _cells(shape, joined)):
-            if number < len(shapes):
-                shapes[number] = shape
+            shapes[number] = shape
             number += 1
         return number
     more = _reachable(reached) & ~(shape | excluded)

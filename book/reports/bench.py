@@ -16,9 +16,10 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,8 +36,11 @@ from desdaemon.protocol.command_line import Parser
 
 from .report import summary
 
-if TYPE_CHECKING:
-    import argparse
+
+class Figure(Protocol):
+    """A figure that prints itself and can be JSON data."""
+
+    def data(self) -> dict[str, str | int | float | None]: ...
 
 
 class Measure(NamedTuple):
@@ -185,38 +189,12 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     yield bench.timed("import .egbk3", thread, lambda: egaroucid.read(egbk3))
 
 
-def _bytes(text: str) -> int:
-    """A number of bytes; K, M, G and T stand for powers of 1024."""
-    unit = "KMGT".find(text[-1:].upper()) + 1
-    number = int(text[:-1] if unit else text)
-    if number < 0:
-        raise ValueError
-    return number << 10 * unit
-
-
-def _large(arguments: argparse.Namespace, folder: Path) -> int:
-    from . import bench_large
-
-    within("rows", arguments.rows, 1000, 1 << 31)
-    found = []
-    for step in bench_large.run(arguments.rows, folder, memory=arguments.memory):
-        found.append(step.data())
-        if not arguments.json:
-            sys.stdout.write(f"{step}\n")
-            sys.stdout.flush()
-    if arguments.json:
-        sys.stdout.write(json.dumps({"rows": arguments.rows, "memory": arguments.memory, "figures": found}) + "\n")
-    return 0
-
-
 def command_line() -> Parser:
     """The command line."""
     parser = Parser(prog="desdaemon bench book", description=__doc__)
     parser.add_argument("--ply", type=int, default=10, choices=range(1, 13), help="last ply of the book (10)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    parser.add_argument("--rows", type=int, help="measure a synthetic book of this number of positions instead")
-    parser.add_argument("--memory", type=_bytes, default=0, help="what its tables may take of it, such as 8G (any)")
     parser.add_argument("--folder", type=Path, help="where its files are written and removed")
     return parser
 
@@ -224,7 +202,17 @@ def command_line() -> Parser:
 def main(argv: Sequence[str]) -> int:
     """Print the figures; returns the exit status."""
     arguments = command_line().parse_args(argv)
-    with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=arguments.folder) as folder:
+    with own_folder(arguments.folder) as folder:
+        figures = show(run(arguments.ply, folder, repeat=max(1, arguments.repeat)), as_json=arguments.json)
+    if arguments.json:
+        sys.stdout.write(json.dumps({"ply": arguments.ply, "repeat": arguments.repeat, "figures": figures}) + "\n")
+    return 0
+
+
+@contextmanager
+def own_folder(place: Path | None) -> Iterator[Path]:
+    """A folder in ``place`` that is removed at the end of the block, or when SIGTERM ends the process."""
+    with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=place) as folder:
 
         def terminated(number: int, frame: object) -> None:
             # An exception would be lost where it comes during a finalizer.
@@ -233,20 +221,17 @@ def main(argv: Sequence[str]) -> int:
 
         before = signal.signal(signal.SIGTERM, terminated)
         try:
-            return _measure(arguments, Path(folder))
+            yield Path(folder)
         finally:
             signal.signal(signal.SIGTERM, before)
 
 
-def _measure(arguments: argparse.Namespace, folder: Path) -> int:
-    if arguments.rows is not None:
-        return _large(arguments, folder)
-    found = []
-    for measure in run(arguments.ply, folder, repeat=max(1, arguments.repeat)):
-        found.append(measure.data())
-        if not arguments.json:
-            sys.stdout.write(f"{measure}\n")
+def show(figures: Iterable[Figure], *, as_json: bool) -> list[dict[str, str | int | float | None]]:
+    """Print each figure as soon as it is there, unless they are wanted as JSON; returns their data."""
+    data = []
+    for figure in figures:
+        data.append(figure.data())
+        if not as_json:
+            sys.stdout.write(f"{figure}\n")
             sys.stdout.flush()
-    if arguments.json:
-        sys.stdout.write(json.dumps({"ply": arguments.ply, "repeat": arguments.repeat, "figures": found}) + "\n")
-    return 0
+    return data

@@ -8,6 +8,7 @@ from pathlib import Path
 
 EXPERIMENTS = {
     "hostile": ("lab.hostile", "the peers that `storm` starts to attack a server"),
+    "large_book": ("lab.large_book", "the time and memory of every operation on a large book"),
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "restarts": ("lab.restarts", "kill a server while clients work"),
     "selectivity": ("lab.selectivity", "the errors of selective searches: moves, scores, percentages"),

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from checkout import TESTS
+from lab import large_book
 
 from desdaemon.book.errors import OutOfRange
 from desdaemon.book.reports import bench
@@ -41,7 +43,7 @@ def test_it_runs_as_a_program(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_large_book_is_made_worked_on_and_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench.main(["--rows", "3000", "--memory", "64K", "--folder", str(tmp_path), "--json"]) == 0
+    assert large_book.main(["3000", "--memory", "64K", "--folder", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["rows"], told["memory"]) == (3000, 1 << 16)
     names = [figure["name"] for figure in told["figures"]]
@@ -63,7 +65,7 @@ def test_a_large_book_is_made_worked_on_and_converted(tmp_path: Path, capsys: py
 
 @pytest.mark.compiled
 def test_an_end_by_signal_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "desdaemon", "bench", "book", "--rows", "400000", "--folder", str(tmp_path)]
+    command = [sys.executable, str(TESTS / "lab"), "large_book", "400000", "--folder", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path.parent) as process:
         assert process.stdout is not None
         while b"save " not in process.stdout.readline():

@@ -1,4 +1,4 @@
-"""`desdaemon bench book --rows N`: the time and memory of every operation on a large book.
+"""`python tests/lab large_book ROWS`: the time and memory of every operation on a large book.
 
 The book is synthetic: all positions ply by ply up to a number, with made-up leaves. It is saved, opened as at a start
 of the program, and worked on like any other. The time of a step grows with the positions, so the last column
@@ -7,6 +7,8 @@ extrapolates it to the 660 million of the largest book known.
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
-from desdaemon.book.errors import BookError
+from desdaemon.book.errors import BookError, within
 from desdaemon.book.formats import edax
 from desdaemon.book.growth.add import fix, synthetic_book
 from desdaemon.book.growth.engine_evaluator import Searches
@@ -26,11 +28,12 @@ from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import PASS
 from desdaemon.book.record import START
+from desdaemon.book.reports.bench import own_folder, show
+from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.arena import ARENA
 from desdaemon.book.storage.store import Store, create_store, open_store
+from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system import platform
-
-from .check import verify
 
 LARGEST = 660_000_000
 
@@ -206,3 +209,28 @@ def run(rows: int, folder: Path, *, memory: int = 0, threads: int = 2) -> Iterat
             yield from part()
     finally:
         ARENA.limit, ARENA.folder = limit, place
+
+
+def _bytes(text: str) -> int:
+    """A number of bytes; K, M, G and T stand for powers of 1024."""
+    unit = "KMGT".find(text[-1:].upper()) + 1
+    number = int(text[:-1] if unit else text)
+    if number < 0:
+        raise ValueError
+    return number << 10 * unit
+
+
+def main(arguments: list[str]) -> int:
+    """Print the figures; returns the exit status."""
+    parser = Parser("lab large_book", description="Measure every operation on a synthetic book.")
+    parser.add_argument("rows", type=int, help="positions of the book, 1000 or more")
+    parser.add_argument("--memory", type=_bytes, default=0, help="what its tables may take of it, such as 8G (any)")
+    parser.add_argument("--folder", type=Path, help="where its files are written and removed")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    named = parser.parse_args(arguments)
+    within("rows", named.rows, 1000, 1 << 31)
+    with own_folder(named.folder) as folder:
+        figures = show(run(named.rows, folder, memory=named.memory), as_json=named.json)
+    if named.json:
+        sys.stdout.write(json.dumps({"rows": named.rows, "memory": named.memory, "figures": figures}) + "\n")
+    return 0
