@@ -188,7 +188,7 @@ class Hostile:
                     found[-1].send(_request(1, "ping"))
                 if len(found) % 50 == 0:
                     time.sleep(0.05)
-            for _ in range(dice.randrange(200)):
+            for _ in range(min(len(found), dice.randrange(200))):
                 found.pop(dice.randrange(len(found))).leave()
             for connection in dice.sample(found, min(len(found), 100)):
                 with contextlib.suppress(OSError):
