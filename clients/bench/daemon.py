@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -40,7 +41,12 @@ def ended_by_signals() -> Iterator[None]:
     def end(number: int, frame: object) -> None:
         for later in heeded:
             signal.signal(later, signal.SIG_IGN)
-        raise SystemExit(128 + number)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise SystemExit(128 + number) from None
+        # Within a finalizer, where the signal may come, an exception would be lost.
+        loop.call_soon_threadsafe(sys.exit, 128 + number)
 
     before = {number: signal.signal(number, end) for number in heeded}
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -70,6 +71,22 @@ def test_a_daemon_that_does_not_start_is_one_line(
     assert server.main(["--only", "ping"]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
+
+
+def test_a_signal_is_not_lost_within_a_finalizer() -> None:
+    """An exception there is dropped by the interpreter, and the bench would go on to its end."""
+
+    class Finalized:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    async def measure() -> None:
+        Finalized()
+        await asyncio.sleep(60)
+
+    with pytest.raises(SystemExit) as end, daemon.ended_by_signals():
+        asyncio.run(measure())
+    assert end.value.code == 128 + signal.SIGTERM
 
 
 @pytest.fixture
