@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from desdaemon.protocol.commands.book import BOOK_COMMANDS
-from desdaemon.protocol.commands.options import OPTIONS
-from desdaemon.protocol.commands.text import COMMANDS, read_line
+from desdaemon.protocol.commands.completion import candidates
+from desdaemon.protocol.commands.text import read_line
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, logs, platform
 
@@ -167,16 +166,10 @@ class Shell:
 
     def candidates(self, line: str, word: str) -> list[str]:
         """The possible completions of the last word of a line."""
-        before = line[: len(line) - len(word)].split()
-        if not before:
-            names = list(self.client.hello.ops) if self._structured else _first_words()
-        elif before == ["book"]:
-            names = [command.name for command in BOOK_COMMANDS]
-        elif before == ["set"]:
-            names = [option.name for option in OPTIONS]
-        else:
-            names = []
-        return sorted(name for name in names if name.startswith(word.lower()))
+        if not self._structured:
+            return candidates(line, word)
+        first = not line[: len(line) - len(word)].strip()
+        return sorted(name for name in self.client.hello.ops if first and name.startswith(word.lower()))
 
 
 @contextlib.contextmanager
@@ -199,10 +192,6 @@ def _interrupts_deferred() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if interrupted.is_set():
         raise KeyboardInterrupt
-
-
-def _first_words() -> list[str]:
-    return [*(command.name for command in COMMANDS), *(option.name for option in OPTIONS), "book", "set"]
 
 
 def _nth(found: list[str], at: int) -> str | None:

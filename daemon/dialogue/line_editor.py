@@ -60,27 +60,3 @@ class LineEditor:
 def history_file() -> str:
     """The path of the file that keeps the lines of dialogues."""
     return os.path.join(folders.state(), "history")  # noqa: PTH118
-
-
-def command_candidates(line: str, word: str) -> list[str]:
-    """The possible completions of the last word of a line of the text protocol."""
-    from desdaemon.protocol.commands.options import OPTIONS
-    from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS
-
-    before = line[: len(line) - len(word)].split()
-    options = [option.name for option in OPTIONS if not option.idle]
-    if not before:
-        names = [*(command.name for command in COMMANDS), *options]
-    elif before == ["set"]:
-        names = options
-    elif before == ["book"]:
-        from desdaemon.protocol.commands.book import BOOK_COMMANDS
-
-        names = [command.name for command in BOOK_COMMANDS]
-    elif before == ["base"]:
-        names = [command.name for command in BASE_COMMANDS]
-    elif before == ["help"]:
-        names = ["commands", "options", "book", "base", "test", *(command.name for command in COMMANDS)]
-    else:
-        names = []
-    return sorted(name for name in names if name.startswith(word.lower()))

@@ -309,10 +309,12 @@ def _editor() -> LineEditor | None:
     """The line editor, if the standard streams are a terminal and readline is installed; else None."""
     if not all(map(os.isatty, (0, 1, 2))):
         return None
-    from .line_editor import LineEditor, command_candidates, history_file
+    from desdaemon.protocol.commands.completion import candidates
+
+    from .line_editor import LineEditor, history_file
 
     try:
-        return LineEditor(PROMPT, history_file(), command_candidates)
+        return LineEditor(PROMPT, history_file(), candidates)
     except ImportError:
         return None
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from desdaemon import __version__
 from desdaemon.dialogue.dialects.text import HANDLER_MODULES, find_handler
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.completion import candidates
 from desdaemon.protocol.commands.options import OPTIONS, STARTING
-from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS
+from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, read_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, board_text, moves_text, parse_board
@@ -53,6 +54,19 @@ def test_help_lists_exactly_what_works() -> None:
         lines = set(re.findall(rf"^  {word} ([a-z-]+)", dialogue.say(f"help {word}"), re.MULTILINE))
         assert lines == {command.name for command in table}
     assert dialogue.say("?") == text
+
+
+def test_completions_are_words_that_work() -> None:
+    assert candidates("pl", "pl") == ["play"]
+    assert candidates("  book dev", "dev") == ["deviate"]
+    assert candidates("set hash", "hash") == ["hash-table-size"]
+    assert candidates("book deviate ", "") == []
+    dialogue = Dialogue()
+    for word in candidates("", ""):
+        if word not in ("set", "q", "vv"):
+            assert read_line(word).name == word or read_line(word).option is not None
+    for word in candidates("help ", ""):
+        assert dialogue.say(f"help {word}")
 
 
 def test_help_of_one_thing() -> None:

@@ -1,0 +1,22 @@
+"""The words with which a line of the text protocol may go on, for prompts."""
+
+from __future__ import annotations
+
+from .book import BOOK_COMMANDS
+from .options import OPTIONS
+from .text import BASE_COMMANDS, COMMANDS
+
+
+def candidates(line: str, word: str) -> list[str]:
+    """The possible completions of the last word of a line of the text protocol."""
+    options = [option.name for option in OPTIONS if not option.idle]
+    commands = [command.name for command in COMMANDS]
+    words = {
+        "": [*commands, *options, "set"],
+        "set": options,
+        "book": [command.name for command in BOOK_COMMANDS],
+        "base": [command.name for command in BASE_COMMANDS],
+        "help": ["commands", "options", "book", "base", "test", *commands],
+    }
+    before = " ".join(line[: len(line) - len(word)].split())
+    return sorted(name for name in words.get(before, ()) if name.startswith(word.lower()))
