@@ -373,7 +373,8 @@ class Book:
         self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """A context whose changes reach the disk all or none."""
+        """A context whose changes reach the disk all or none. Raises ReadOnly: inside, no failed write is repeated."""
+        self.recorder.allow()
         return self.recorder.hold()
 
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:

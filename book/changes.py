@@ -20,6 +20,9 @@ class ChangeObserver:
     def allow(self) -> None:
         """Raise ReadOnly when the book must not change."""
 
+    def begin(self, command: str) -> None:
+        """What follows are changes of this command."""
+
     def changed(self, row: int) -> None:
         """The position in ``row`` was added or changed."""
 

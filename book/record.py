@@ -6,9 +6,11 @@ winner. Links to other positions are not stored: they are the legal moves whose 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from desdaemon.protocol.othello import rules
 
@@ -106,6 +108,20 @@ class PositionEntry(NamedTuple):
     def without_leaf(self) -> PositionEntry:
         """The same position with no leaf."""
         return self._replace(leaf_move=NO_MOVE, leaf_score=NO_SCORE, leaf_level=NO_LEVEL)
+
+
+def unsearched(
+    keys: npt.NDArray[np.uint64], level: int, scores: Sequence[int] | int = NO_SCORE
+) -> npt.NDArray[np.void]:
+    """`RECORD`s of canonical positions, given as an array of shape (n, 2), without a leaf; ``scores`` are provisional,
+    `NO_SCORE` where there is none."""
+    records = np.zeros(len(keys), RECORD)
+    records["player"], records["opponent"] = keys.T
+    records["level"] = level
+    records["score"] = records["lower"] = records["upper"] = scores
+    records["upper"][records["score"] == NO_SCORE] = -NO_SCORE
+    records["leaf_move"], records["leaf_score"], records["leaf_level"] = NO_MOVE, NO_SCORE, NO_LEVEL
+    return records
 
 
 def mirror_move(move: int, symmetry: int) -> int:

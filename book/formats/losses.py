@@ -48,17 +48,20 @@ def _counted(number: int, what: str) -> Iterator[str]:
 
 def _lost(book: Book, kind: str, progress: ProgressCallback) -> Iterator[str]:
     if kind in (EGAROUCID, TEXT):
-        yield "bounds"
-        yield "wins, draws and losses of lines"
+        chunks = list(book.table.chunks())
+        if any((chunk[bound] != chunk["score"]).any() for chunk in chunks for bound in ("lower", "upper")):
+            yield "bounds"
+        if any(chunk[count].any() for chunk in chunks for count in ("wins", "draws", "losses")):
+            yield "wins, draws and losses of lines"
         yield _SETTINGS
-    if kind == TEXT:
+    if kind == TEXT and (_by_hand(book) or not book.settled or book.options.rule is Rule.EGAROUCID):
         yield "scores that do not follow from leaves"
     if kind in (EDAX, TEXT):
         yield from _counted(_own_levels(book, progress), "levels of leaves that are not their position's")
         yield from _counted(_by_hand(book), "that scores were set by hand")
     if kind == EDAX:
         yield from _counted(len(book.table.state().wide), "path counts above 4294967295")
-    if book.table.keeps_results:
+    if book.table.keeps_results and book.table.results_of(np.arange(len(book))).view(np.float64).any():
         yield "results of games"
     rule = Rule.EGAROUCID if kind == EGAROUCID else Rule.EDAX
     if book.options.rule is not rule:

@@ -152,7 +152,7 @@ class Saved(NamedTuple):
 def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, unnamed: str = NATIVE) -> Saved:
     """Write a book in the format of the file's name (``unnamed`` for a name without one), by replacement.
 
-    A native file gets one backup and no journal. Raises WriteFailed.
+    What was there is kept as ``path.1`` ...; a native file gets no journal. Raises WriteFailed.
     """
     kind = format_by_name(path)
     if kind == NATIVE:
@@ -191,4 +191,4 @@ def write_native(path: Path, book: Book, progress: ProgressCallback = no_progres
     """
     if journal_path(path).exists():
         raise WriteFailed(f"{path}: a journal lies beside it: open that book, or choose another name")
-    snapshot.write(path, book, secrets.randbits(64), 0, backups=1, progress=progress)
+    snapshot.write(path, book, secrets.randbits(64), 0, progress=progress)

@@ -13,10 +13,10 @@ from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.chunks import CHUNK_ROWS, Words
 from desdaemon.book.errors import within
 from desdaemon.book.exports import kernels
-from desdaemon.book.layout import NO_LEVEL, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.layout import PASS
 from desdaemon.book.options import BookOptions
 from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress, slices
-from desdaemon.book.record import RECORD, RESULT, START
+from desdaemon.book.record import RESULT, START, unsearched
 
 from .game_results import GROW, SHRINK
 from .rounds import CommandOutcome, GrowthCommand, Position, Worker
@@ -173,14 +173,8 @@ def _add_keys(job: GrowthCommand, keys: Words) -> None:
     """Add positions, given by their discs; what is in the book stays as it is."""
     book = job.book
     missing = keys[book.table.find_many(keys) < 0]
-    records = np.zeros(len(missing), RECORD)
-    records["player"], records["opponent"] = missing.T
-    records["level"] = book.options.level
-    records["score"] = records["lower"] = records["leaf_score"] = NO_SCORE
-    records["upper"] = -NO_SCORE
-    records["leaf_move"], records["leaf_level"] = NO_MOVE, NO_LEVEL
     before = len(book)
-    book.put_new(records)
+    book.put_new(unsearched(missing, book.options.level))
     job.added += len(book) - before
 
 

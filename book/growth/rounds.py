@@ -20,7 +20,7 @@ from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.errors import within
 from desdaemon.book.layout import HUMAN, LINKED, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.progress import WorkCancelled
-from desdaemon.book.record import PositionEntry
+from desdaemon.book.record import unsearched
 from desdaemon.protocol.othello.rules import final_score
 
 Position = tuple[int, int]
@@ -53,14 +53,15 @@ OnProgress = Callable[[CommandProgress], bool]
 
 
 class CommandOutcome(NamedTuple):
-    """Result of a command: ``finished`` is False after a cancellation; the numbers of ``searches`` done and of
-    positions ``added``.
+    """Result of a command: ``finished`` is False after a cancellation; the numbers of ``searches`` done, of positions
+    ``added``, and of all ``positions`` in the book then.
     """
 
     finished: bool
     rounds: int
     searches: int
     added: int
+    positions: int
 
 
 class LeafTask(NamedTuple):
@@ -190,7 +191,7 @@ class LongCommand:
         except WorkCancelled:
             self.book.settle(self.worker.threads, SETTLE_S)
             finished = False
-        return CommandOutcome(finished, self.rounds, self.searches, self.added)
+        return CommandOutcome(finished, self.rounds, self.searches, self.added, len(self.book))
 
 
 class GrowthCommand(LongCommand):
@@ -276,17 +277,20 @@ class GrowthCommand(LongCommand):
         return self.leaf_task(row)
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
-        """Add canonical positions with a provisional score (`NO_SCORE` if there is none); returns how many are new."""
-        new = 0
-        level = self.book.options.level
-        for number, ((player, opponent), score) in enumerate(positions, 1):
-            if self.book.table.find_canonical(player, opponent) < 0:
-                self.book.put(PositionEntry(player, opponent, level=level, score=score, lower=score, upper=score))
-                new += 1
-                self.added += 1
+        """Add canonical positions with a provisional score (`NO_SCORE` if there is none), all or none: what the next
+        round chooses depends on all of them. Returns how many are new."""
+        new: dict[Position, int] = {}
+        for number, (position, score) in enumerate(positions, 1):
+            if position not in new and self.book.table.find_canonical(*position) < 0:
+                new[position] = score
             if number % _ADDED == 0:
                 self.progress("add", number, 0)
-        return new
+        if new:
+            keys = np.array(list(new), np.uint64).reshape(-1, 2)
+            with self.book.together():
+                self.book.put_new(unsearched(keys, self.book.options.level, list(new.values())))
+        self.added += len(new)
+        return len(new)
 
     def run(
         self,

@@ -63,7 +63,7 @@ def run(book: Book, root: Position, steps: Iterable[LearningStep], worker: Worke
     name = ",".join(map(str, (*book.table.canonical(*root)[:2], *steps)))
     number = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
     done = book.steps.get(number, 0)
-    outcomes = [CommandOutcome(True, 0, 0, 0)] * done
+    outcomes = [CommandOutcome(True, 0, 0, 0, len(book))] * done
     for step in steps[done:]:
         outcomes.append(learn(book, root, worker, step.window, step.leaf_error, step.level))
         if not outcomes[-1].finished:

@@ -172,7 +172,9 @@ def info_lines(found: BookSummary) -> list[str]:
         f"Positions: {found.positions} (moves = {found.links} links + {found.leaves} leaves);",
         *(f"Level {level} : {count} nodes" for level, count in found.levels.items()),
         f"Depth: {found.depth}",
-        f"Memory occupation: {found.memory} ({found.bytes_per_position:.1f} bytes a position)",
+        f"Memory occupation: {found.memory}"
+        # Of a small book it is the room for what is to come.
+        + (f" ({found.bytes_per_position:.1f} bytes a position)" if found.positions >= CHUNK_ROWS else ""),
     ]
 
 

@@ -93,8 +93,8 @@ def keep_backups(path: Path, count: int = BACKUPS) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: Path, *, backups: int = 0) -> Iterator[SyncedFile]:
-    """A stream that replaces ``path`` at the end of the block, as `files.replacing` does, with backups if wanted.
+def replacing(path: Path, *, backups: int = BACKUPS) -> Iterator[SyncedFile]:
+    """A stream that replaces ``path`` at the end of the block, as `files.replacing` does, keeping what was there.
 
     With an exception in the block ``path`` stays as it was. Raises WriteFailed when the disk refuses.
     """

@@ -2,7 +2,7 @@
 
 A frame is a header (length of the payload, kind, sequence number, CRC-32 chained over all frames before) and a payload
 of fixed-size records. A crash can only truncate the last frames: the rest is replayed, the torn end saved in another
-file and cut. Damage with good frames behind it is refused.
+file and cut; frames that belong together are read all or none. Damage with good frames behind it is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from desdaemon.protocol.system.files import replace
 from .files import content
 
 MAGIC = b"DESJRNL\n"
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
+"""In version 1 there were no frames that belong together."""
+
 HEADER = struct.Struct("<8sIIQQ")
 FRAME = struct.Struct("<IIQII")
 MAX_PAYLOAD = 1 << 26
@@ -61,6 +64,12 @@ class FrameKind(enum.IntEnum):
     STEPS = 7
     """Two 64-bit numbers: which schedule, and how many of its steps are done; 0 when all are."""
 
+    COMMAND = 9
+    """Text: the entries up to the next one of this kind are changes of this command."""
+
+    TOGETHER = 8
+    """A 64-bit number: so many frames after this one count all or none."""
+
 
 _RECORD_BYTES = {
     FrameKind.STATES: 80,
@@ -70,6 +79,8 @@ _RECORD_BYTES = {
     FrameKind.SEARCHED: 32,
     FrameKind.FORGOTTEN: 0,
     FrameKind.STEPS: 16,
+    FrameKind.TOGETHER: 8,
+    FrameKind.COMMAND: 1,
 }
 
 
@@ -93,9 +104,9 @@ class Scan(NamedTuple):
     checksum: int
 
 
-def _header(book: int, base: int) -> bytes:
-    body = HEADER.pack(MAGIC, VERSION, 0, book, base)
-    return HEADER.pack(MAGIC, VERSION, zlib.crc32(body), book, base)
+def _header(book: int, base: int, version: int = VERSION) -> bytes:
+    body = HEADER.pack(MAGIC, version, 0, book, base)
+    return HEADER.pack(MAGIC, version, zlib.crc32(body), book, base)
 
 
 def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: int) -> int:
@@ -149,14 +160,15 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
     magic, version, _, book, base = HEADER.unpack_from(data)
     if magic != MAGIC:
         raise Unreadable(path, 0, f"not a book's journal: begins with {magic!r}, not {MAGIC!r}")
-    if version != VERSION:
-        raise Unreadable(path, 8, f"a journal of version {version}; only version {VERSION} can be read")
-    if data[: HEADER.size] != _header(book, base):
+    if version not in READABLE:
+        raise Unreadable(path, 8, f"a journal of version {version}; only versions 1 and {VERSION} can be read")
+    if data[: HEADER.size] != _header(book, base, version):
         raise Unreadable(path, 12, "the header's checksum is wrong")
     if base >= MOST_ENTRIES:
         raise Unreadable(path, 24, f"begins after entry {base}, more than there can be")
     frames: list[Frame] = []
     at, checksum = HEADER.size, zlib.crc32(data[: HEADER.size])
+    group, following = (0, at, checksum), 0
     while at + FRAME.size <= len(data):
         length, kind, sequence, found, reserved = FRAME.unpack_from(data, at)
         end = at + FRAME.size + length
@@ -174,13 +186,20 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
                 raise Unreadable(path, at, f"entry {expected} is damaged, and later ones follow it")
             break
         size = _RECORD_BYTES[FrameKind(kind)]
-        one = kind in (FrameKind.OPTIONS, FrameKind.STEPS)
+        one = kind in (FrameKind.OPTIONS, FrameKind.STEPS, FrameKind.TOGETHER)
         if length != size if one or not size else length % size:
             raise Unreadable(path, at, f"entry {sequence} of kind {kind} has {length} bytes, not {size} for each")
+        if following:
+            following -= 1
+        elif kind == FrameKind.TOGETHER:
+            group, following = (len(frames), at, checksum), int.from_bytes(payload, "little")
         frames.append(Frame(sequence, FrameKind(kind), payload))
         checksum = found
         at = end
         progress("journal", at, len(data))
+    if following:
+        del frames[group[0] :]
+        _, at, checksum = group
     return Scan(book, base, frames, at, len(data) - at, checksum)
 
 
@@ -216,8 +235,18 @@ def set_aside(path: Path, found: Scan) -> Path:
 
 def create(path: Path, book: int, base: int) -> None:
     """Replace the journal by an empty one, for the file of ``book`` that includes everything up to ``base``."""
+    rewrite(path, book, base, [])
+
+
+def rewrite(path: Path, book: int, base: int, frames: list[Frame]) -> None:
+    """Replace the journal by one with the content of ``frames``, numbered from ``base`` on. Raises WriteFailed."""
+    data = bytearray(_header(book, base))
+    checksum = zlib.crc32(data)
+    for sequence, (_, kind, payload) in enumerate(frames, base + 1):
+        checksum = _checksum(len(payload), kind, sequence, payload, checksum)
+        data += FRAME.pack(len(payload), kind, sequence, checksum, 0) + payload
     try:
-        replace(path, _header(book, base))
+        replace(path, bytes(data))
     except OSError as error:
         raise WriteFailed(f"{path}: {error.strerror}") from error
 
@@ -234,6 +263,7 @@ class Writer:
         self.sequence = found.base + len(found.frames)
         self._checksum = found.checksum
         self._pending = bytearray()
+        self._group: list[tuple[FrameKind, bytes]] | None = None
         self._unwritten = b""
         self._failed = False
         self.size = found.end
@@ -246,17 +276,44 @@ class Writer:
         """Add an entry, split where it is very long."""
         size = _RECORD_BYTES[kind] or 1
         step = MAX_PAYLOAD // size * size
-        for start in range(0, max(len(payload), 1), step):
-            part = payload[start : start + step]
-            self.sequence += 1
-            self._checksum = _checksum(len(part), kind, self.sequence, part, self._checksum)
-            self._pending += FRAME.pack(len(part), kind, self.sequence, self._checksum, 0)
-            self._pending += part
+        parts = [(kind, payload[start : start + step]) for start in range(0, max(len(payload), 1), step)]
+        if self._group is not None:
+            self._group += parts
+        elif len(parts) > 1:
+            self._append_together(parts)
+        else:
+            self._append(*parts[0])
+
+    def _append(self, kind: FrameKind, part: bytes) -> None:
+        self.sequence += 1
+        self._checksum = _checksum(len(part), kind, self.sequence, part, self._checksum)
+        self._pending += FRAME.pack(len(part), kind, self.sequence, self._checksum, 0)
+        self._pending += part
+
+    def _append_together(self, parts: list[tuple[FrameKind, bytes]]) -> None:
+        if len(parts) > 1:
+            self._append(FrameKind.TOGETHER, struct.pack("<Q", len(parts)))
+        for kind, part in parts:
+            self._append(kind, part)
+
+    def begin_group(self) -> None:
+        """Let what is appended until `end_group` be read all or none."""
+        self._group = []
+
+    def end_group(self) -> None:
+        """See `begin_group`."""
+        parts, self._group = self._group or [], None
+        self._append_together(parts)
 
     def collect(self) -> None:
         """Let the next `write` write what was appended so far."""
         self._unwritten += bytes(self._pending)
         self._pending.clear()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is something for `write` to write."""
+        return bool(self._unwritten)
 
     def write(self) -> None:
         """Write and sync what was collected. Raises WriteFailed; it is then kept for the next time."""

@@ -39,9 +39,13 @@ class DirtyFlag(ChangeObserver):
 
     def changed_many(self, rows: Rows) -> None:
         """See `ChangeObserver`."""
-        self.changes = True
+        self.changes |= len(rows) > 0
 
     def removed(self, keys: Iterable[Words]) -> None:
+        """See `ChangeObserver`."""
+        self.changes = True
+
+    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
         """See `ChangeObserver`."""
         self.changes = True
 
@@ -86,11 +90,25 @@ class JournalObserver(ChangeObserver):
         self._holder = 0
         self._rows: dict[int, None] = {}
         self._searched = bytearray()
+        self._command = ""
         self.waiting = threading.Event()
         self.refuse: BaseException | None = None
         """Why nothing can be written; None as long as writes succeed."""
 
+    def begin(self, command: str) -> None:
+        """See `ChangeObserver`. It is written with its first change."""
+        with self._lock:
+            self._flush()
+            self._command = command
+
+    def _name_command(self) -> None:
+        if self._command:
+            self._writer.append(FrameKind.COMMAND, self._command.encode())
+            self._command = ""
+
     def _flush(self) -> None:
+        if self._rows or self._searched:
+            self._name_command()
         if self._rows:
             rows = np.fromiter(self._rows, np.int64, len(self._rows))
             self._writer.append(FrameKind.STATES, self._book.table.states(rows).tobytes())
@@ -102,6 +120,7 @@ class JournalObserver(ChangeObserver):
     def _append(self, kind: FrameKind, payload: bytes = b"") -> None:
         with self._lock:
             self._flush()
+            self._name_command()
             self._writer.append(kind, payload)
         self.waiting.set()
 
@@ -159,11 +178,19 @@ class JournalObserver(ChangeObserver):
     @contextlib.contextmanager
     def _held(self) -> Iterator[None]:
         with self._lock:
-            before, self._holder = self._holder, threading.get_ident()
+            if self.held_here:
+                yield
+                return
+            self._flush()
+            self._name_command()
+            self._writer.begin_group()
+            self._holder = threading.get_ident()
             try:
                 yield
             finally:
-                self._holder = before
+                self._flush()
+                self._writer.end_group()
+                self._holder = 0
 
     @property
     def held_here(self) -> bool:

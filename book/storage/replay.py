@@ -79,7 +79,7 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, progress: Progre
                 book.memo.clear()
             elif kind == FrameKind.STEPS:
                 book.step(*STEPS.unpack(frame.payload))
-            elif book.options.rule is Rule.EGAROUCID:
+            elif kind == FrameKind.FIXED and book.options.rule is Rule.EGAROUCID:
                 # Here a position that lost its links keeps the score it had from them.
                 book.negamax(progress=progress)
     # With Edax's rule scores follow from the leaves: once at the end is as good as at every FIXED.

@@ -51,6 +51,12 @@ SETTLED = 1
 COMPLETE = 2
 """State: no leaf is missing, illegal or a link."""
 
+JOURNALLED = 4
+"""State: the journal has changes that the file lacks. Written into the file before the first of them."""
+
+_SECTOR = 512
+"""What a disk writes whole or not at all."""
+
 _HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q IIQ")
 _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
@@ -292,6 +298,17 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
     if size is not None and size != whole:
         raise Unreadable(path, min(size, whole), f"the file has {size} bytes, its header says {whole}")
     return header
+
+
+def note_journal(path: Path) -> None:
+    """Set `JOURNALLED` in the header of a file. Raises Unreadable and OSError."""
+    with path.open("r+b", buffering=0) as stream:
+        page = stream.read(PAGE)
+        header = read_header(path, page, None)
+        if not header.state & JOURNALLED:
+            stream.seek(0)
+            stream.write(_pack(header._replace(state=header.state | JOURNALLED))[:_SECTOR])
+            platform.sync_data(stream.fileno())
 
 
 class Mapped(NamedTuple):

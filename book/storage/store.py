@@ -2,7 +2,7 @@
 
 ``NAME`` is the file, ``NAME.journal`` the changes since it was written, ``NAME.lock`` says who may write, ``NAME.1`` to
 ``NAME.3`` are earlier files. Each change is in the journal within `GROUP_SECONDS`; opening replays it. Nothing else
-is ever written: closing does not save, and a file that cannot be read is left alone.
+is ever written: closing does not save (`Store.fold` does), and a file that cannot be read is left alone.
 """
 
 from __future__ import annotations
@@ -46,6 +46,12 @@ CHECK_AFTER_S = 1.0
 
 _LOWEST = 19
 
+_UNFINISHED = (journal.FrameKind.SEARCHED, journal.FrameKind.STEPS, journal.FrameKind.COMMAND)
+"""Entries that no file can hold."""
+
+UNDOABLE = ("add", "merge", "edit", "unedit", "adjust", "prune", "subtree", "cut", "reduce", "delete", "verify", "rule")
+"""The commands that `Store.undo` takes back: those that remove, or write over, what was there."""
+
 BLOATED = 1 << 26
 """No journal is called bloated up to this size."""
 
@@ -77,6 +83,9 @@ class Store:
         self.reason = ""
         self._size = mapped.header.size
         self._identity = mapped.header.book
+        self._sequence = mapped.header.sequence
+        self._marked = bool(mapped.header.state & snapshot.JOURNALLED)
+        self._folded = self._sequence
         self._stamp = _stamp(path.stat())
         self._lock = lock
         self._io = threading.RLock()
@@ -219,6 +228,8 @@ class Store:
             recorder.waiting.clear()
             try:
                 recorder.collect()
+                if writer.waiting and not self._marked:
+                    self._mark()
                 writer.write()
             except WriteFailed as error:
                 recorder.refuse = error
@@ -228,6 +239,14 @@ class Store:
                 recorder.refuse = error
                 raise WriteFailed(f"{journal_path(self.path)}: {type(error).__name__}: {error}") from error
             recorder.refuse = None
+
+    def _mark(self) -> None:
+        """Note in the file that the journal has changes; where it cannot be written, a copy will not tell."""
+        if not self.intrusion:
+            with contextlib.suppress(OSError, Unreadable):
+                snapshot.note_journal(self.path)
+                self._stamp = _stamp(self.path.stat())
+            self._marked = True
 
     def rescued(self) -> None:
         """Everything in memory was written elsewhere: leaving it unwritten here loses nothing."""
@@ -249,13 +268,45 @@ class Store:
         with self._io:
             sequence = self._writer.sequence
             written = snapshot.write(self.path, self.book, self._identity, sequence, backups=backups, progress=progress)
-            self._size = written.size
+            self._size, self._sequence, self._marked = written.size, sequence, False
             self._stamp = _stamp(self.path.stat())
             journal.create(journal_path(self.path), self._identity, sequence)
             self._writer.close()
             self._start(journal.read(journal_path(self.path)))
         self.keep(self.book)
         self.commit()
+        self._folded = self._writer.sequence
+
+    def fold(self) -> None:
+        """Write the changes of the journal into the file, which is then whole without it.
+
+        The file before is kept where a command could have been undone. Raises as `save` does.
+        """
+        if self._writer is not None and not self.failure and self._writer.sequence > self._folded:
+            self.save(backups=BACKUPS if self.undoable() else 0)
+
+    def _commands(self) -> tuple[list[journal.Frame], list[int]]:
+        """The entries of the journal that the file lacks, and the places of the commands among them."""
+        self.commit()
+        frames = list(journal.replayed(journal.read(journal_path(self.path)).frames, self._sequence))
+        return frames, [place for place, frame in enumerate(frames) if frame.kind is journal.FrameKind.COMMAND]
+
+    def undoable(self) -> list[str]:
+        """The commands since the file was written that `undo` takes back, oldest first. Raises WriteFailed."""
+        frames, places = self._commands()
+        lines = [frames[place].payload.decode(errors="replace") for place in places]
+        return [line for line in lines if line.split(" ")[0] in UNDOABLE]
+
+    def undo(self) -> None:
+        """Take the last of the `undoable` commands out of the journal, and close. What other commands changed since
+        stays as they left it. Raises WriteFailed, before anything is changed."""
+        frames, places = self._commands()
+        bounds = zip(places, [*places[1:], len(frames)], strict=True)
+        start, end = [
+            (first, last) for first, last in bounds if frames[first].payload.split(b" ")[0].decode() in UNDOABLE
+        ][-1]
+        journal.rewrite(journal_path(self.path), self._identity, self._sequence, frames[:start] + frames[end:])
+        self.close()
 
     def keep(self, book: Book) -> None:
         """Take over what ``book`` remembers beside its positions."""
@@ -323,6 +374,9 @@ def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, jour
         if not journal_path(path).exists():
             return mapped, None
         found = journal.read(journal_path(path), progress)
+        if found.book != mapped.header.book and not found.frames:
+            # Left behind, empty, by a book that was renamed.
+            return mapped, None
         if found.book != mapped.header.book:
             raise Unreadable(
                 journal_path(path), 16, f"this journal belongs to another book than {path.name}; move it away"
@@ -366,6 +420,13 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
         store.holder = holder
         log = journal_path(path)
         frames = list(journal.replayed(found.frames, mapped.header.sequence)) if found is not None else []
+        if all(frame.kind in _UNFINISHED for frame in frames):
+            store._folded += len(frames)
+        if found is None and mapped.header.state & snapshot.JOURNALLED:
+            store.notes.append(
+                f"{path}: what was changed since it was saved is missing: it is in the journal that lay beside it, "
+                f"{log.name}"
+            )
         if frames:
             replay(book, frames, log, progress)
         begin = functools.partial(store._begin_writing, found, mapped.header.book, mapped.header.sequence)

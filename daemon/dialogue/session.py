@@ -213,6 +213,8 @@ class Session:
         self.settings.set(option, text)
         if option.name == "game-time":
             self._clock_from = (self.game.black_ms, self.game.white_ms)
+        if option.name == "book-seed" and self.books is not None:
+            self.books.restart_choices()
 
     def remaining_ms(self, black: bool) -> float:
         """The time left to a side on the game clock, ms."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.notation import parse_move
+from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.spelling import did_you_mean
 
 from . import ADMIN, EDITOR, READER
@@ -140,6 +140,7 @@ _GAMES = Parameter("files", "paths", "Game files (.wtb .edx .ggf .sgf .pgn .txt)
 _DEPTH = _int("depth", 0, 60, "Moves from the initial position to the deepest position.", required=True)
 _PER_MOVE = _int("per-move", 0, 129, "Discs that any move may lose; 129: any number.", required=True)
 _CUMULATIVE = _int("cumulative", 0, 129, "Discs that a line may lose in all; 129: any number.", required=True)
+_DISCARD = _flag("discard", "Drop what was not saved of the book in use.")
 _SEARCH_LEVEL = "Level of the searches; the book's unless given."
 
 BOOK_COMMANDS = (
@@ -149,6 +150,7 @@ BOOK_COMMANDS = (
         (
             _int("level", 0, 60, "Level of new positions.", 21),
             _int("depth", 0, 61, "Depth; by default what suits the level, 36 for level 21."),
+            _DISCARD,
         ),
         "Begin a new book of the initial position; the one in use is closed, its file stays.",
         role=ADMIN,
@@ -157,7 +159,7 @@ BOOK_COMMANDS = (
     BookCommand(
         "load",
         ("open",),
-        (_file("A book of any format."), _LEVEL_OF_FILE),
+        (_file("A book of any format."), _LEVEL_OF_FILE, _DISCARD),
         "Use the book of a file instead: our own, Edax's, Egaroucid's or text, recognised by content.",
         True,
         True,
@@ -166,7 +168,7 @@ BOOK_COMMANDS = (
     ),
     _editor(
         "reopen",
-        (),
+        (_DISCARD,),
         "Read the file of the book in use again, for writing where no other process has it.",
         replaces=True,
     ),
@@ -181,7 +183,7 @@ BOOK_COMMANDS = (
     ),
     _editor(
         "import",
-        (_file("A text export, or any other book."),),
+        (_file("A text export, or any other book."), _DISCARD),
         "Use the positions of a file.",
         role=ADMIN,
         replaces=True,
@@ -191,6 +193,15 @@ BOOK_COMMANDS = (
         (),
         (_file("Where to."),),
         "Write a copy; as Edax's text, packed as .txt.xz, unless the name says .dat or .egbk3.",
+        True,
+        False,
+        ADMIN,
+    ),
+    BookCommand(
+        "backup",
+        (),
+        (_file("Where to."),),
+        "Write a copy in our own format while the book stays in use.",
         True,
         False,
         ADMIN,
@@ -216,7 +227,7 @@ BOOK_COMMANDS = (
     BookCommand(
         "salvage",
         (),
-        (_file("The damaged file."),),
+        (_file("The damaged file."), _DISCARD),
         "Use what is whole of a damaged book of our own; it stays as it is.",
         True,
         True,
@@ -416,7 +427,7 @@ BOOK_COMMANDS = (
     ),
     _editor(
         "enumerate",
-        (_int("plies", 0, 12, "Moves.", required=True),),
+        (_int("plies", 0, 12, "Moves.", required=True), _DISCARD),
         "Begin a new book of every position up to some moves, without scores.",
         role=ADMIN,
         replaces=True,
@@ -444,6 +455,7 @@ BOOK_COMMANDS = (
         "Make the line of a lost game less attractive to its loser.",
         long=False,
     ),
+    _editor("undo", (), "Take back the last command since the book was saved that removed or wrote over something."),
     # Shrinking
     _editor("prune", (), "Keep what can be reached while one side plays best moves."),
     _editor("subtree", (), "Keep what the position leads to."),
@@ -473,6 +485,23 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
         shown = quoted(f"book {line}".strip())
         raise BadInput(f"Unknown book command: {shown}: expected one that help book lists{near}")
     return command, _parse_parameters(command, rest.strip())
+
+
+def written_line(command: BookCommand, values: BookValues) -> str:
+    """The line after `book` that gives a command these values."""
+    words = [command.name]
+    for parameter in command.parameters:
+        value = values[parameter.name]
+        if value == parameter.default or value is False:
+            continue
+        if parameter.kind == "flag" or parameter.named:
+            words.append(f"--{parameter.name}")
+        if isinstance(value, int) and parameter.kind == "move":
+            words.append(move_text(value).lower())
+        elif parameter.kind != "flag":
+            for part in value if isinstance(value, list) else [str(value)]:
+                words.append(f'"{part}"' if " " in part else part)
+    return " ".join(words)
 
 
 def _parse_parameters(command: BookCommand, rest: str) -> BookValues:

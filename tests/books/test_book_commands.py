@@ -35,7 +35,7 @@ def read(path: Path) -> Book:
 
 def test_edaxs_books_are_written_back_as_they_were(dialogue: BookDialogue, edax_books: Path, tmp_path: Path) -> None:
     for sample in sorted(edax_books.glob("*.dat")):
-        dialogue.say(f"book load {sample}")
+        dialogue.say(f"book load {sample} --discard")
         dialogue.say(f"book save {tmp_path / sample.name}")
         assert undated((tmp_path / sample.name).read_bytes()) == undated(sample.read_bytes()), sample.name
 
@@ -45,7 +45,7 @@ def test_fix_finds_nothing_to_do_in_edaxs_books(dialogue: BookDialogue, edax_boo
         if sample.name.startswith("A0"):
             # Edax never negamaxed this one.
             continue
-        dialogue.say(f"book load {sample}")
+        dialogue.say(f"book load {sample} --discard")
         assert "0 positions added, 0 searches" in dialogue.say("book fix")
         assert "clean" in dialogue.say("book verify")
         dialogue.say(f"book save {tmp_path / sample.name}")
@@ -71,7 +71,7 @@ def test_deviate_expands_what_edax_expanded(dialogue: BookDialogue, edax_books: 
     score = before.entry(*START).score
     chosen = reference_deviate(before, START, 0, 0, score, score)
     assert len(chosen) == 5
-    dialogue.say(f"book load {edax_books / 'A2_store2.dat'}")
+    dialogue.say(f"book load {edax_books / 'A2_store2.dat'} --discard")
     dialogue.say("book deviate 0 0")
     grown = boards(read(edax_books / "A3_deviate_0_0.dat"))
     for key in chosen:
@@ -80,12 +80,12 @@ def test_deviate_expands_what_edax_expanded(dialogue: BookDialogue, edax_books: 
         assert dialogue.book.entry(*child) is not None
         assert child in grown
     assert "0 positions added" in dialogue.say("book deviate 0 0")
-    dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'}")
+    dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'} --discard")
     assert "0 positions added, 0 searches" in dialogue.say("book deviate 0 0")
 
 
 def test_enhance_goes_on_where_edax_ended(dialogue: BookDialogue, edax_books: Path) -> None:
-    dialogue.say(f"book load {edax_books / 'A2_store2.dat'}")
+    dialogue.say(f"book load {edax_books / 'A2_store2.dat'} --discard")
     dialogue.say("book enhance 2 1")
     # Edax's file is after one round of one position, which reads six more for the next.
     assert boards(read(edax_books / "C1_enhance.dat")) < boards(dialogue.book)
@@ -94,7 +94,7 @@ def test_enhance_goes_on_where_edax_ended(dialogue: BookDialogue, edax_books: Pa
 
 
 def test_prune_and_subtree_leave_what_edax_left(dialogue: BookDialogue, edax_books: Path) -> None:
-    dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'}")
+    dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'} --discard")
     assert dialogue.lines("book prune") == [
         "Book prune...done: 6 positions removed, 37 left",
         "1 lost links became leaves",
@@ -120,7 +120,7 @@ def between(book: Book) -> set[tuple[int, int]]:
 
 def test_fill_play_and_extend_do_what_the_reference_says(dialogue: BookDialogue, edax_books: Path) -> None:
     source = edax_books / "A3_deviate_0_0.dat"
-    dialogue.say(f"book load {source}")
+    dialogue.say(f"book load {source} --discard")
     assert "0 positions added" in dialogue.say("book fill 1")
     expected = boards(dialogue.book)
     while missing := between(dialogue.book):
@@ -131,7 +131,7 @@ def test_fill_play_and_extend_do_what_the_reference_says(dialogue: BookDialogue,
             break
     assert expected <= boards(dialogue.book)
     for command in ("play", "extend"):
-        dialogue.say(f"book load {source}")
+        dialogue.say(f"book load {source} --discard")
         dialogue.say(f"book {command}")
         book = dialogue.book
         assert boards(read(source)) <= boards(book)
@@ -148,7 +148,7 @@ def test_fill_play_and_extend_do_what_the_reference_says(dialogue: BookDialogue,
 
 
 def test_show_and_info_look_like_edaxs(dialogue: BookDialogue, edax_books: Path) -> None:
-    dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'}")
+    dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'} --discard")
     shown = dialogue.lines("book show")
     assert shown[0] == shown[9] == "  A B C D E F G H"
     assert shown[11:15] == [
@@ -275,7 +275,7 @@ def test_a_damaged_file_leaves_the_book_in_use_alone(dialogue: BookDialogue, tmp
             dialogue.say(f"book save {path}")
         cut = tmp_path / f"cut{suffix}"
         cut.write_bytes(path.read_bytes()[:-1])
-        assert str(cut) in dialogue.refused(f"book load {cut}")
+        assert str(cut) in dialogue.refused(f"book load {cut} --discard")
         assert str(cut) in dialogue.refused(f"book merge {cut}")
         assert contents(dialogue.book) == before
 
@@ -295,15 +295,13 @@ def test_what_is_learnt_outlives_the_process_without_a_save(dialogue: BookDialog
     path = tmp_path / "b.book"
     dialogue.say("book new 1 8")
     dialogue.say(f"book save {path}")
-    saved = path.read_bytes()
     dialogue.say("book deviate 3 6")
     grown = contents(dialogue.book)
     dialogue.reopen(path)
     assert contents(dialogue.book) == grown
-    assert path.read_bytes() == saved
+    folded = path.read_bytes()
     dialogue.say("book save")
-    assert path.read_bytes() != saved
-    assert path.with_name("b.book.1").read_bytes() == saved
+    assert path.with_name("b.book.1").read_bytes() == folded
     dialogue.reopen(path)
     assert contents(dialogue.book) == grown
 
@@ -355,19 +353,19 @@ def test_conversions_keep_every_value(dialogue: BookDialogue, tmp_path: Path) ->
     for name in ("a.egbk3", "b.dat", "c.book", "d.dat"):
         path = tmp_path / name
         dialogue.say(f"book save {path}")
-        dialogue.say(f"book load {path}")
+        dialogue.say(f"book load {path} --discard")
         if name.endswith((".dat", ".book")):
             scores = [(*entry[:2], entry.score, entry.leaf_move, entry.leaf_score) for entry in contents(dialogue.book)]
             assert scores == [(*entry[:2], entry.score, entry.leaf_move, entry.leaf_score) for entry in grown]
 
 
 def test_merge_and_diff_take_any_book(dialogue: BookDialogue, tmp_path: Path) -> None:
-    dialogue.say("book new 1 7")
+    dialogue.say("book new 1 7 --discard")
     dialogue.say("book deviate 3 6")
     path = tmp_path / "first.dat"
     dialogue.say(f"book export {path}")
     count = len(dialogue.book)
-    dialogue.say("book new 2 7")
+    dialogue.say("book new 2 7 --discard")
     assert dialogue.lines(f"book diff {path}")[:2] == [
         f"only in the book in use: {0} positions",
         f"only in {path}: {count - 1} positions",
@@ -386,7 +384,7 @@ def test_games_are_added_from_a_folder_and_by_wildcard(dialogue: BookDialogue, t
     answer = dialogue.say(f"book add {tmp_path}")
     assert "2 files" in answer
     grown = contents(dialogue.book)
-    dialogue.say("book new 1 10")
+    dialogue.say("book new 1 10 --discard")
     dialogue.say(f"book add {tmp_path}/*.txt")
     assert contents(dialogue.book) == grown
     assert "clean" in dialogue.say("book verify")
@@ -404,16 +402,70 @@ def test_the_named_openings_are_added_by_name(
         for position in game_positions(dialogue.book, opening.moves):
             assert dialogue.book.entry(*position) is not None
     assert dialogue.book.table.results(dialogue.book.table.find(*START)) == (0, 0, 0)
-    dialogue.say("book new 1 60")
+    dialogue.say("book new 1 60 --discard")
     dialogue.say("book add openings --played 20 --unsearched")
     assert 1 < len(dialogue.book) < 20
     (tmp_path / "openings").write_text("d3c5\n")
-    dialogue.say("book new 1 60")
+    dialogue.say("book new 1 60 --discard")
     dialogue.say("book add openings")
     assert len(dialogue.book) == 3
 
 
-def test_changes_that_would_be_lost_are_mentioned_at_the_end(tmp_path: Path) -> None:
+REPLACING = ("new 1 6", "load {other}", "import {other}", "enumerate 2", "salvage {native}", "reopen")
+
+
+@pytest.mark.parametrize("line", REPLACING)
+def test_nothing_learnt_is_dropped_unasked(line: str, dialogue: BookDialogue, tmp_path: Path) -> None:
+    names = {name: str(tmp_path / name) for name in ("other", "native")}
+    names["other"] += ".dat"
+    dialogue.say("book new 1 4")
+    for name in names.values():
+        dialogue.say(f"book save {name}")
+    dialogue.say(f"book load {names['other']}")
+    dialogue.say("book deviate 2 4")
+    learnt = contents(dialogue.book)
+    line = f"book {line.format(**names)}"
+    told = dialogue.refused(line)
+    assert "other.dat: not saved since it was changed: book save keeps it, --discard drops the changes" in told
+    assert contents(dialogue.book) == learnt
+    dialogue.say(f"{line} --discard")
+    assert contents(dialogue.book) != learnt
+    dialogue.say(f"book load {names['other']}")
+    dialogue.say("book deviate 2 4")
+    dialogue.say("book save")
+    dialogue.say(line)
+    assert not list(tmp_path.glob("*unsaved*"))
+
+
+def test_a_book_without_a_file_is_not_dropped_either(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 4")
+    dialogue.say("book new 1 5")
+    dialogue.say("book deviate 2 4")
+    count = len(dialogue.book)
+    told = dialogue.refused("book new")
+    assert f"the book in use, {count} positions: not saved since it was changed: book save FILE keeps it" in told
+
+
+def test_scripts_for_edax_drop_a_book_without_a_word_and_find_it_aside(
+    dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    dialogue.session.settings.edax_compatible = True
+    for number, file in enumerate((None, "b.dat"), 1):
+        dialogue.say("book new 1 4")
+        if file:
+            dialogue.say(f"book save {file}")
+        dialogue.say("book deviate 2 4")
+        learnt = contents(dialogue.book)
+        assert "unsaved" not in dialogue.both("book load missing.dat")[1]
+        aside = f"{file or 'book'}.unsaved-1"
+        assert f"changes were not saved: kept in {aside}" in dialogue.both("book new 1 4")[1]
+        assert len(list(tmp_path.glob("*.unsaved-1"))) == number
+        dialogue.say(f"book load {aside}")
+        assert contents(dialogue.book) == learnt
+
+
+def test_what_was_not_saved_at_the_end_is_kept_aside(tmp_path: Path) -> None:
     dialogue = BookDialogue()
     path = tmp_path / "b.dat"
     dialogue.say("book new 1 8")
@@ -423,13 +475,17 @@ def test_changes_that_would_be_lost_are_mentioned_at_the_end(tmp_path: Path) -> 
     dialogue.say("book fix")
     dialogue.say("book show")
     assert dialogue.books.close() == []
-    dialogue.say(f"book load {path}")
-    dialogue.say("book deviate 3 6")
-    written = path.read_bytes()
-    (told,) = dialogue.books.close()
-    assert str(path) in told
-    assert "not saved" in told
-    assert path.read_bytes() == written
+    for number in (1, 2):
+        dialogue.say(f"book load {path}")
+        dialogue.say("book deviate 3 6")
+        written, learnt = path.read_bytes(), contents(dialogue.book)
+        (told,) = dialogue.books.close()
+        aside = tmp_path / f"b.dat.unsaved-{number}"
+        assert told == f"{path}: changes were not saved: kept in {aside}"
+        assert path.read_bytes() == written
+        dialogue.say(f"book load {aside}")
+        assert contents(dialogue.book) == learnt
+        dialogue.books.close()
 
 
 def test_finished_games_are_stored_where_that_is_wanted(dialogue: BookDialogue) -> None:

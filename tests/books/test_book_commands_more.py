@@ -82,7 +82,7 @@ def test_a_stopped_adding_of_games_counts_no_results(dialogue: BookDialogue, tmp
     assert "clean" in dialogue.say("book verify")
     dialogue.say("book fix")
     grown_by_fix = contents(dialogue.book)
-    dialogue.say("book new 1 8")
+    dialogue.say("book new 1 8 --discard")
     dialogue.say(f"book add {path}")
     assert contents(dialogue.book) == grown_by_fix
 
@@ -107,7 +107,7 @@ def test_a_schedule_does_its_steps(dialogue: BookDialogue, tmp_path: Path) -> No
     dialogue.say("book new 1 8")
     assert len(dialogue.lines(f"book schedule {path}")) == 2
     first = contents(dialogue.book)
-    dialogue.say("book new 1 8")
+    dialogue.say("book new 1 8 --discard")
     dialogue.say("book learn 5 2 4 2 1")
     dialogue.say("book learn 6 0 0 1 2")
     assert contents(dialogue.book) == first
@@ -181,3 +181,42 @@ def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> No
     assert any("* to move" in line for line in shown)
     dialogue.say("book verbose 1")
     assert len(dialogue.lines("book deviate 6 8")) == 1
+
+
+def test_each_step_of_a_schedule_says_its_own_total(dialogue: BookDialogue, tmp_path: Path) -> None:
+    steps = tmp_path / "steps"
+    steps.write_text("learn 3 1 1 1 1\nlearn 5 4 8 8 1\n")
+    dialogue.say("book new 1 8")
+    first, second = dialogue.lines(f"book schedule {steps}")
+    assert int(first.split()[-3]) < int(second.split()[-3]) == len(dialogue.book)
+
+
+def test_a_seed_begins_the_choices_again(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 8")
+    dialogue.say("book deviate 2 4")
+    settings = dialogue.session.settings
+
+    def chosen() -> list[object]:
+        return [dialogue.books.choose(*START, settings) for _ in range(20)]
+
+    dialogue.say("book-seed 7")
+    first = chosen()
+    assert chosen() != first
+    dialogue.say("book-seed 7")
+    assert chosen() == first
+
+
+def test_of_a_small_book_no_memory_a_position_is_said(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 8")
+    assert "bytes a position" not in dialogue.say("book info")
+    dialogue.say("book enumerate 8")
+    assert "bytes a position" in dialogue.say("book info")
+
+
+def test_only_what_is_there_is_said_not_to_be_kept(dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.say("book new 1 60")
+    told = dialogue.lines(f"book export {tmp_path / 'b.txt'}")[0]
+    assert told.endswith("not kept: bounds; level, depth and errors of the book")
+    dialogue.say("book edit f5 4")
+    told = dialogue.lines(f"book export {tmp_path / 'b.txt'}")[0]
+    assert "scores that do not follow from leaves; that scores were set by hand (1)" in told

@@ -39,7 +39,7 @@ def books() -> Iterator[Books]:
     made = Books(BookJobs())
     yield made
     assert made.jobs.close(30)
-    made.close()
+    made.close(discard=True)
 
 
 def test_look_ups_go_on_while_a_book_grows_and_shrinks(books: Books) -> None:
@@ -96,7 +96,7 @@ def test_a_search_that_gave_way_is_searched_again(books: Books) -> None:
     assert scheduler.leases > 1.5 * searches
     assert contents(other.book) == contents(books.book)
     other.jobs.close()
-    other.close()
+    other.close(discard=True)
 
 
 def test_remote_callers_stay_in_their_folder(books: Books, tmp_path: Path) -> None:
@@ -167,10 +167,10 @@ def test_a_named_parameter_may_stand_anywhere() -> None:
 def test_names_of_files_may_hold_blanks() -> None:
     with pytest.raises(BadInput, match="too much"):
         parse_line("diff my own book.dat")
-    assert parse_line("load my own book.dat")[1] == {"file": "my own book.dat", "level": 1}
-    assert parse_line("load my own book 2 7")[1] == {"file": "my own book 2", "level": 7}
-    assert parse_line("load 7")[1] == {"file": "7", "level": 1}
-    assert parse_line('load "my own 7"')[1] == {"file": "my own 7", "level": 1}
+    assert parse_line("load my own book.dat")[1] == {"file": "my own book.dat", "level": 1, "discard": False}
+    assert parse_line("load my own book 2 7")[1] == {"file": "my own book 2", "level": 7, "discard": False}
+    assert parse_line("load 7 --discard")[1] == {"file": "7", "level": 1, "discard": True}
+    assert parse_line('load "my own 7"')[1] == {"file": "my own 7", "level": 1, "discard": False}
     assert parse_line('load "my own book.dat"')[1]["file"] == "my own book.dat"
     assert parse_line("import my own book.dat")[1]["file"] == "my own book.dat"
     added = {"files": ["a b.wtb", "c.ggf"], "played": 1, "unsearched": True}

@@ -109,7 +109,7 @@ def learner(tmp_path: Path) -> Iterator[Talk]:
     carry_out(Silent(), f"save {tmp_path / 'own.desbook'}")
     yield talk
     assert talk.session.books.jobs.close(60)
-    talk.session.books.close()
+    talk.session.books.close(discard=True)
 
 
 def learned(talk: Talk, *more: str) -> list[str]:

@@ -12,6 +12,6 @@ from operated import Operated
 def daemon(tmp_path: Path) -> Operated:
     """Operations with a small book; modules that need others define their own."""
     daemon = Operated(tmp_path)
-    daemon.final("book.new", {"level": 1, "depth": 20})
+    daemon.final("book.new", {"discard": True, "level": 1, "depth": 20})
     daemon.final("book.store", {"moves": "f5d6c3d3"})
     return daemon

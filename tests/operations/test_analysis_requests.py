@@ -150,7 +150,7 @@ def test_shares_of_a_budget() -> None:
 
 def grown(daemon: Operated, level: int = 6) -> None:
     """A book of one line, whose scores are of that level."""
-    daemon.final("book.new", {"level": level, "depth": 4})
+    daemon.final("book.new", {"discard": True, "level": level, "depth": 4})
     daemon.final("book.store", {"moves": "f5d6"})
 
 

@@ -118,7 +118,7 @@ def test_kept_analyses_answer_a_list(daemon: Operated) -> None:
 
 
 def test_the_book_answers_where_its_level_suffices(daemon: Operated) -> None:
-    daemon.final("book.new", {"level": 6, "depth": 4})
+    daemon.final("book.new", {"discard": True, "level": 6, "depth": 4})
     daemon.final("book.store", {"moves": "f5d6"})
     asked = {"positions": [{"moves": "f5"}, {"moves": "f5d6c3d3"}]}
     low = daemon.ends(daemon.request("analyze", {**asked, "level": 6}))

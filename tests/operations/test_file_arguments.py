@@ -17,7 +17,7 @@ from desdaemon.protocol.wire import messages
 
 LINE = "f5d6c3"
 READING = {"load", "import", "merge", "diff", "salvage", "check", "add", "schedule"}
-WRITING = {"save", "export", "extract"}
+WRITING = {"save", "export", "backup", "extract"}
 FORMATS = ("x.book", "x.dat", "x.egbk3", "x.txt")
 
 
@@ -32,7 +32,7 @@ def data(tmp_path: Path) -> Path:
 @pytest.fixture
 def daemon(data: Path) -> Operated:
     daemon = Operated(data)
-    daemon.final("book.new", {"level": 0, "depth": 6})
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 6})
     daemon.final("book.store", {"moves": LINE})
     return daemon
 
@@ -70,13 +70,13 @@ def test_books_are_written_and_read_again(daemon: Operated, data: Path, name: st
     daemon.final("book.save", {"file": file})
     assert (data / file).is_file()
     assert daemon.final("book.diff", {"file": file})["same"] == number if name != "x.book" else True
-    daemon.final("book.new", {"level": 0, "depth": 6})
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 6})
     if name == "x.book":
         assert daemon.final("book.diff", {"file": file})["only_second"] == number - 1
     assert daemon.final("book.merge", {"file": file})["positions"] == number
-    daemon.final("book.new", {"level": 0, "depth": 6})
-    assert daemon.final("book.load", {"file": file, "level": 3})["positions"] == number
-    assert daemon.final("book.import", {"file": file})["positions"] >= number
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 6})
+    assert daemon.final("book.load", {"discard": True, "file": file, "level": 3})["positions"] == number
+    assert daemon.final("book.import", {"discard": True, "file": file})["positions"] >= number
 
 
 @pytest.mark.parametrize("name", ["copy.dat", "copy.egbk3", "copy.txt", "copy", "inner/copy.txt"])
@@ -85,7 +85,7 @@ def test_exports(daemon: Operated, data: Path, name: str) -> None:
     daemon.final("book.export", {"file": name})
     assert (data / name).stat().st_size > 0
     daemon.final("book.export", {"file": name})
-    assert daemon.final("book.load", {"file": name})["positions"] == number if name != "copy" else True
+    assert daemon.final("book.load", {"discard": True, "file": name})["positions"] == number if name != "copy" else True
 
 
 def test_two_books_are_compared(daemon: Operated) -> None:
@@ -97,7 +97,7 @@ def test_two_books_are_compared(daemon: Operated) -> None:
 def test_salvage(daemon: Operated, data: Path) -> None:
     number = positions(daemon)
     daemon.final("book.save", {"file": "a.book"})
-    daemon.final("book.new", {"level": 0, "depth": 6})
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 6})
     assert daemon.final("book.salvage", {"file": "a.book"})["positions"] == number
     assert (data / "a.book").is_file()
 
@@ -167,7 +167,7 @@ def test_files_outside_the_data_folder(daemon: Operated, data: Path, outside: st
     name = outside.format(beyond / "x.txt")
     for command in sorted(READING | WRITING):
         given: dict[str, Any] = {"files": [name]} if command in ("add", "check") else {"file": name}
-        reply = daemon.ask(f"book.{command}", given)
+        reply = daemon.ask(f"book.{command}", {**given, "discard": True})
         assert reply["error"]["code"] == "forbidden", (command, reply)
         assert str(beyond) not in reply["error"]["message"] or outside == "{}"
     assert daemon.code("analyze.batch", {"file": name}) == "forbidden"
@@ -204,7 +204,7 @@ def test_a_dialogue_names_any_file(tmp_path: Path) -> None:
     elsewhere.mkdir()
     games(elsewhere, "a.txt")
     local = ClientRecord("stdio", "admin", remote=False)
-    daemon.final("book.new", {"level": 0, "depth": 4}, local)
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 4}, local)
     for files in ([str(elsewhere)], [f"{elsewhere}/*.txt"], [str(elsewhere / "a.txt")]):
         assert daemon.final("book.add", {"files": files, "unsearched": True}, local)["games"] == 2
     daemon.final("book.save", {"file": str(elsewhere / "b.book")}, local)
@@ -229,7 +229,7 @@ WRITERS: dict[str, Callable[[Operated, str], dict[str, Any]]] = {
 @pytest.mark.parametrize("by", WRITERS)
 def test_nothing_is_written_over_files_of_the_daemon(daemon: Operated, data: Path, by: str) -> None:
     daemon.final("book.save", {"file": "other.book"})
-    daemon.final("book.new", {"level": 0, "depth": 4})
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 4})
     daemon.final("book.save", {"file": "kept.book"})
     daemon.final("book.store", {"moves": "f5f6"})
     daemon.services.cache.save(str(data / "analyses.cache"))
@@ -256,7 +256,7 @@ def test_what_was_refused_leaves_everything_as_it_was(daemon: Operated, data: Pa
     number = positions(daemon)
     daemon.code("book.export", {"file": "kept.book"})
     assert daemon.final("book.verify")["clean"]
-    daemon.final("book.load", {"file": "kept.book"})
+    daemon.final("book.load", {"discard": True, "file": "kept.book"})
     assert positions(daemon) == number
 
 

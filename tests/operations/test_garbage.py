@@ -62,7 +62,7 @@ def cycles_of_the_program(most: int) -> Iterator[None]:
 @pytest.mark.parametrize("make", [Operated, _SharingDaemon])
 def test_requests_leave_no_cycles(make: type[Operated], tmp_path: Path) -> None:
     daemon = make(tmp_path, slots=2)
-    daemon.final("book.new", {"level": 4, "depth": 10})
+    daemon.final("book.new", {"discard": True, "level": 4, "depth": 10})
     daemon.final("book.store", {"moves": "f5d6"})
 
     def everything() -> None:

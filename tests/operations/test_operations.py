@@ -365,14 +365,14 @@ def test_neither_a_pattern_nor_a_folder_leads_out(tmp_path: Path) -> None:
     (folder / "link.txt").symlink_to(games / "secret.txt")
     (folder / "out").symlink_to(games)
     daemon = Operated(folder)
-    daemon.final("book.new", {"level": 1, "depth": 4})
+    daemon.final("book.new", {"discard": True, "level": 1, "depth": 4})
     for name in ("link.txt", "*.txt", "out", "out/*", "*/secret.txt", ".", str(games), "../games", "a\0b"):
         for op in ("book.add", "book.check"):
             assert daemon.code(op, {"files": [name]}) in ("forbidden", "bad_request"), name
 
 
 def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
-    daemon.final("book.new", {"level": 1, "depth": 30})
+    daemon.final("book.new", {"discard": True, "level": 1, "depth": 30})
     by_text, by_op = ClientRecord("text", "editor"), ClientRecord("op", "editor")
     daemon.request("text", {"line": "book deviate 4 8"}, by_text)
     daemon.request("book.deviate", {"relative": 4, "absolute": 8}, by_op)
@@ -466,10 +466,10 @@ def test_the_folder_of_a_book_from_elsewhere_is_not_told(tmp_path: Path) -> None
     local = ClientRecord("stdio", "admin", remote=False)
     book = tmp_path / "elsewhere" / "a.book"
     book.parent.mkdir()
-    daemon.final("book.new", {"level": 0, "depth": 2}, local)
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 2}, local)
     daemon.final("book.save", {"file": str(book)}, local)
     other = Operated(tmp_path / "data")
-    other.final("book.load", {"file": str(book)}, local)
+    other.final("book.load", {"discard": True, "file": str(book)}, local)
     status = other.final("status")
     assert status["book"]["path"] == "a.book"
     assert status["book"]["reason"]

@@ -53,7 +53,7 @@ def test_an_id_is_free_when_its_last_reply_arrives(daemon: Operated) -> None:
 
 def test_a_reader_adds_nothing_to_the_book_by_playing(daemon: Operated) -> None:
     daemon.services.settings.auto_store = True
-    daemon.final("book.new", {"level": 0, "depth": 10})
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 10})
     reader, editor = ClientRecord("reader", "reader"), ClientRecord("editor", "editor")
     daemon.final("text", {"line": f"play {whole_game()}"}, reader)
     assert daemon.final("status")["book"]["positions"] == 1
@@ -62,7 +62,7 @@ def test_a_reader_adds_nothing_to_the_book_by_playing(daemon: Operated) -> None:
 
 
 def test_an_editor_who_became_a_reader_adds_nothing(daemon: Operated) -> None:
-    daemon.final("book.new", {"level": 0, "depth": 10})
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 10})
     client = ClientRecord("changing", "editor")
     daemon.final("text", {"line": "auto-store on"}, client)
     client.role = "reader"
@@ -83,7 +83,7 @@ def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
     kept = tmp_path / "elsewhere" / "kept.book"
     kept.parent.mkdir()
     daemon = Operated(tmp_path / "data", book_file=str(kept))
-    daemon.final("book.new", {"level": 0, "depth": 2})
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 2})
     books: Books = daemon.services.books
     run_command(books, BY_NAME["save"], {"file": str(kept)}, Caller("the user", daemon.services.settings)).wait()
     reader = ClientRecord("reader", "reader")
@@ -214,7 +214,7 @@ def test_what_was_withdrawn_is_forgotten_though_something_waits_before_it() -> N
 
 
 def test_a_full_disk_is_nobodys_bad_request(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    daemon.final("book.new", {"level": 0, "depth": 4})
+    daemon.final("book.new", {"discard": True, "level": 0, "depth": 4})
 
     def refuse(*arguments: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -31,7 +31,7 @@ OVER = "X" * 63 + "- O"
 @pytest.fixture
 def daemon(tmp_path: Path) -> Operated:
     daemon = Operated(tmp_path, slots=2)
-    daemon.final("book.new", {"level": 6, "depth": 4})
+    daemon.final("book.new", {"discard": True, "level": 6, "depth": 4})
     daemon.final("book.store", {"moves": "f5d6"})
     return daemon
 
@@ -172,7 +172,7 @@ def test_every_command_of_the_book(daemon: Operated, tmp_path: Path, command: Bo
 def test_a_book_of_another_process(daemon: Operated, tmp_path: Path) -> None:
     daemon.final("book.save", {"file": "a.book"})
     other = Operated(tmp_path)
-    other.final("book.load", {"file": "a.book"})
+    other.final("book.load", {"discard": True, "file": "a.book"})
     data = other.final("status")
     sound("status", data)
     assert not data["book"]["writable"]

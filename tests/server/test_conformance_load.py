@@ -238,7 +238,7 @@ def test_every_operation_ends_in_one_final_or_error(admin: Peer) -> None:
 
 def begin_again(peer: Peer) -> None:
     """The book as it was: what has been asked for above may have set any level and depth."""
-    peer.final("book.load", {"file": "shared.book"})
+    peer.final("book.load", {"discard": True, "file": "shared.book"})
     peer.final("book.level", {"level": 1})
     peer.final("book.depth", {"depth": 20})
 

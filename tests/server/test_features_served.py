@@ -159,7 +159,7 @@ def test_games_of_files_by_the_wire(tmp_path: Path) -> None:
         (served.data / "games").mkdir()
         for seed in range(3):
             (served.data / "games" / f"g{seed}.txt").write_text(line_of(seed, 60) + "\n")
-        peer.final("book.new", {"level": 0, "depth": 8})
+        peer.final("book.new", {"discard": True, "level": 0, "depth": 8})
         for files, number in ((["games"], 3), (["games/g*.txt"], 3), (["games/g1.txt", "games/g2.txt"], 2)):
             assert peer.final("book.add", {"files": files, "unsearched": True})["games"] == number
             checked = peer.final("book.check", {"files": files})

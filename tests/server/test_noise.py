@@ -44,7 +44,7 @@ def end_jobs(admin: Peer) -> None:
 
 def disturb(served: Served, messages: int, seed: int) -> None:
     with Peer(served.ipc) as admin:
-        admin.final("book.new", {"level": 1, "depth": 10})
+        admin.final("book.new", {"discard": True, "level": 1, "depth": 10})
         small = 0.0
         heard = 0
         for batch in range(0, messages, BATCH):

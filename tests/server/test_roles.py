@@ -275,7 +275,7 @@ def test_no_operation_leaves_the_data_folder(locked: Served) -> None:
                     if escapes:
                         assert reply["error"]["code"] in ("forbidden", "bad_request"), (command.op, name, reply)
                         assert "c4e3f5b4" not in reply["error"]["message"]
-        admin.final("book.load", {"file": "kept.book"})
+        admin.final("book.load", {"file": "kept.book", "discard": True})
     assert state_outside(locked) == before
 
 
@@ -296,5 +296,5 @@ def test_no_text_command_leaves_the_data_folder(locked: Served) -> None:
                 data = reply["data"]
                 assert "root:" not in data["out"] + data["err"]
                 assert "c4e3f5b4" not in (data["out"] + data["err"]).lower(), (word, name, data)
-        admin.final("text", {"line": "book load kept.book"})
+        admin.final("text", {"line": "book load kept.book --discard"})
     assert state_outside(locked) == before

@@ -41,7 +41,7 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
     """
     from desdaemon.protocol.commands.book import BY_NAME
 
-    job = run_command(books, BY_NAME["load"], {"file": path, "level": 1}, Caller("options", settings))
+    job = run_command(books, BY_NAME["load"], {"file": path, "level": 1, "discard": False}, Caller("options", settings))
     books.opening_job, books.opening_file = job, path
 
     def report(job: BookJob) -> None:
@@ -73,19 +73,29 @@ def _worked(run: BookCommandRun) -> Result:
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
     from desdaemon.core.books.commands.registry import WORK, explained
+    from desdaemon.protocol.commands.book import written_line
 
     books, command = run.books, run.command
-    book = books.book
+    book, before, path, aside = books.book, books.opened, books.path, False
+    settings = run.caller.settings
     if not run.caller.remote:
-        books.limit_memory(run.caller.settings)
-    threads = run.caller.settings.book_tasks or processors()
+        books.limit_memory(settings)
+    threads = settings.book_tasks or processors()
     with explained(command.name):
         try:
             if command.replaces:
-                books.keep_unwritten()
+                discard = run.values["discard"] is True
+                # Scripts for Edax begin another book without a word.
+                aside = settings.edax_compatible and not run.caller.remote and not discard and books.unsaved
+                aside = aside and before is not None and before.store is None
+                books.check_unsaved(discard=discard or aside)
             elif book is not None and command.long and not command.places:
                 book.catch_up(threads=threads, progress=run.progress)
+            if run.changes and books.book is not None:
+                books.book.recorder.begin(written_line(command, run.values))
             result = WORK[command.name](run)
+            if aside and before is not None and before is not books.opened:
+                result.setdefault("notes", []).append(books.keep_aside(before, path))
             if run.changes:
                 books.commit()
                 books.tidy(run.progress)

@@ -7,6 +7,7 @@ numpy, the book library and the table of commands are imported when a book is fi
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 import threading
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from desdaemon.book.growth.game_results import Results
     from desdaemon.book.progress import ProgressCallback
     from desdaemon.book.reports.children import ReportedMove
+    from desdaemon.book.storage.store import Store
     from desdaemon.core.search.loader import LoadedEngine
     from desdaemon.core.search.scheduler import Scheduler
     from desdaemon.engine.evaluation.weights import Weights
@@ -165,8 +167,13 @@ class Books:
         return store is not None and not store.read_only
 
     @property
+    def path(self) -> Path | None:
+        """The file that the book was opened from or saved to; None when there is none."""
+        return self._path
+
+    @property
     def file(self) -> str:
-        """The file that the book was opened from or saved to; empty when there is none."""
+        """The name of that file; empty when there is none."""
         return str(self._path) if self._path is not None else ""
 
     @property
@@ -213,7 +220,7 @@ class Books:
             # What does not fit into memory lies beside the book, where there is room for a book.
             ARENA.folder = path.resolve().parent
         if before is not None and before.store is not None and before.store is not opened.store:
-            before.store.close()
+            _put_away(before.store)
 
     @property
     def failure(self) -> str:
@@ -230,17 +237,49 @@ class Books:
         store = opened.store
         return store.failure or (store.reason if store.read_only else "")
 
-    def keep_unwritten(self) -> None:
-        """Raise `BadInput` where changes that are in memory alone would be lost with the book in use."""
+    @property
+    def unsaved(self) -> bool:
+        """Whether changes of the book in use would be lost with it."""
         opened = self._opened
-        if opened is None or opened.store is None:
-            return
+        if opened is None:
+            return False
+        return opened.store.unwritten if opened.store is not None else _changed(opened)
+
+    def check_unsaved(self, *, discard: bool) -> None:
+        """Raise `BadInput` where changes would be lost with the book in use, unless they are to be."""
         self.try_commit()
-        if opened.store.unwritten:
+        opened = self._opened
+        if opened is None or not self.unsaved:
+            return
+        if discard:
+            if opened.store is not None:
+                opened.store.rescued()
+        elif opened.store is not None:
             raise BadInput(
-                f"{self.file}: its last changes are in memory alone: {self.failure}: "
-                "make room, or keep them by book save FILE or book export FILE first"
+                f"{self.file}: its last changes are in memory alone: {self.failure}: make room, or keep them by "
+                "book save FILE or book export FILE first; --discard drops them"
             )
+        else:
+            name = self.file or f"the book in use, {len(opened.book)} positions"
+            wanted = "book save" if self.file else "book save FILE"
+            raise BadInput(f"{name}: not saved since it was changed: {wanted} keeps it, --discard drops the changes")
+
+    def keep_aside(self, opened: Opened, path: Path | None) -> str:
+        """Write a book that would be lost into a new file beside its own; returns one line about it."""
+        from pathlib import Path
+
+        from desdaemon.book.errors import BookError
+        from desdaemon.book.formats.registry import write_native
+
+        beside = path or Path(self._data_folder or ".") / "book"
+        free = (beside.with_name(f"{beside.name}.unsaved-{number}") for number in itertools.count(1))
+        target = next(name for name in free if not name.exists())
+        name = str(path) if path is not None else "the book, which has no file"
+        try:
+            write_native(target, opened.book)
+        except BookError as error:
+            return f"{name}: changes were not saved, and could not be kept aside: {error}"
+        return f"{name}: changes were not saved: kept in {target}"
 
     @property
     def opened(self) -> Opened | None:
@@ -253,8 +292,9 @@ class Books:
         self.files.check_target(path, opened.store.path if opened is not None and opened.store is not None else None)
         return path
 
-    def close(self) -> list[str]:
-        """Close the book; changes are in its journal. Returns warnings for the log."""
+    def close(self, *, discard: bool = False) -> list[str]:
+        """Close the book; its journal goes into its file, or, where it has neither, changes are kept in a file beside
+        unless they are to be dropped. Returns warnings for the log."""
         connection = sys.modules.get("desdaemon.cluster.connection")
         if connection is not None:
             connection.CONNECTIONS.close()
@@ -262,16 +302,14 @@ class Books:
         if opened is None:
             return []
         if opened.store is None:
-            from desdaemon.book.storage.observers import DirtyFlag
-
-            recorder = opened.book.recorder
-            lost = isinstance(recorder, DirtyFlag) and recorder.changes
-            name = self.file or "the book, which has no file"
-            return [f"{name}: changes were not saved: expected book save FILE before the end"] if lost else []
+            return [self.keep_aside(opened, self._path)] if _changed(opened) and not discard else []
         from desdaemon.book.errors import BookError
 
         try:
-            opened.store.close()
+            if self.jobs.active:
+                opened.store.close()
+            else:
+                _put_away(opened.store)
         except BookError as error:
             return [str(error)]
         return []
@@ -357,6 +395,11 @@ class Books:
             chosen = choose(book, player, opponent, wanted, self._generator(settings.book_seed))
         return ScoredMove(chosen.move, chosen.score) if chosen is not None else None
 
+    def restart_choices(self) -> None:
+        """Let the random numbers of the choices begin again."""
+        with self._lock:
+            self._rng = None
+
     def _generator(self, seed: int) -> Random:
         """The random numbers of the choices, restarted when the seed changes. Seed 0: another sequence each time."""
         from random import Random
@@ -404,6 +447,21 @@ class Books:
                 except WeightsError as error:
                     raise BadInput(str(error)) from None
             return self._weights[eval_file]
+
+
+def _put_away(store: Store) -> None:
+    """Close a book's file, which is whole without its journal then, where it can be written. Raises WriteFailed where
+    changes were written nowhere."""
+    from desdaemon.book.errors import BookError
+
+    with contextlib.suppress(BookError, OSError):
+        store.fold()
+    store.close()
+
+
+def _changed(opened: Opened) -> bool:
+    """Whether a book in memory alone was changed since it was opened or saved."""
+    return bool(getattr(opened.book.recorder, "changes", False))
 
 
 def choice_settings(settings: SessionSettings) -> ChoiceSettings:

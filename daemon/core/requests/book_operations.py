@@ -103,7 +103,7 @@ class BookOperations:
             return False
         if opened.store is not None:
             return self.jobs.active > 0 or bool(opened.store.failure)
-        return bool(getattr(opened.book.recorder, "changes", 0))
+        return self.books.unsaved
 
     def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         """The operation `book.get`; ``admit`` is called before a look-up that takes long."""

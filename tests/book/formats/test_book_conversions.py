@@ -90,15 +90,15 @@ def test_what_a_file_does_not_say_is_told_when_it_is_read(dialogue: BookDialogue
     for name, ways in (("b.egbk3", "leaves do not count in scores"), ("b.txt", "leaves count in scores")):
         path = tmp_path / name
         dialogue.say(f"book export {path}")
-        (told, _) = dialogue.lines(f"book import {path}")
+        (told, _) = dialogue.lines(f"book import {path} --discard")
         assert told.startswith(f"{path}: not in the file, and assumed: level 3, depth 8, errors 3 and 0; {ways}")
         assert dialogue.book.options[:4] == (3, 53, 3, 0)
-        (told, _) = dialogue.lines(f"book load {path}")
+        (told, _) = dialogue.lines(f"book load {path} --discard")
         assert "errors 2 and 1" in told
-        dialogue.say("book new 3 8")
+        dialogue.say("book new 3 8 --discard")
         dialogue.say("book deviate 2 6")
         dialogue.book.options = dialogue.book.options._replace(midgame_error=3, endcut_error=0)
-    assert len(dialogue.lines(f"book load {tmp_path / 'b.egbk3'}")) == 2
+    assert len(dialogue.lines(f"book load {tmp_path / 'b.egbk3'} --discard")) == 2
 
 
 def test_the_rule_is_shown_chosen_and_told_by_a_merge(dialogue: BookDialogue, tmp_path: Path) -> None:
@@ -122,3 +122,19 @@ def test_the_rule_is_shown_chosen_and_told_by_a_merge(dialogue: BookDialogue, tm
     dialogue.say("book fix")
     assert contents(dialogue.book) == grown
     assert "one of edax egaroucid" in dialogue.refused("book rule zebra")
+
+
+@pytest.mark.parametrize("name", ["b.dat", "b.egbk3", "b.txt", "b.txt.xz", "b.book"])
+@pytest.mark.parametrize("command", ["save", "export"])
+def test_what_was_written_over_is_kept(command: str, name: str, dialogue: BookDialogue, tmp_path: Path) -> None:
+    path = tmp_path / name
+    contents = [b"of another program", b"later"]
+    for content in contents:
+        path.write_bytes(content)
+        Path(f"{path}.journal").unlink(missing_ok=True)
+        dialogue.say("book new 1 4 --discard")
+        dialogue.both(f"book {command} {path}")
+        dialogue.say("book enumerate 0 --discard")
+        assert path.read_bytes() != content
+    kept = {(tmp_path / f"{name}.{number}").read_bytes() for number in (1, 2, 3) if Path(f"{path}.{number}").exists()}
+    assert set(contents) <= kept

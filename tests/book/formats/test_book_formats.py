@@ -3,6 +3,7 @@
 import lzma
 import os
 import struct
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,15 @@ from toys import canonical, contents, dat_file, dat_record, small_book, toy
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.formats import edax, egaroucid, registry, text
-from desdaemon.book.growth.add import add_positions, fix, game_positions
+from desdaemon.book.growth.add import add_positions, enumerate_book, fix, game_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import HUMAN, NO_MOVE
 from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import START, PositionEntry, unmirror_move
 from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.protocol.system import platform
 
 PASSING_GAME = "f5f6d3g5h5h4f7h6"
 TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_passleaf.dat"}
@@ -432,3 +435,50 @@ def test_an_unfixed_book_saved_as_our_own_says_which_leaves_are_links(tmp_path: 
         assert contents(store.book) == contents(book)
     book.negamax()
     assert registry.save(tmp_path / "c.book", book).notes == []
+
+
+def test_a_packed_text_is_made_of_streams_by_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = enumerate_book(5, BookOptions(min_empties=40))
+    plain, packed = tmp_path / "b.txt", tmp_path / "b.txt.xz"
+    text.write(plain, book)
+    monkeypatch.setattr(text, "_STREAM_ROWS", 300)
+    told: list[tuple[int, int]] = []
+    text.write(packed, book, lambda stage, done, total: told.append((done, total)))
+    assert lzma.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert told == sorted(told)
+    assert {total for _, total in told} == {len(book)}
+    assert contents(text.read(packed).book) == contents(text.read(plain).book)
+
+
+def test_packing_is_stopped_between_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = enumerate_book(5, BookOptions(min_empties=40))
+    fed: list[int] = []
+    halted = threading.Event()
+
+    class Packer:
+        """Packs nothing until it is told to stop."""
+
+        def __init__(self, **_: object) -> None:
+            pass
+
+        def compress(self, data: bytes) -> bytes:
+            fed.append(len(data))
+            assert halted.wait(60)
+            return b""
+
+        def flush(self) -> bytes:
+            raise AssertionError
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if fed:
+            # The pieces that are being packed end after the cancellation.
+            threading.Timer(0.1, halted.set).start()
+            raise WorkCancelled
+
+    monkeypatch.setattr(text.lzma, "LZMACompressor", Packer)
+    path = tmp_path / "b.txt.xz"
+    path.write_bytes(b"old")
+    with pytest.raises(WorkCancelled):
+        text.write(path, book, progress)
+    assert len(fed) <= platform.processors() + 1
+    assert path.read_bytes() == b"old"

@@ -12,12 +12,13 @@ import pytest
 from checkout import SUPPORT
 from toys import contents, small_book, toy
 
-from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.grow import deviate, enhance, extend
 from desdaemon.book.growth.learn import Window, learn
-from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
-from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.book.storage import journal, snapshot
+from desdaemon.book.storage.store import create_store, journal_path, open_store
 
 # The programs that are killed would take minutes with kernels run as Python, and no budget counts their time.
 pytestmark = pytest.mark.compiled
@@ -138,6 +139,56 @@ def test_a_killed_command_goes_on_to_the_same_book(command: str, kills: int, tmp
         learn(whole, START, Worker(toy), Window(6, 6, 14), 8, 3)
     with open_store(path) as store:
         assert contents(store.book) == contents(whole)
+
+
+def saved(path: Path) -> bytes:
+    """All of a book's file but the header, which has its identity and the time."""
+    with open_store(path) as store:
+        store.save()
+    return path.read_bytes()[snapshot.PAGE :]
+
+
+@pytest.mark.parametrize("cuts", [6, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("command", ["deviate", "enhance", "extend", "learn"])
+def test_a_command_cut_anywhere_in_its_journal_goes_on_to_the_same_bytes(
+    command: str, cuts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also inside a round, where what was added so far is written after each position."""
+    monkeypatch.setattr("desdaemon.book.growth.rounds._ADDED", 1)
+    whole, cut = tmp_path / "whole.book", tmp_path / "cut.book"
+    create_store(whole, small_book(depth=5)).close()
+    if command == "extend":
+        with open_store(whole) as store:
+            deviate(store.book, START, Worker(toy), 0, 2)
+            store.save(backups=0)
+    before = whole.read_bytes()
+
+    def run(path: Path) -> bytes:
+        with open_store(path) as store:
+
+            def on_progress(report: CommandProgress) -> bool:
+                store.commit()
+                return True
+
+            worker = Worker(toy, threads=2, on_progress=on_progress)
+            if command == "deviate":
+                deviate(store.book, START, worker, 2, 6)
+            elif command == "enhance":
+                enhance(store.book, START, worker, 1, 1)
+            elif command == "extend":
+                extend(store.book, START, worker)
+            else:
+                learn(store.book, START, worker, Window(4, 3, 6), 3, 3)
+        return journal_path(path).read_bytes()
+
+    entries = run(whole)
+    wanted = saved(whole)
+    rng = random.Random(1)
+    for end in sorted(rng.sample(range(journal.HEADER.size, len(entries)), cuts)):
+        cut.write_bytes(before)
+        journal_path(cut).write_bytes(entries[:end])
+        run(cut)
+        assert saved(cut) == wanted, (end, len(entries))
 
 
 @pytest.mark.parametrize("room", [0, 50, 1000])

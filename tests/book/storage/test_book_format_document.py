@@ -165,10 +165,14 @@ def test_the_journal(tmp_path: Path) -> None:
         store.book.remember((1, 2, 3, 4), (5, -6))
         store.book.forget()
         store.book.step(7, 2)
+        with store.book.together():
+            store.book.step(8, 3)
+            store.book.forget()
+            store.book.step(8, 0)
         options = tuple(store.book.options)
         identity = path.read_bytes()[16:24]
     data = path.with_name("b.book.journal").read_bytes()
-    assert data[:12] == b"DESJRNL\n\x01\0\0\0"
+    assert data[:12] == b"DESJRNL\n\x02\0\0\0"
     assert struct.unpack_from("<I", data, 12)[0] == zlib.crc32(data[:12] + bytes(4) + data[16:32])
     assert data[16:32] == identity + bytes(8)
     at, crc, kinds = 32, zlib.crc32(data[:32]), []
@@ -179,9 +183,9 @@ def test_the_journal(tmp_path: Path) -> None:
         crc = zlib.crc32(payload, zlib.crc32(data[at : at + 16], crc))
         assert (found, zero) == (crc, 0)
         kinds.append((number, kind))
-        payloads[kind] = payload
+        payloads.setdefault(kind, payload)
         at += 24 + length
-    assert kinds == [(1, 1), (2, 4), (3, 5), (4, 6), (5, 7)]
+    assert kinds == [(1, 1), (2, 4), (3, 5), (4, 6), (5, 7), (6, 8), (7, 7), (8, 7)]
     assert struct.unpack("<6Q4bB2bB3d", payloads[1]) == (
         5,
         1 << 40,
@@ -202,6 +206,7 @@ def test_the_journal(tmp_path: Path) -> None:
         0,
     )
     assert struct.unpack("<6i", payloads[4]) == options
+    assert payloads[8] == struct.pack("<Q", 2)
     assert payloads[7] == struct.pack("<QQ", 7, 2)
     assert payloads[5] == struct.pack("<QQQbbb5x", 1, 2, 4, 3, 5, -6)
 

@@ -144,7 +144,8 @@ def test_a_second_writer_is_told_who_is_first(tmp_path: Path) -> None:
 
 def test_a_journal_of_another_book_is_refused(tmp_path: Path) -> None:
     first, second = tmp_path / "a.book", tmp_path / "b.book"
-    create_store(first, small_book()).close()
+    with create_store(first, small_book()) as store:
+        store.book.put(human(1))
     create_store(second, small_book()).close()
     shutil.copy(second, first)
     with pytest.raises(Unreadable, match="another book"):

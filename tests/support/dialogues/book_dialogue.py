@@ -35,7 +35,7 @@ class BookDialogue(Dialogue):
     def close(self) -> None:
         """Let go of the book's file."""
         assert self.books.jobs.close(60)
-        self.books.close()
+        self.books.close(discard=True)
 
     def reopen(self, path: Path) -> None:
         """Close the book, and open a file of our own as a start of the program does."""

@@ -35,7 +35,7 @@ def close_all() -> None:
         services.operations.analyses.close()
         services.texts.close()
         services.jobs.close(PATIENCE_S)
-        services.books.close()
+        services.books.close(discard=True)
 
 
 class Operated:

@@ -18,15 +18,13 @@ from .context import BookCommandRun, Work
 
 def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
     ending = "finished" if outcome.finished else "stopped: the same command goes on"
-    line = (
-        f"Book {what}...{ending}: {outcome.added} positions added, {outcome.searches} searches, {len(run.book)} in all"
-    )
+    counts = f"{outcome.added} positions added, {outcome.searches} searches, {outcome.positions} in all"
     return {
         "finished": outcome.finished,
         "added": outcome.added,
         "searches": outcome.searches,
         "rounds": outcome.rounds,
-        "text": [line],
+        "text": [f"Book {what}...{ending}: {counts}"],
         **more,
     }
 

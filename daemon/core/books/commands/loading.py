@@ -81,8 +81,6 @@ def _reopen(run: BookCommandRun) -> Result:
         # What failed before is tried again.
         opened.book.recorder.allow()
         return {"notes": [], "text": [f"{name} is open for writing: {_count(opened.book)}"]}
-    if opened.store is None and bool(getattr(opened.book.recorder, "changes", False)):
-        raise BadInput(f"book reopen: {name} lacks changes that were not saved: book save keeps them")
     again = registry.open_any(Path(name), level=max(1, opened.book.options.level), progress=run.progress)
     run.books.use(again, Path(name))
     return {"notes": again.notes, "text": [f"{name}: {_count(again.book)}"]}
@@ -149,6 +147,28 @@ def _export(run: BookCommandRun) -> Result:
         run.books.opened.store.rescued()
     done = f"exporting book to {path}... {_count(book)}...done"
     return {"notes": saved.notes, "text": [*_about(path, saved.lost), done]}
+
+
+def _backup(run: BookCommandRun) -> Result:
+    path, book = run.target(), run.book
+    registry.write_native(path, book, run.progress)
+    return {"text": [f"{path}: {_count(book)}, the book in use stays {run.books.file or 'without a file'}"]}
+
+
+def _undo(run: BookCommandRun) -> Result:
+    book, opened, path = run.book, run.books.opened, run.books.path
+    store = opened.store if opened is not None else None
+    if store is None or path is None:
+        raise BadInput("book undo: the book has no journal: book save FILE gives it one")
+    book.recorder.allow()
+    *earlier, last = store.undoable() or [""]
+    if not last:
+        raise BadInput(f"book undo: {path}: nothing was removed or written over since it was saved or opened")
+    store.undo()
+    opened = registry.open_any(path, progress=run.progress)
+    run.books.use(opened, path)
+    rest = f"before it: {'; '.join(earlier[::-1])}" if earlier else "nothing before it, since the book was saved"
+    return {"notes": opened.notes, "text": [f"book {last} is taken back: {_count(opened.book)}; {rest}"]}
 
 
 @contextmanager
@@ -236,6 +256,8 @@ WORK: dict[str, Work] = {
     "save": _save,
     "import": _import,
     "export": _export,
+    "backup": _backup,
+    "undo": _undo,
     "merge": _merge,
     "diff": _diff,
     "salvage": _salvage,

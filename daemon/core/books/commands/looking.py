@@ -10,6 +10,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.formats.text import board_text
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
+from desdaemon.book.storage.files import keep_backups
 from desdaemon.core.books.jobs import Result
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.dialects import edax
@@ -174,6 +175,7 @@ def _extract(run: BookCommandRun) -> Result:
         FileGame(GameRecord(initial, tuple(PlayedMove(move, 0.0) for move in (*moves, *line))), number)
         for number, line in enumerate(lines, 1)
     )
+    keep_backups(path)
     count = write_games(str(path), games)
     return {"lines": count, "text": [f"{path}: {count} lines"]}
 

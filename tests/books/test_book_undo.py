@@ -1,0 +1,142 @@
+"""Commands taken back, copies of a book in use, and files that are whole once they are closed."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import referee
+from book_dialogue import BookDialogue
+from toys import contents
+
+from desdaemon.book.formats.registry import load
+from desdaemon.book.reports.check import verify
+from desdaemon.book.storage.store import UNDOABLE, open_store
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, parse_line, written_line
+
+COMMANDS = (
+    "add {games}",
+    "merge {other}",
+    "edit f5 9",
+    "prune",
+    "subtree",
+    "cut 3",
+    "reduce 6 1 2",
+    "delete f5",
+    "rule egaroucid",
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path, dialogue: BookDialogue) -> dict[str, str]:
+    """A grown book of our own in use, another one, and games."""
+    found = {name: str(tmp_path / name) for name in ("native.book", "other.dat", "games.txt")}
+    squares = [referee.name(move).lower() for move in referee.random_moves(3, 12)]
+    Path(found["games.txt"]).write_text(f"{''.join(squares)}\nf5d6c3d3c4\n", encoding="utf-8")
+    dialogue.say("book new 2 7")
+    dialogue.say("book deviate 0 4")
+    dialogue.say(f"book save {found['other.dat']}")
+    dialogue.say("book new 1 7")
+    dialogue.say("book deviate 1 3")
+    dialogue.say(f"book save {found['native.book']}")
+    return {name.split(".")[0]: path for name, path in found.items()}
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_is_taken_back(line: str, dialogue: BookDialogue, files: dict[str, str]) -> None:
+    line = line.format(**files)
+    assert line.split()[0] in UNDOABLE
+    if line == "subtree":
+        dialogue.say("play f5")
+    before, options = contents(dialogue.book), dialogue.book.options
+    dialogue.say(f"book {line}")
+    assert (contents(dialogue.book), dialogue.book.options) != (before, options)
+    told = dialogue.say("book undo")
+    assert told == f"book {line} is taken back: {len(before)} positions; nothing before it, since the book was saved\n"
+    assert (contents(dialogue.book), dialogue.book.options) == (before, options)
+    assert verify(dialogue.book).clean
+    assert "nothing was removed or written over" in dialogue.refused("book undo")
+    dialogue.reopen(Path(files["native"]))
+    assert contents(dialogue.book) == before
+
+
+def test_what_was_learnt_since_stays(dialogue: BookDialogue, files: dict[str, str]) -> None:
+    whole = {entry[:2] for entry in contents(dialogue.book)}
+    dialogue.say("book cut 2")
+    dialogue.say("play f5d6")
+    dialogue.say("book delete")
+    dialogue.say("init")
+    dialogue.say("book deviate 8 16")
+    learnt = {entry[:2] for entry in contents(dialogue.book)}
+    assert learnt - whole
+    assert "book delete is taken back" in (told := dialogue.say("book undo"))
+    assert "before it: cut 2" in told
+    assert "book cut 2 is taken back" in dialogue.say("book undo")
+    assert {entry[:2] for entry in contents(dialogue.book)} == whole | learnt
+    dialogue.say("book fix")
+    assert verify(dialogue.book).clean
+
+
+def test_a_book_without_a_journal_has_no_undo(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("book cut 3")
+    assert "book save FILE gives it one" in dialogue.refused("book undo")
+
+
+def test_closing_makes_the_file_whole(dialogue: BookDialogue, files: dict[str, str], tmp_path: Path) -> None:
+    path, copy = Path(files["native"]), tmp_path / "copy.book"
+    dialogue.say("book deviate 2 6")
+    learnt = contents(dialogue.book)
+    shutil.copy(path, copy)
+    with open_store(copy) as store:
+        (note,) = store.notes
+        assert "is missing: it is in the journal that lay beside it, copy.book.journal" in note
+        assert contents(store.book) != learnt
+    dialogue.say("book enumerate 1")
+    with open_store(shutil.move(path, tmp_path / "moved.book")) as store:
+        assert contents(store.book) == learnt
+        assert store.notes == []
+    assert not path.with_name("native.book.1").exists()
+
+
+def test_closing_after_something_was_removed_keeps_the_file_before(
+    dialogue: BookDialogue, files: dict[str, str]
+) -> None:
+    before = contents(dialogue.book)
+    dialogue.say("book cut 2")
+    dialogue.say("book enumerate 1")
+    assert contents(load(Path(files["native"] + ".1")).book) == before
+
+
+def test_a_backup_of_a_book_in_use(dialogue: BookDialogue, files: dict[str, str], tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    dialogue.say("book deviate 2 6")
+    learnt = contents(dialogue.book)
+    assert f"{copy}: {len(learnt)} positions" in dialogue.say(f"book backup {copy}")
+    assert dialogue.books.file == files["native"]
+    dialogue.say(f"book backup {copy}")
+    assert contents(load(copy).book) == learnt
+    assert contents(load(tmp_path / "copy.1").book) == learnt
+    assert "in use" in dialogue.refused(f"book backup {files['native']}")
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_the_journal_copied_first_and_then_the_file_is_a_whole_copy(
+    saved: bool, dialogue: BookDialogue, files: dict[str, str], tmp_path: Path
+) -> None:
+    path, copy = Path(files["native"]), tmp_path / "copy.book"
+    dialogue.say("book deviate 2 4")
+    learnt = contents(dialogue.book)
+    shutil.copy(f"{path}.journal", f"{copy}.journal")
+    if saved:
+        dialogue.say("book save")
+    shutil.copy(path, copy)
+    with open_store(copy) as store:
+        assert contents(store.book) == learnt
+        assert store.notes == []
+
+
+def test_a_command_is_written_as_it_was_given() -> None:
+    lines = ["add a.wtb b --played 7 --unsearched", "edit f5 -3", "delete", "merge x.dat --keep-ours", 'load "a b" 7']
+    for line in lines:
+        assert written_line(*parse_line(line)) == line
+    assert set(UNDOABLE) <= {command.name for command in BOOK_COMMANDS}
