@@ -50,23 +50,18 @@ if sys.platform == "linux":
             self._epoll = select.epoll()
 
         def register(self, descriptor: int, mask: int) -> None:
-            """See `Readiness`."""
             self._epoll.register(descriptor, self._events(mask))
 
         def modify(self, descriptor: int, mask: int) -> None:
-            """See `Readiness`."""
             self._epoll.modify(descriptor, self._events(mask))
 
         def unregister(self, descriptor: int) -> None:
-            """See `Readiness`."""
             self._epoll.unregister(descriptor)
 
         def wait(self, seconds: float) -> list[tuple[int, int]]:
-            """See `Readiness`."""
             return [(descriptor, self._mask(events)) for descriptor, events in self._epoll.poll(seconds)]
 
         def close(self) -> None:
-            """See `Readiness`."""
             self._epoll.close()
 
         @staticmethod
@@ -92,13 +87,11 @@ class SelectorReadiness:
         self._masks: dict[int, int] = {}
 
     def register(self, descriptor: int, mask: int) -> None:
-        """See `Readiness`."""
         self._masks[descriptor] = mask
         if mask:
             self._selector.register(descriptor, self._events(mask))
 
     def modify(self, descriptor: int, mask: int) -> None:
-        """See `Readiness`."""
         before = self._masks[descriptor]
         if mask and before:
             self._masks[descriptor] = mask
@@ -108,12 +101,10 @@ class SelectorReadiness:
             self.register(descriptor, mask)
 
     def unregister(self, descriptor: int) -> None:
-        """See `Readiness`."""
         if self._masks.pop(descriptor):
             self._selector.unregister(descriptor)
 
     def wait(self, seconds: float) -> list[tuple[int, int]]:
-        """See `Readiness`."""
         if not self._selector.get_map():
             # Windows refuses to wait for nothing.
             time.sleep(seconds)
@@ -127,18 +118,11 @@ class SelectorReadiness:
         ]
 
     def close(self) -> None:
-        """See `Readiness`."""
         self._selector.close()
 
     @staticmethod
     def _events(mask: int) -> int:
         return (selectors.EVENT_READ if mask & READ else 0) | (selectors.EVENT_WRITE if mask & WRITE else 0)
-
-
-def _best() -> Readiness:
-    if sys.platform == "linux":
-        return EpollReadiness()
-    return SelectorReadiness()
 
 
 class Poller:
@@ -149,7 +133,7 @@ class Poller:
 
     def __init__(self, readiness: Readiness | None = None) -> None:
         """``readiness`` None: the best that the system has."""
-        self._readiness = readiness or _best()
+        self._readiness: Readiness = readiness or (EpollReadiness() if sys.platform == "linux" else SelectorReadiness())
         self._handlers: dict[int, ReadyHandler] = {}
         self.woke = 0.0
         """When the last wait was over, by `time.monotonic`; 0 while it waits. Other threads may read it."""
