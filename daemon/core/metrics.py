@@ -40,8 +40,6 @@ class ServerMetrics:
         """The longest time in which the loop of the sockets did not look at them."""
         self.longest_operation: tuple[float, str] = (0.0, "")
         """The longest time that taking one request kept that loop, and the operation."""
-        self.stories: list[Callable[[], str]] = []
-        """The last events of state machines (`desdaemon.core.story`), as lines for the log."""
         self.loop_busy: Callable[[], bool] = lambda: False
         """Whether that loop has something to do, which `Sockets` knows."""
         self._begun = time.monotonic()
@@ -107,16 +105,13 @@ class ServerMetrics:
         self.searches += 1
         self.nodes += nodes
 
-    def mistake(self, where: str, *stories: str) -> None:
-        """Log and count the exception being handled, which was not expected at ``where``, with the last events of the
-        state machines; ``stories`` are further ones.
-        """
+    def mistake(self, where: str) -> None:
+        """Log and count the exception being handled, which was not expected at ``where``."""
         self.count("mistakes")
         error = sys.exception()
         told = logs.trace(error) if error is not None else "no exception"
         if told:
-            events = [*stories, *(story() for story in self.stories)]
-            self.log.error("mistake", where=where, trace=told, events=" | ".join(events))
+            self.log.error("mistake", where=where, trace=told)
 
     def open_metrics(self, scheduler: Scheduler, status: dict[str, Any]) -> str:
         """Everything as OpenMetrics text; ``status`` is the data of the operation of that name."""

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from desdaemon.core.story import Story
-
 
 class ClientLine:
     """A line, waiting, running or over. Its ``cancelled`` may be read from any thread."""
@@ -41,7 +39,6 @@ class ClientLines:
     """
 
     def __init__(self) -> None:
-        self.story = Story("lines")
         self.running: ClientLine | None = None
         self._waiting: deque[ClientLine] = deque()
         self._number = 0
@@ -73,7 +70,6 @@ class ClientLines:
         self._waiting.append(item)
         begins = not self._claimed
         self._claimed = True
-        self.story.add("put", item.number)
         return item, begins
 
     def next(self) -> ClientLine | None:
@@ -84,22 +80,18 @@ class ClientLines:
             line = self._waiting.popleft()
             if not line.cancelled:
                 self.running = line
-                self.story.add("begin", line.number)
                 return line
         self._claimed = False
         self._gap = self._closed
-        self.story.add("idle")
         return None
 
     def ended(self) -> None:
         """The line that ran is over; `next` is to be called."""
         assert self.running is not None
-        self.story.add("ended", self.running.number)
         self.running = None
 
     def cancel(self, line: ClientLine) -> None:
         """Nobody waits for this line any more: it does not begin."""
-        self.story.add("cancel", line.number)
         line.cancelled = True
 
     def refuse(self, *, gone: bool) -> None:
@@ -107,13 +99,11 @@ class ClientLines:
 
         ``gone``: the client has gone already and cannot hear of it; nothing behind the line begins.
         """
-        self.story.add("refuse", "gone" if gone else "present")
         self._closed = self._closed or gone
         self._gap = self._closed or self._claimed
 
     def leave(self) -> ClientLine | None:
         """The client has gone. Returns the running line if it is to be stopped."""
-        self.story.add("leave")
         self.deserted = True
         running = self.running
         lines = [line for line in (running, *self._waiting) if line is not None and not line.cancelled]

@@ -77,10 +77,6 @@ class Interrupt:
         """Whether the other end has gone and its grace period is over, so that no answer is read any more."""
         return self._stops.expired
 
-    def story(self) -> str:
-        """The last events, for bug reports."""
-        return self._stops.story.text()
-
     def begin(self, command: int) -> None:
         """The command ``command`` starts: stops that arrived before it have no search left to end."""
         with self._lock:

@@ -30,7 +30,7 @@ from .move_overhead import MoveOverhead
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books, BookView
     from desdaemon.core.search.helpers import HelperPool
-    from desdaemon.core.search.shares import Purpose
+    from desdaemon.core.search.schedule import Purpose
     from desdaemon.dialogue.search_log import SearchLog
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
@@ -260,7 +260,7 @@ class Session:
                 wanted = min(self.config.threads, self.scheduler.slots)
                 with _given_up_at(search, until) as given_up:
                     from desdaemon.core.search.accounts import account_of
-                    from desdaemon.core.search.shares import Purpose
+                    from desdaemon.core.search.schedule import Purpose
 
                     lease = self.scheduler.lease(
                         Purpose.IDLE if search.idle else Purpose.INTERACTIVE,

@@ -426,7 +426,7 @@ def run_beside_signals(
         except Exception:
             import traceback
 
-            output.error(f"{traceback.format_exc().rstrip()}\n{session.interrupt.story()}")
+            output.error(traceback.format_exc().rstrip())
             outcome.append(INTERNAL_ERROR)
         finally:
             done.set()

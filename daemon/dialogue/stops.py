@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from desdaemon.core.story import Story
-
 UNBOUNDED_GRACE_S = 2.0
 """How long a search without bounds may go on when no command can end it any more."""
 
@@ -53,7 +51,6 @@ class Stops:
     """
 
     def __init__(self) -> None:
-        self.story = Story("stops")
         self.closing = False
         """Whether the input has ended: no more commands will come."""
         self.expired = False
@@ -79,7 +76,6 @@ class Stops:
 
     def begin(self, command: int) -> None:
         """The command ``command`` starts: stops that arrived before it have no search left to end."""
-        self.story.add("begin", command)
         self._command = command
         self._busy = True
         self._stops = [stop for stop in self._stops if stop.number > command]
@@ -90,7 +86,6 @@ class Stops:
 
     def heard(self, command: int) -> SearchEnd | None:
         """The line ``command`` has arrived: a search that is pondering ends."""
-        self.story.add("heard", command)
         self._heard = command
         if self._search is not None and self._search.idle and command > self._command:
             return SearchEnd(abandon=True)
@@ -102,7 +97,6 @@ class Stops:
         ``bounded``: it ends by itself. ``idle``: it is pondering, and ends with the next line and the input.
         """
         assert self._search is None
-        self.story.add("search", "bounded" if bounded else "unbounded", "idle" if idle else "asked", now)
         self._search = _RunningSearch(bounded, idle, now)
         if idle:
             return SearchEnd(abandon=True) if self.closing or self._heard > self._command else None
@@ -118,7 +112,6 @@ class Stops:
 
     def search_ends(self) -> None:
         """The search is over."""
-        self.story.add("search over")
         self._search = self._search_deadline = None
 
     def stop(self, number: int, *, only: int = 0, abandon: bool = False) -> SearchEnd | None:
@@ -126,7 +119,6 @@ class Stops:
 
         With ``only`` it ends no search but that of the command of that number.
         """
-        self.story.add("stop", number, only, abandon)
         if only and self._command > only:
             return None
         if self._search is None or only not in (0, self._command):
@@ -139,7 +131,6 @@ class Stops:
 
         First: whether there is such a command, and it was not stopped before.
         """
-        self.story.add("stop command")
         if not self._busy or self._stopped_command == self._command:
             return False, None
         self._stopped_command = self._command
@@ -154,7 +145,6 @@ class Stops:
         ``absent``: the program at the other end has gone. All searches, of later commands too, then share a grace
         period of `ABSENT_GRACE_S`.
         """
-        self.story.add("close", "leaving" if leaving else "absent" if absent else "end", now)
         self.closing = True
         if absent:
             self._absent_deadline = now + ABSENT_GRACE_S
@@ -170,13 +160,11 @@ class Stops:
 
     def stop_all(self) -> SearchEnd | None:
         """The other end has gone: the running search ends, and every later one as it starts."""
-        self.story.add("stop all")
         self.closing = self.expired = True
         return SearchEnd(abandon=True) if self._search is not None else None
 
     def elapsed(self, now: float) -> SearchEnd | None:
         """Time has passed."""
-        self.story.add("elapsed", now)
         if self._absent_deadline is not None and now >= self._absent_deadline:
             self._absent_deadline = None
             return self.stop_all()

@@ -229,7 +229,7 @@ class TextSessions:
             work()
         except Exception:
             dialect = session.dialect
-            self._health.mistake("text", session.lines.story.text(), dialect.session.interrupt.story())
+            self._health.mistake("text")
             dialect.warn(f"{quoted(item.line.text)}: an internal error")
 
     def _finish(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:

@@ -13,8 +13,6 @@ from collections.abc import Hashable, Iterator
 from enum import Enum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from desdaemon.core.story import Story
-
 
 class Action(Enum):
     """An instruction about a client, or about its connection."""
@@ -49,7 +47,7 @@ class PresentClient(ABC):
     def __init__(self, key: Hashable, name: str, *, named: bool) -> None:
         self.key = key
         self.label = name
-        """In stories."""
+        """For logs."""
         self.named = named
         """Whether it gave a routing id, so that it can come back."""
         self.connection: Any = None
@@ -92,7 +90,6 @@ class ClientTable(Generic[C]):
         """``most`` clients are kept; one that has gone for ``grace_s`` is dropped, one with a session is forgotten
         after ``session_s``.
         """
-        self.story = Story("clients")
         self._most = most
         self._grace_s = grace_s
         self._session_s = session_s
@@ -132,7 +129,6 @@ class ClientTable(Generic[C]):
 
     def joined(self, client: C, connection: Connected, now: float) -> list[Instruction[C]]:
         """A client has finished the handshake of a connection, its first or another one."""
-        self.story.add("joined", client.label, now)
         older = client.connection
         client.connection = connection
         client.gone, client.dropped, client.seen = None, False, now
@@ -142,7 +138,6 @@ class ClientTable(Generic[C]):
         """A connection of a client is closed."""
         if client.connection is not connection:
             return []
-        self.story.add("left", client.label, now)
         client.connection = None
         client.gone = now
         if client.named:
@@ -160,7 +155,6 @@ class ClientTable(Generic[C]):
                 continue
             away = now - client.gone
             if away >= self._grace_s and not client.dropped:
-                self.story.add("dropped", client.label, now)
                 client.dropped = True
                 found += [Instruction(Action.CANCEL, client), Instruction(Action.CLEAR, client)]
             comes_back = client.named and client.has_session
@@ -169,7 +163,6 @@ class ClientTable(Generic[C]):
         return found
 
     def _forget(self, client: C, why: str) -> list[Instruction[C]]:
-        self.story.add(why, client.label)
         self._clients.pop(client.key, None)
         connection, client.connection = client.connection, None
         # What is still in progress for it must not fill the outbox again.

@@ -1,7 +1,7 @@
 """The clients of the sockets: their identity, connections, roles and outboxes.
 
 `ClientTable` decides how long they are remembered and what ends with them; here its instructions are carried out. For
-the loop's thread, except `SocketClients.in_flight` and `SocketClients.story`.
+the loop's thread, except `SocketClients.in_flight`.
 """
 
 from __future__ import annotations
@@ -124,10 +124,6 @@ class SocketClients:
     def __iter__(self) -> Iterator[SocketClient]:
         """All clients, also while others join and leave."""
         return iter(self._table)
-
-    def story(self) -> str:
-        """The last clients that joined, left or were dropped, for bug reports."""
-        return self._table.story.text()
 
     def in_flight(self) -> list[PendingRequest]:
         """All requests whose final or error has not been sent yet. Any thread."""

@@ -120,7 +120,6 @@ class DaemonServer:
             self._scrape = Scrape(*options.metrics, services.operations.metrics)
             self._scrape.attach(self._sockets.poller)
         services.health.restarts = int(os.environ.pop(RESTARTS, "0"))
-        services.health.stories += [self._sockets.peers.story, services.scheduler.story, self._jobs.story]
         self._jobs.on_change = self._publish_job
         self._jobs.prepare = step_back
         encrypting = keys or local
@@ -250,7 +249,7 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
         _check_weights(settings.eval_file)
         os.chdir(made_folder(options.data_folder))
         jobs = BookJobs()
-        scheduler = Scheduler(options.slots, options.limits.key_share)
+        scheduler = Scheduler(options.slots)
         books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
         server = _opened(settings, options, log, scheduler, books)
         if settings.book_file:
@@ -276,7 +275,7 @@ def beside_dialogue(session: Session, books: Books, options: ServeOptions) -> Ca
     log = Log(options.log_level, options.log_format)
     logs.install(log)
     ending = _Signals()
-    scheduler = Scheduler(options.slots, options.limits.key_share)
+    scheduler = Scheduler(options.slots)
     settings = copy.deepcopy(session.settings)
     settings.n_tasks = 1
     books.scheduler, books.files.data_folder = scheduler, options.data_folder

@@ -62,7 +62,6 @@ SUB_COMMANDS = (
     SubCommand("bench", "measure the engine", "desdaemon.engine.bench.bench"),
     SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
     SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.server"),
-    SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.core.search.simulation"),
     SubCommand("train", "make evaluation weights", "desdaemon.cli.train"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.cli.warmup"),

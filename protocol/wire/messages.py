@@ -33,7 +33,7 @@ _MOST_SHOWN = 3
 _KEYS = frozenset(("v", "id", "op", "args"))
 
 FEATURES = {
-    "accounts": "`accounts` in `status` for an admin: use by key; the limits `key_queue` and `key_share`.",
+    "accounts": "`accounts` in `status` for an admin: use by key; the limit `key_queue`.",
     "analyze.plies": "`plies` of a game in one `analyze`.",
     "analyze.cache": "Results are kept and replied again, with `cached`.",
     "analyze.threads": "`threads` and `deterministic`: idle threads join a search, unless the request says otherwise.",

@@ -14,7 +14,7 @@ from desdaemon.core.books.allowed_files import Files, Forbidden
 from desdaemon.core.books.jobs import BookJob, BookJobs
 from desdaemon.core.books.running import begin_opening, run_command
 from desdaemon.core.books.service import Books, Caller
-from desdaemon.core.search.scheduler import Purpose, SearchTask
+from desdaemon.core.search.scheduler import Lease, Purpose
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, complete, find_book_command, parse_line
 from desdaemon.protocol.errors import BadInput
@@ -74,7 +74,7 @@ class OneSlot:
         self._lock = threading.Lock()
 
     @contextmanager
-    def turn_of(self, item: SearchTask, abandoned: Callable[[], bool]) -> Iterator[None]:
+    def turn_of(self, item: Lease, abandoned: Callable[[], bool]) -> Iterator[None]:
         assert item.purpose is Purpose.BOOK
         with self._lock:
             self.leases += 1

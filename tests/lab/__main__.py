@@ -11,6 +11,7 @@ EXPERIMENTS = {
     "large_book": ("lab.large_book", "the time and memory of every operation on a large book"),
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "restarts": ("lab.restarts", "kill a server while clients work"),
+    "scheduler": ("lab.scheduler", "simulate how searches share the threads"),
     "selectivity": ("lab.selectivity", "the errors of selective searches: moves, scores, percentages"),
     "serving": ("lab.serving", "measure how a server shares its threads, and what its loop waits for"),
     "stops": ("lab.stops", "from a stop to the end of the search"),

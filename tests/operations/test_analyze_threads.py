@@ -10,7 +10,7 @@ from operated import Operated, until
 
 from desdaemon.core.requests.searches import Budget
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine, build_engine
-from desdaemon.core.search.scheduler import Scheduler, SearchTask
+from desdaemon.core.search.scheduler import Scheduler, Task
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.wire.positions import read_last
@@ -56,11 +56,11 @@ def test_only_a_single_position_may_be_joined(daemon: Operated) -> None:
 
 
 def test_a_search_that_has_told_all_moves_may_give_way(searching: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first turn ends no sooner; see `run_queue`."""
-    added: list[SearchTask] = []
+    """Its first turn ends no sooner; see `schedule`."""
+    added: list[Task] = []
     add = Scheduler.add
 
-    def noting(scheduler: Scheduler, item: SearchTask) -> None:
+    def noting(scheduler: Scheduler, item: Task) -> None:
         assert not item.reported
         added.append(item)
         add(scheduler, item)
@@ -118,20 +118,20 @@ def test_idle_threads_join_and_are_told(searching: Searching) -> None:
     assert data["threads"] == 2
     assert searching.final("analyze", {**asked, "moves": MOVES[:-2]})["threads"] == 3
     assert "threads" not in searching.final("analyze", {**asked, "moves": MOVES[:-4], "threads": 1})
-    until(lambda: not searching.services.scheduler._queue.running)
+    until(lambda: not searching.services.scheduler._schedule.running)
 
 
 @pytest.mark.compiled
 def test_idle_threads_make_room_for_others(searching: Searching) -> None:
     endless = searching.request("analyze", {"moves": MOVES[:4], "until": "cancelled", "book": "ignore"})
-    queue = searching.services.scheduler._queue
-    until(lambda: len(queue.running) == 3)
+    schedule = searching.services.scheduler._schedule
+    until(lambda: len(schedule.running) == 3)
     for number, moves in enumerate(NEXT):
         searching.final("analyze", {"moves": moves, "level": 10 + number, "book": "ignore"})
-    until(lambda: len(queue.running) == 3)
+    until(lambda: len(schedule.running) == 3)
     searching.final("cancel", {"target": endless, "keep": True})
     assert searching.ends(endless)[-1]["data"]["nodes"] > 0
-    until(lambda: not queue.running)
+    until(lambda: not schedule.running)
 
 
 @pytest.mark.compiled

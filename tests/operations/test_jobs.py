@@ -187,5 +187,3 @@ def test_an_error_in_a_watcher_is_reported_and_ends_no_turns(monkeypatch: pytest
     assert second.wait(10)
     assert errors == [ZeroDivisionError]
     assert (first.state, second.state) == ("done", "done")
-    turns = "job turns: 1 submit 1 exclusive begin; 2 submit 2 exclusive wait; 3 ended 1 then 2"
-    assert jobs.story().startswith(turns)

@@ -11,7 +11,7 @@ from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
-from desdaemon.core.search import run_queue, shares
+from desdaemon.core.search import schedule
 from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.text_sessions import checked_line
 from desdaemon.protocol.commands import text as text_commands
@@ -314,8 +314,8 @@ def test_an_admins_files_are_read_and_written_there(
 
 
 def test_endless_searches_make_room_for_others_and_go_on(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shares, "SLICE_S", 0.05)
-    monkeypatch.setattr(run_queue, "AGEING_S", 0.3)
+    monkeypatch.setattr(schedule, "SLICE_S", 0.05)
+    monkeypatch.setattr(schedule, "LONGEST_SLICE_S", 0.3)
     other = ClientRecord("other", "reader")
     analysis = daemon.request("analyze", ENDLESS)
     until(lambda: daemon.services.scheduler.running == 1)
@@ -332,7 +332,7 @@ def test_endless_searches_make_room_for_others_and_go_on(daemon: Operated, monke
 
 
 def test_what_a_search_has_spent_is_not_given_twice(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shares, "SLICE_S", 0.05)
+    monkeypatch.setattr(schedule, "SLICE_S", 0.05)
     daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
     hint = daemon.request("text", {"line": "hint"})
     until(lambda: daemon.services.scheduler.running == 1)

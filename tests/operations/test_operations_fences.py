@@ -20,8 +20,6 @@ from desdaemon.core.books.service import Books, Caller
 from desdaemon.core.paths import Hidden
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
-from desdaemon.core.search.run_queue import RunQueue
-from desdaemon.core.search.shares import Purpose, QueuedTask
 from desdaemon.core.search.workers import EnginePool
 from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.dialects import text
@@ -187,30 +185,6 @@ def test_searches_with_any_number_of_threads_have_no_more_tables_than_slots() ->
         engines.give_back(engines.borrow(threads), threads)
     gc.collect()
     assert len(made) <= 4
-
-
-def test_what_was_withdrawn_is_forgotten_though_something_waits_before_it() -> None:
-    queue = RunQueue(1)
-    kept: weakref.WeakSet[QueuedTask] = weakref.WeakSet()
-
-    def item(priority: int) -> QueuedTask:
-        found = QueuedTask(Purpose.ANALYSIS, "key", "client", priority=priority, interruptible=False)
-        kept.add(found)
-        return found
-
-    for number in range(2):
-        queue.add(item(9), number)
-        queue.decide(number)
-    for _ in range(10_000):
-        withdrawn = item(0)
-        queue.add(withdrawn, 2)
-        queue.decide(2)
-        assert queue.remove(withdrawn, 2)
-    del withdrawn
-    assert len(kept) < 3_000
-    assert (queue.waiting, len(queue.running)) == (1, 1)
-    queue.release(next(iter(queue.running)), 3)
-    assert len(queue.decide(3).start) == 1
 
 
 def test_a_full_disk_is_nobodys_bad_request(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,6 @@ AT_THE_PROMPT = """
     core.search
     core.search.loader
     core.settings
-    core.story
     dialogue
     dialogue.dialects
     dialogue.dialects.dialect

@@ -10,7 +10,7 @@ import pytest
 from fake_engine import build_fake
 
 from desdaemon.core.search.helpers import HelpedSearch, HelperPool
-from desdaemon.core.search.scheduler import CallbackTask, Purpose, Scheduler, SearchTask
+from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler, Task
 from desdaemon.core.search.workers import EnginePool, SearchThreads
 
 SLOTS = 8
@@ -66,12 +66,11 @@ class Served:
         self.scheduler = Scheduler(SLOTS)
         self.pool = HelperPool(self.scheduler, SearchThreads(EnginePool(build_fake, SLOTS, 10)))
 
-    def occupy(self, client: str, threads: int = 1) -> SearchTask:
+    def occupy(self, client: str, threads: int = 1) -> Task:
         """A search that takes a thread and keeps it."""
-        begun = threading.Event()
-        item = CallbackTask(Purpose.ANALYSIS, client, client, begun.set, None, threads=threads)
+        item = Lease(Purpose.ANALYSIS, client, client, threads=threads)
         self.scheduler.add(item)
-        assert begun.wait(60)
+        assert item.news.wait(60)
         return item
 
     def helped(self, key: str, threads: int = 0) -> tuple[FakeTeam, HelpedSearch]:
@@ -86,7 +85,7 @@ class Served:
         until(lambda: not team.helping)
 
     def quiet(self) -> bool:
-        return not self.scheduler._queue.running and not self.scheduler._queue.waiting
+        return not self.scheduler._schedule.running and not self.scheduler.queued
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from desdaemon.core.search.loader import Abandoned
-from desdaemon.core.search.scheduler import CallbackTask, Purpose, Scheduler
+from desdaemon.core.search.scheduler import Purpose, Scheduler, Task
 
 
 def test_a_lease_waits_for_its_turn_and_is_given_up() -> None:
@@ -73,7 +73,12 @@ def test_an_equal_gets_its_turn_by_time_alone() -> None:
 def test_released_items_wait_again_and_are_accounted_for() -> None:
     scheduler = Scheduler(1)
     turns: list[int] = []
-    item = CallbackTask(Purpose.ANALYSIS, "k", "a", lambda: turns.append(1), lambda: None)
+
+    class Item(Task):
+        def start(self) -> None:
+            turns.append(1)
+
+    item = Item(Purpose.ANALYSIS, "k", "a")
     scheduler.add(item)
     time.sleep(0.01)
     scheduler.release(item, again=True)

@@ -179,7 +179,6 @@ def test_a_late_end_of_an_older_connection_is_nothing_to_the_client() -> None:
     assert table.left(guest, older, 2.0) == []
     assert guest.connection is newer
     assert guest.gone is None
-    assert table.story.text() == "clients: 1 joined a 0.000; 2 joined a 1.000"
 
 
 def test_of_the_connected_one_that_is_behind_goes_before_one_that_is_quiet() -> None:

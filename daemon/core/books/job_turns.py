@@ -12,8 +12,6 @@ from collections import deque
 from enum import Enum
 from typing import NamedTuple
 
-from desdaemon.core.story import Story
-
 NOTICE_S = 0.2
 """Progress is reported at most this often."""
 
@@ -33,7 +31,6 @@ class JobTurns:
     """The jobs on the book that run or wait. For one thread at a time."""
 
     def __init__(self) -> None:
-        self.story = Story("job turns")
         self.running: set[int] = set()
         self.waiting: deque[int] = deque()
         """Exclusive ones, in the order of their turns."""
@@ -51,7 +48,6 @@ class JobTurns:
         else:
             turn = Turn.BEGIN
             self._begin(job, exclusive)
-        self.story.add("submit", job, "exclusive" if exclusive else "beside", turn.value)
         return turn
 
     def ended(self, job: int) -> int | None:
@@ -63,14 +59,12 @@ class JobTurns:
             if self.waiting:
                 following = self.waiting.popleft()
                 self._begin(following, True)
-        self.story.add("ended", job, "then", following or "none")
         return following
 
     def close(self) -> list[int]:
         """No further jobs are taken. Returns those that are to be cancelled; the waiting ones still have their turns,
         in which they only end.
         """
-        self.story.add("close")
         self._closed = True
         return sorted((*self.running, *self.waiting))
 

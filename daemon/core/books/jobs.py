@@ -233,10 +233,6 @@ class BookJobs:
         self._number = 0
         self._turns = JobTurns()
 
-    def story(self) -> str:
-        """The last turns, for bug reports."""
-        return self._turns.story.text()
-
     def submit(self, op: str, work: Callable[[BookJob], Result], client: str, *, writes: bool) -> BookJob:
         """Run ``work`` on a thread of its own; with ``writes`` no other such job runs meanwhile.
 

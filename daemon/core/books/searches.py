@@ -10,7 +10,7 @@ from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.core import plugins
 from desdaemon.core.search.accounts import account_of
 from desdaemon.core.search.loader import Abandoned
-from desdaemon.core.search.scheduler import CallbackTask, Purpose, Scheduler
+from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
 from desdaemon.core.search.workers import step_back
 from desdaemon.engine.search import Control
 from desdaemon.protocol.dialects import edax
@@ -73,20 +73,18 @@ def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
         step_back()
         controls = [Control()]
         # Every search is made with a clean table, so that a preempted one begins again.
-        item = CallbackTask(
-            Purpose.BOOK, key, f"job {job.id}", lambda: None, lambda: controls[-1].stop(), restarts=True
-        )
+        lease = Lease(Purpose.BOOK, key, f"job {job.id}", lambda: controls[-1].stop(), restarts=True)
         while not job.cancelled:
             control = controls[-1] = Control()
             try:
-                with scheduler.turn_of(item, lambda: job.cancelled):
-                    answer = None if item.interrupted else searches(player, opponent, level, excluded, control)
-                    item.again = answer is None and item.interrupted
+                with scheduler.turn_of(lease, lambda: job.cancelled):
+                    answer = None if lease.interrupted else searches(player, opponent, level, excluded, control)
+                    lease.again = answer is None and lease.interrupted
             except Abandoned:
                 return None
-            if answer is not None or not (item.waiting or item.running):
+            if answer is not None or not (lease.waiting or lease.running):
                 return answer
-        scheduler.drop(item)
+        scheduler.drop(lease)
         return None
 
     return search

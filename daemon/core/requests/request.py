@@ -31,7 +31,6 @@ class ServerLimits(NamedTuple):
     in_flight: int = 64
     queue: int = 8192
     key_queue: int = 4096
-    key_share: int = 100
     backlog: int = 1000
     backlog_bytes: int = 1 << 20
     grace_s: int = 15

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from desdaemon.core.search.engine_leases import what_is_left
 from desdaemon.core.search.helpers import HelpedSearch, HelperPool
-from desdaemon.core.search.scheduler import Purpose, Scheduler, SearchTask
+from desdaemon.core.search.scheduler import Purpose, Scheduler, Task
 from desdaemon.core.search.short_questions import PendingQuestion, QuestionTurns, TurnOwner
 from desdaemon.core.search.workers import SearchThreads, SearchWork
 from desdaemon.protocol.othello import rules
@@ -114,7 +114,7 @@ class FoundLines:
         return len(self._latest) == self._count or len(self._before) == self._count
 
 
-class ResumableSearch(SearchTask):
+class ResumableSearch(Task):
     """A search of one or more turns. ``book`` is the book's answer: its sufficient moves are not searched again."""
 
     def __init__(
@@ -167,7 +167,7 @@ class ResumableSearch(SearchTask):
         self.interrupt()
 
     def interrupt(self) -> None:
-        """See `SearchTask.interrupt`."""
+        """See `Task.interrupt`."""
         with self._lock:
             self._interrupted = True
             control = self._control
@@ -175,7 +175,7 @@ class ResumableSearch(SearchTask):
             control.stop()
 
     def start(self) -> None:
-        """See `SearchTask.start`."""
+        """See `Task.start`."""
         self._tools.workers.put(SearchWork(self._run, self._done, self._no_engine, self._engine))
 
     def _no_engine(self, error: EngineFailure) -> None:

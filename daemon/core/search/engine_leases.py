@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from .loader import Abandoned, EngineConfig, EngineSource, LoadedEngine
-from .scheduler import CallbackTask, Purpose, Scheduler
+from .scheduler import Lease, Purpose, Scheduler
 from .workers import EnginePool
 
 if TYPE_CHECKING:
@@ -115,15 +115,14 @@ class LeasedSearcher:
     ) -> Result:
         """See `SearchProtocol`; ``control`` is a `LeaseControl`. Raises `Abandoned` when stopped before any turn."""
         attempt = _ResumedSearch(limits, control, progress)
-        item = CallbackTask(
-            Purpose.INTERACTIVE, self._key, self._client, lambda: None, attempt.interrupt, threads=self._threads
-        )
+        lease = Lease(Purpose.INTERACTIVE, self._key, self._client, attempt.interrupt, threads=self._threads)
+        lease.news = control.news
         last = 0
         while True:
             try:
-                with self._scheduler.turn_of(item, lambda: control.stopped, control.news):
+                with self._scheduler.turn_of(lease, lambda: control.stopped, poll=False):
                     # As many threads as it was given this time: the others search for other clients.
-                    granted = item.granted
+                    granted = lease.granted
                     engine = self._engines.borrow(granted, last)
                     last = id(engine.searcher)
                     before = attempt.nodes
@@ -131,7 +130,7 @@ class LeasedSearcher:
                         finished = attempt.run(engine, player, opponent, options)
                         if not finished:
                             attempt.begin()
-                            item.again = True
+                            lease.again = True
                     finally:
                         self._engines.give_back(engine, granted)
                         self._scheduler.accounts.searched(self._key, attempt.nodes - before)

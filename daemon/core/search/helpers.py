@@ -11,7 +11,7 @@ import threading
 from collections.abc import Hashable
 from typing import Protocol
 
-from .scheduler import Purpose, Scheduler, SearchTask
+from .scheduler import Purpose, Scheduler, Task
 from .workers import HelperWork, SearchThreads
 
 
@@ -108,7 +108,7 @@ class HelpedSearch:
         self._pool.close(self)
 
 
-class _Helper(SearchTask):
+class _Helper(Task):
     """One idle thread at most: work for the scheduler, of which every turn is spent at one search."""
 
     def __init__(self, pool: HelperPool) -> None:
@@ -119,7 +119,7 @@ class _Helper(SearchTask):
         self._place: tuple[HelpedSearch, int] | None = None
 
     def interrupt(self) -> None:
-        """See `SearchTask.interrupt`."""
+        """See `Task.interrupt`."""
         with self._lock:
             place = self._place
         if place is not None:
@@ -127,7 +127,7 @@ class _Helper(SearchTask):
             search.team.dismiss(seat)
 
     def start(self) -> None:
-        """See `SearchTask.start`."""
+        """See `Task.start`."""
         self._pool.workers.put(self._work)
 
     def _run(self) -> None:

@@ -1,7 +1,7 @@
-"""The scheduler of search threads: `run_queue` decides, `Scheduler` applies the decisions to threads.
+"""The scheduler of search threads: applies the instructions of a `schedule.ThreadSchedule` to threads.
 
-Work is a `SearchTask`. It waits from `Scheduler.add` on, is started when its turn comes, and holds its threads until
-`Scheduler.release`; when it is interrupted, it releases them soon and is added again.
+A `Task` waits from `Scheduler.add` on, is started when its turn comes, and holds its threads until `Scheduler.release`;
+when it is interrupted, its owner releases it soon, to wait again if it is not over.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
@@ -17,151 +16,122 @@ from desdaemon.core.threads import begin
 
 from .accounts import Accounts
 from .loader import Abandoned
-from .run_queue import Decision, RunQueue
-from .shares import Purpose, QueuedTask
+from .schedule import Instructions, Purpose, Task, ThreadSchedule
 
-__all__ = ["CallbackTask", "Purpose", "Scheduler", "SearchTask"]
+__all__ = ["Lease", "Purpose", "Scheduler", "Task"]
 
 _POLL_S = 0.01
 
 
-class SearchTask(QueuedTask, ABC):
-    """A task that the scheduler starts and interrupts; see `QueuedTask`.
+class Lease(Task):
+    """A task of a thread that waits for its turn itself; see `Scheduler.turn_of`.
 
-    A base class rather than an object with callbacks: a search and a task that refer to each other would be freed by
-    the garbage collector alone, minutes later.
+    Without ``on_interrupt`` it keeps its threads until it is over.
     """
-
-    again = False
-    """Set within `Scheduler.turn_of`: it is to wait for its next turn as soon as this one ends."""
-
-    @abstractmethod
-    def start(self) -> None:
-        """Begin a turn. Called from any thread when it comes; must return at once."""
-
-    @abstractmethod
-    def interrupt(self) -> None:
-        """Release the threads soon. Called from any thread, and only where the task is ``interruptible``."""
-
-
-class CallbackTask(SearchTask):
-    """A task whose turns are callbacks; a task without ``on_interrupt`` keeps its threads until it is over."""
 
     def __init__(
         self,
         purpose: Purpose,
         key: Hashable,
         client: Hashable,
-        on_start: Callable[[], None],
-        on_interrupt: Callable[[], None] | None,
+        on_interrupt: Callable[[], None] | None = None,
         *,
         threads: int = 1,
-        least: int = 1,
-        priority: int = 0,
         restarts: bool = False,
     ) -> None:
-        super().__init__(
-            purpose,
-            key,
-            client,
-            threads=threads,
-            least=least,
-            priority=priority,
-            interruptible=on_interrupt is not None,
-            restarts=restarts,
-        )
-        self.on_start = on_start
-        self.on_interrupt = on_interrupt
+        interruptible = on_interrupt is not None
+        super().__init__(purpose, key, client, threads=threads, interruptible=interruptible, restarts=restarts)
+        self.again = False
+        """Set within `Scheduler.turn_of`: it is to wait for its next turn as soon as this one ends."""
+        self.news = threading.Event()
+        """Set when its turn begins, and by its owner when waiting may have become pointless."""
+        self._on_interrupt = on_interrupt
 
     def start(self) -> None:
-        """See `SearchTask.start`."""
-        self.on_start()
+        """See `Task.start`."""
+        self.news.set()
 
     def interrupt(self) -> None:
-        """See `SearchTask.interrupt`."""
-        assert self.on_interrupt is not None
-        self.on_interrupt()
+        """See `Task.interrupt`."""
+        assert self._on_interrupt is not None
+        self._on_interrupt()
 
 
 class Scheduler:
-    """Applies the decisions of a `RunQueue` to threads. Every method may be called from any thread."""
+    """Applies the instructions of a `ThreadSchedule` to threads. Every method may be called from any thread."""
 
-    def __init__(self, slots: int, key_share: int = 100) -> None:
-        """``slots`` is the number of search threads; one key gets at most ``key_share`` percent of them."""
+    def __init__(self, slots: int) -> None:
+        """``slots`` is the number of search threads."""
         self.slots = slots
         self.accounts = Accounts()
-        self._queue = RunQueue(slots, key_share)
+        self._schedule = ThreadSchedule(slots)
         self._lock = threading.Lock()
         self._news = threading.Condition(self._lock)
         self._again = math.inf
         self._clocked = False
         """Whether the thread that waits for ``_again`` was begun."""
 
-    def story(self) -> str:
-        """The last events of the queue, for bug reports."""
-        return self._queue.story.text()
-
     @property
     def queued(self) -> int:
-        """The number of waiting items, those for idle threads excepted."""
-        return self._queue.waiting - self._queue.idle_waiting
+        """The number of waiting tasks, those for idle threads excepted."""
+        return len(self._schedule.waiting)
 
     @property
     def running(self) -> int:
-        """The number of running items, those on idle threads excepted."""
-        return len(self._queue.running) - self._queue.idle_running
+        """The number of running tasks, those on idle threads excepted."""
+        with self._lock:
+            return sum(task.purpose is not Purpose.IDLE for task in self._schedule.running)
 
-    def add(self, item: SearchTask) -> None:
-        """Add an item to the queue; it may be started before this returns. It may be added again once released."""
+    def add(self, task: Task) -> None:
+        """Add a task; it may be started before this returns. It may be added again once released."""
         with self._lock:
             now = time.monotonic()
-            self._queue.add(item, now)
-            decision = self._decide(now)
-        _carry_out(decision)
+            self._schedule.add(task, now)
+            instructions = self._decide(now)
+        _carry_out(instructions)
 
-    def remove(self, item: SearchTask) -> bool:
-        """Remove a waiting item. Returns False when it has been started."""
+    def remove(self, task: Task) -> bool:
+        """Remove a waiting task. Returns False if it has been started."""
         with self._lock:
-            now = time.monotonic()
-            if not self._queue.remove(item, now):
+            if not self._schedule.remove(task):
                 return False
-            decision = self._decide(now)
-        _carry_out(decision)
+            instructions = self._decide(time.monotonic())
+        _carry_out(instructions)
         return True
 
-    def release(self, item: SearchTask, *, again: bool = False) -> None:
-        """Release the threads of an item, if it has any; with ``again`` it waits for its next turn."""
+    def release(self, task: Task, *, again: bool = False) -> None:
+        """Release the threads of a task, if it has any; with ``again`` it waits for its next turn."""
         with self._lock:
             now = time.monotonic()
-            self.accounts.ran(item.key, self._queue.release(item, now, again=again))
-            decision = self._decide(now)
-        _carry_out(decision)
+            self.accounts.ran(task.key, self._schedule.release(task, now, again=again))
+            instructions = self._decide(now)
+        _carry_out(instructions)
 
-    def drop(self, item: SearchTask) -> None:
-        """Remove an item, waiting or running."""
-        self.remove(item)
-        self.release(item)
+    def drop(self, task: Task) -> None:
+        """Remove a task, waiting or running."""
+        self.remove(task)
+        self.release(task)
 
-    def _decide(self, now: float) -> Decision:
-        decision = self._queue.decide(now)
-        if decision.again < self._again:
-            self._again = decision.again
+    def _decide(self, now: float) -> Instructions:
+        instructions = self._schedule.decide(now)
+        if instructions.again < self._again:
+            self._again = instructions.again
             if not self._clocked:
                 self._clocked = True
                 begin(self._look_again, "scheduler")
             else:
                 self._news.notify()
-        return decision
+        return instructions
 
     def _look_again(self) -> None:
-        """The timer's callback: decide again."""
+        """Decide whenever the last decision asked for it. A thread's loop."""
         while True:
             with self._lock:
                 while (wait := self._again - time.monotonic()) > 0:
                     self._news.wait(wait if wait < threading.TIMEOUT_MAX else None)
                 self._again = math.inf
-                decision = self._decide(time.monotonic())
-            _carry_out(decision)
+                instructions = self._decide(time.monotonic())
+            _carry_out(instructions)
 
     @contextmanager
     def lease(
@@ -174,47 +144,38 @@ class Scheduler:
         interrupt: Callable[[], None] | None = None,
         abandoned: Callable[[], bool] = lambda: False,
     ) -> Iterator[None]:
-        """A context that waits until the calling thread may use ``threads`` search threads; see `SearchTask`.
+        """A context that waits until the calling thread may use search threads, up to ``threads``.
 
         Raises `Abandoned` soon after ``abandoned`` returns true.
         """
-        item = CallbackTask(purpose, key, client, _nothing, interrupt, threads=threads, least=threads)
-        with self.turn_of(item, abandoned):
+        with self.turn_of(Lease(purpose, key, client, interrupt, threads=threads), abandoned):
             yield
 
     @contextmanager
     def turn_of(
-        self, item: CallbackTask, abandoned: Callable[[], bool] = lambda: False, news: threading.Event | None = None
+        self, lease: Lease, abandoned: Callable[[], bool] = lambda: False, *, poll: bool = True
     ) -> Iterator[None]:
-        """As `lease`, for an item that may have had turns before; `SearchTask.again` prepares the next one.
+        """As `lease`, for one that may have had turns before; `Lease.again` prepares the next one.
 
-        Its ``on_start`` is replaced. ``abandoned`` is called whenever ``news`` is set, without it at intervals.
+        ``abandoned`` is called whenever ``lease.news`` is set, and with ``poll`` at intervals.
         """
-        turn = news or threading.Event()
-        item.on_start = turn.set
-        if not (item.waiting or item.running):
-            self.add(item)
+        if not (lease.waiting or lease.running):
+            self.add(lease)
         try:
-            while not item.running:
-                if abandoned() and self.remove(item):
+            while not lease.running:
+                if abandoned() and self.remove(lease):
                     raise Abandoned
-                turn.wait(_POLL_S if news is None else None)
-                turn.clear()
+                lease.news.wait(_POLL_S if poll else None)
+                lease.news.clear()
             yield
         finally:
-            again, item.again = item.again, False
-            self.remove(item)
-            self.release(item, again=again)
+            again, lease.again = lease.again, False
+            self.remove(lease)
+            self.release(lease, again=again)
 
 
-def _carry_out(decision: Decision) -> None:
-    for task in decision.interrupt:
-        assert isinstance(task, SearchTask)
+def _carry_out(instructions: Instructions) -> None:
+    for task in instructions.interrupt:
         task.interrupt()
-    for task in decision.start:
-        assert isinstance(task, SearchTask)
+    for task in instructions.start:
         task.start()
-
-
-def _nothing() -> None:
-    return

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from .loader import EngineFailure
-from .scheduler import Purpose, Scheduler, SearchTask
+from .scheduler import Purpose, Scheduler, Task
 from .workers import SearchThreads, SearchWork
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class QuestionTurns:
             del self._queues[owner]
 
 
-class _SearchTurn(SearchTask):
+class _SearchTurn(Task):
     """One turn: waits in the scheduler, searches its questions in one call, and ends."""
 
     def __init__(self, turns: QuestionTurns, owner: TurnOwner, scheduler: Scheduler, workers: SearchThreads) -> None:
@@ -240,11 +240,11 @@ class _SearchTurn(SearchTask):
         self._engine: LoadedEngine | None = None
 
     def start(self) -> None:
-        """See `SearchTask.start`."""
+        """See `Task.start`."""
         self._workers.put(SearchWork(self._run, self._done, self._failed))
 
     def interrupt(self) -> None:
-        """See `SearchTask.interrupt`."""
+        """See `Task.interrupt`."""
         engine = self._engine
         if engine is not None and engine.short_searches is not None:
             engine.short_searches.stop()

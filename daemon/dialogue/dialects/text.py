@@ -145,7 +145,7 @@ class TextDialect:
         import traceback
 
         trace = traceback.format_exc().rstrip()
-        self.warn(f"{quoted(line)}: an internal error\n{trace}\n{self.session.interrupt.story()}")
+        self.warn(f"{quoted(line)}: an internal error\n{trace}")
 
     def _abandoned(self, line: str) -> None:
         """Report a command that was stopped before its search began, unless the other end has gone."""

@@ -135,7 +135,7 @@ class XBoardDialect(LineDialect):
     def _confess(self, line: str, error: Exception) -> None:
         import traceback
 
-        self.output.error(f"{traceback.format_exc().rstrip()}\n{self.session.interrupt.story()}")
+        self.output.error(traceback.format_exc().rstrip())
         self.say(f"Error (an internal error: {type(error).__name__}): {line.split()[0][:60]}")
 
     def idle(self) -> None:

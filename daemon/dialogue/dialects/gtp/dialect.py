@@ -164,7 +164,7 @@ class GtpDialect(LineDialect):
         import traceback
 
         trace = traceback.format_exc().rstrip()
-        self.output.error(f"{quoted(line)}: an internal error\n{trace}\n{self.session.interrupt.story()}")
+        self.output.error(f"{quoted(line)}: an internal error\n{trace}")
         return "an internal error"
 
     # Set-up

@@ -1,7 +1,7 @@
-"""Simulated loads on the run queue, in figures that do not depend on the load of the real machine.
+"""`python tests/lab scheduler`: simulated loads on the schedule, in figures that are the same on every machine.
 
-`desdaemon bench scheduler` prints them; tests compare them with the aims in docs/server.md. An interruption takes
-`INTERRUPT_S` until the threads are free, and costs `RESUME_S` of the work done.
+An interruption takes `INTERRUPT_S` until the threads are free, and costs `RESUME_S` of the work done.
+`tests/search/test_simulation.py` states what the figures must reach.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
+from desdaemon.core.search.schedule import Purpose, Task, ThreadSchedule
 from desdaemon.protocol.command_line import Parser
-
-from .run_queue import RunQueue
-from .shares import Purpose, QueuedTask
 
 INTERRUPT_S = 0.001
 RESUME_S = 0.005
@@ -28,9 +26,9 @@ ENDLESS_S = 1e9
 class Simulation:
     """A machine with ``slots`` search threads; `now` is its time in seconds. For one thread."""
 
-    def __init__(self, slots: int, key_share: int = 100) -> None:
+    def __init__(self, slots: int) -> None:
         self.now = 0.0
-        self.queue = RunQueue(slots, key_share)
+        self.schedule = ThreadSchedule(slots)
         self.busy_s = 0.0
         """Thread time that was given out."""
         self.lost_s = 0.0
@@ -42,12 +40,12 @@ class Simulation:
         self.by_purpose: defaultdict[Purpose, float] = defaultdict(float)
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._number = 0
-        self._left: dict[QueuedTask, float] = {}
-        self._done: dict[QueuedTask, Callable[[], None]] = {}
-        self._begun: dict[QueuedTask, Callable[[], None]] = {}
+        self._left: dict[Task, float] = {}
+        self._done: dict[Task, Callable[[], None]] = {}
+        self._begun: dict[Task, Callable[[], None]] = {}
         """Of tasks that have not run."""
-        self._turn: Counter[QueuedTask] = Counter()
-        self._from: dict[QueuedTask, float] = {}
+        self._turn: Counter[Task] = Counter()
+        self._from: dict[Task, float] = {}
         self._again = float("inf")
 
     def at(self, time: float, event: Callable[[], None]) -> None:
@@ -57,7 +55,7 @@ class Simulation:
 
     def submit(
         self,
-        task: QueuedTask,
+        task: Task,
         work_s: float,
         done: Callable[[], None] = lambda: None,
         begun: Callable[[], None] = lambda: None,
@@ -66,19 +64,19 @@ class Simulation:
         self._left[task] = work_s
         self._done[task] = done
         self._begun[task] = begun
-        self.queue.add(task, self.now)
+        self.schedule.add(task, self.now)
         self._decide()
 
-    def remove(self, task: QueuedTask) -> None:
+    def remove(self, task: Task) -> None:
         """Remove a task that waits or runs."""
-        if not task.running and not self.queue.remove(task, self.now):
+        if not task.running and not self.schedule.remove(task):
             return
         if task.running:
             self._release(task)
         self._forget(task)
         self._decide()
 
-    def _forget(self, task: QueuedTask) -> None:
+    def _forget(self, task: Task) -> None:
         self._begun.pop(task, None)
         self._turn.pop(task, None)
         self._from.pop(task, None)
@@ -90,12 +88,12 @@ class Simulation:
             self.now, _, event = heapq.heappop(self._events)
             event()
         self.now = until
-        for task in self.queue.running:
+        for task in self.schedule.running:
             self._count(task)
 
     def _decide(self) -> None:
         self.decisions += 1
-        decision = self.queue.decide(self.now)
+        decision = self.schedule.decide(self.now)
         for task in decision.start:
             self._turn[task] += 1
             turn = self._turn[task]
@@ -117,7 +115,7 @@ class Simulation:
             self._again = float("inf")
             self._decide()
 
-    def _count(self, task: QueuedTask) -> None:
+    def _count(self, task: Task) -> None:
         """Charge a running task the time since the last call."""
         spent = (self.now - self._from[task]) * task.granted
         self._from[task] = self.now
@@ -126,13 +124,13 @@ class Simulation:
         self.by_client[task.client] += spent
         self.by_purpose[task.purpose] += spent
 
-    def _release(self, task: QueuedTask, *, again: bool = False) -> float:
+    def _release(self, task: Task, *, again: bool = False) -> float:
         self._count(task)
         ran = (self.now - task.began) * task.granted
-        self.queue.release(task, self.now, again=again)
+        self.schedule.release(task, self.now, again=again)
         return ran
 
-    def _end(self, task: QueuedTask, turn: int) -> None:
+    def _end(self, task: Task, turn: int) -> None:
         if task.running and self._turn[task] == turn:
             self._release(task)
             done = self._done[task]
@@ -140,7 +138,7 @@ class Simulation:
             done()
             self._decide()
 
-    def _interrupted(self, task: QueuedTask, turn: int) -> None:
+    def _interrupted(self, task: Task, turn: int) -> None:
         if task.running and self._turn[task] == turn:
             ran = self._release(task, again=True)
             lost = ran if task.restarts else min(ran, RESUME_S)
@@ -160,7 +158,7 @@ class SimulatedLoad:
     def endless(self, key: str, client: str, number: int = 1, purpose: Purpose = Purpose.ANALYSIS) -> None:
         """Add searches that end by a cancel only."""
         for _ in range(number):
-            self.machine.submit(QueuedTask(purpose, key, client), ENDLESS_S)
+            self.machine.submit(Task(purpose, key, client), ENDLESS_S)
 
     def stream(
         self,
@@ -183,33 +181,18 @@ class SimulatedLoad:
                 self.waits[kind].append(self.machine.now - began)
                 self.machine.at(self.machine.now + pause_s * self.dice.uniform(0.5, 1.5), ask)
 
-            self.machine.submit(QueuedTask(purpose, key, client, restarts=purpose is Purpose.BOOK), work_s(), answered)
+            self.machine.submit(Task(purpose, key, client, restarts=purpose is Purpose.BOOK), work_s(), answered)
 
         for _ in range(in_flight):
             self.machine.at(start_s + pause_s * self.dice.random(), ask)
 
 
 class SimulatedFigure(NamedTuple):
-    """A result: name, value, unit, and its aim as the least or the largest allowed value (None: no aim)."""
+    """A result: name, value, unit. `tests/search/test_simulation.py` states the aims."""
 
     name: str
     value: float
     unit: str
-    at_most: float | None = None
-    at_least: float | None = None
-
-    @property
-    def reached(self) -> bool:
-        """Whether the aim is reached."""
-        low = self.at_least is None or self.value >= self.at_least
-        return low and (self.at_most is None or self.value <= self.at_most)
-
-    @property
-    def aim(self) -> str:
-        """The aim as text."""
-        if self.at_most is not None:
-            return f"<= {self.at_most:g} {self.unit}"
-        return f">= {self.at_least:g} {self.unit}" if self.at_least is not None else ""
 
 
 def percentile(values: list[float], percent: float) -> float:
@@ -234,9 +217,9 @@ def short_questions(slots: int = 2, clients: int = 50, seconds: float = 120) -> 
     waits = [1000 * wait for wait in load.waits["short"]]
     name = f"{slots} threads, {clients} endless searches of others"
     return [
-        SimulatedFigure(f"{name}: question of 5 ms, p95", percentile(waits, 95), "ms", at_most=100),
-        SimulatedFigure(f"{name}: question of 5 ms, longest", max(waits), "ms", at_most=100),
-        SimulatedFigure(f"{name}: work lost", 100 * load.machine.lost_s / load.machine.busy_s, "%", at_most=5),
+        SimulatedFigure(f"{name}: question of 5 ms, p95", percentile(waits, 95), "ms"),
+        SimulatedFigure(f"{name}: question of 5 ms, longest", max(waits), "ms"),
+        SimulatedFigure(f"{name}: work lost", 100 * load.machine.lost_s / load.machine.busy_s, "%"),
     ]
 
 
@@ -248,9 +231,7 @@ def connections(slots: int = 2, seconds: float = 300) -> list[SimulatedFigure]:
             load.stream(key, key, f"{key} {client}", lambda: load.dice.uniform(0.002, 0.4), in_flight=20)
     load.machine.run(seconds)
     shares = [load.machine.by_key[key] for key in ("one", "few", "many")]
-    return [
-        SimulatedFigure(f"{slots} threads, keys with 1, 8, 40 connections: shares differ by", _spread(shares), "%", 10)
-    ]
+    return [SimulatedFigure(f"{slots} threads, keys with 1, 8, 40 connections: shares differ by", _spread(shares), "%")]
 
 
 def endless_connections(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
@@ -265,7 +246,7 @@ def endless_connections(slots: int = 2, seconds: float = 120) -> list[SimulatedF
     load.machine.run(seconds)
     shares = [load.machine.by_key[key] for key in ("one", "many")]
     name = f"{slots} threads, keys with 1, 40 connections, endless searches: shares differ by"
-    return [SimulatedFigure(name, _spread(shares), "%", 10)]
+    return [SimulatedFigure(name, _spread(shares), "%")]
 
 
 def moves_together(slots: int = 2, tabs: int = 30, seconds: float = 120) -> list[SimulatedFigure]:
@@ -275,10 +256,10 @@ def moves_together(slots: int = 2, tabs: int = 30, seconds: float = 120) -> list
     """
     load = SimulatedLoad(slots)
     machine = load.machine
-    running: dict[int, QueuedTask] = {}
+    running: dict[int, Task] = {}
 
     def move(tab: int) -> None:
-        task = QueuedTask(Purpose.ANALYSIS, "k", f"tab {tab}", priority=1)
+        task = Task(Purpose.ANALYSIS, "k", f"tab {tab}", priority=1)
         if tab in running:
             machine.remove(running[tab])
         running[tab] = task
@@ -297,8 +278,8 @@ def moves_together(slots: int = 2, tabs: int = 30, seconds: float = 120) -> list
     waits = [1000 * wait for wait in load.waits["begun"]]
     name = f"{slots} threads, {tabs} clients ask at the same moment"
     return [
-        SimulatedFigure(f"{name}: until the last is searched", max(waits), "ms", at_most=200),
-        SimulatedFigure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=5),
+        SimulatedFigure(f"{name}: until the last is searched", max(waits), "ms"),
+        SimulatedFigure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%"),
     ]
 
 
@@ -306,14 +287,14 @@ def text_swarm(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
     """Six text sessions search without end on all threads; another client analyses positions one after the other."""
     load = SimulatedLoad(slots)
     for number in range(6):
-        load.machine.submit(QueuedTask(Purpose.INTERACTIVE, "k", f"text {number}", threads=slots), ENDLESS_S)
+        load.machine.submit(Task(Purpose.INTERACTIVE, "k", f"text {number}", threads=slots), ENDLESS_S)
     load.stream("analysis", "k", "other", lambda: 0.005, pause_s=0.5, start_s=2)
     load.machine.run(seconds)
     waits = [1000 * wait for wait in load.waits["analysis"]]
     name = f"{slots} threads, 6 endless searches by text"
     return [
-        SimulatedFigure(f"{name}: analysis of 5 ms, p95", percentile(waits, 95), "ms", at_most=100),
-        SimulatedFigure(f"{name}: analysis of 5 ms, longest", max(waits), "ms", at_most=100),
+        SimulatedFigure(f"{name}: analysis of 5 ms, p95", percentile(waits, 95), "ms"),
+        SimulatedFigure(f"{name}: analysis of 5 ms, longest", max(waits), "ms"),
     ]
 
 
@@ -328,9 +309,7 @@ def throttled(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
     load.machine.run(seconds)
     share = 100 * load.machine.by_client["flood"] / load.machine.busy_s
     return [
-        SimulatedFigure(
-            f"{slots} threads, 9 endless searches, 60 short questions in flight: these get", share, "%", 12, 9
-        )
+        SimulatedFigure(f"{slots} threads, 9 endless searches, 60 short questions in flight: these get", share, "%")
     ]
 
 
@@ -346,10 +325,10 @@ def book_job(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
     waits = [1000 * wait for wait in load.waits["short"]]
     name = f"{slots} threads, a book job on all"
     return [
-        SimulatedFigure(f"{name}: short question, p95", percentile(waits, 95), "ms", at_most=100),
-        SimulatedFigure(f"{name}: short question, longest", max(waits), "ms", at_most=100),
-        SimulatedFigure(f"{name}: analysis of 2 s, longest", max(load.waits["long"]), "s", at_most=5),
-        SimulatedFigure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=25),
+        SimulatedFigure(f"{name}: short question, p95", percentile(waits, 95), "ms"),
+        SimulatedFigure(f"{name}: short question, longest", max(waits), "ms"),
+        SimulatedFigure(f"{name}: analysis of 2 s, longest", max(load.waits["long"]), "s"),
+        SimulatedFigure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%"),
     ]
 
 
@@ -364,9 +343,9 @@ def idle_threads(slots: int = 8, seconds: float = 120) -> list[SimulatedFigure]:
     machine = load.machine
     name = f"{slots} threads, all at one search"
     return [
-        SimulatedFigure(f"{name}: question of 5 ms, longest", 1000 * max(load.waits["short"]), "ms", at_most=15),
-        SimulatedFigure(f"{name}: search of 500 ms for a book, longest", 1000 * max(load.waits["book"]), "ms", 510),
-        SimulatedFigure(f"{name}: threads in use", 100 * machine.busy_s / (slots * seconds), "%", at_least=99),
+        SimulatedFigure(f"{name}: question of 5 ms, longest", 1000 * max(load.waits["short"]), "ms"),
+        SimulatedFigure(f"{name}: search of 500 ms for a book, longest", 1000 * max(load.waits["book"]), "ms"),
+        SimulatedFigure(f"{name}: threads in use", 100 * machine.busy_s / (slots * seconds), "%"),
     ]
 
 
@@ -402,12 +381,12 @@ def crowd(slots: int = 64, clients: int = 1000, keys: int = 20, seconds: float =
     waits = [1000 * wait for wait in load.waits["short"]]
     name = f"{slots} threads, {clients} clients, {keys} keys"
     return [
-        SimulatedFigure(f"{name}: shares of keys differ by", _spread(list(machine.by_key.values())), "%", at_most=10),
+        SimulatedFigure(f"{name}: shares of keys differ by", _spread(list(machine.by_key.values())), "%"),
         SimulatedFigure(f"{name}: short question, p50", percentile(waits, 50), "ms"),
-        SimulatedFigure(f"{name}: short question, p95", percentile(waits, 95), "ms", at_most=100),
+        SimulatedFigure(f"{name}: short question, p95", percentile(waits, 95), "ms"),
         SimulatedFigure(f"{name}: short question, longest", max(waits), "ms"),
-        SimulatedFigure(f"{name}: threads in use", 100 * machine.busy_s / (slots * seconds), "%", at_least=99),
-        SimulatedFigure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=5),
+        SimulatedFigure(f"{name}: threads in use", 100 * machine.busy_s / (slots * seconds), "%"),
+        SimulatedFigure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%"),
     ]
 
 
@@ -425,24 +404,14 @@ SCENARIOS: tuple[Callable[[], list[SimulatedFigure]], ...] = (
 )
 
 
-def command_line() -> Parser:
-    """The command line."""
-    parser = Parser("desdaemon bench scheduler", description="Simulate how searches share the threads.")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
-    return parser
-
-
 def main(arguments: list[str]) -> int:
-    """`desdaemon bench scheduler`; returns the exit status: 0, or 1 when an aim was missed."""
-    named = command_line().parse_args(arguments)
+    """Print the figures of all scenarios. Returns the exit status, 0."""
+    parser = Parser("python tests/lab scheduler", description="Simulate how searches share the threads.")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
+    named = parser.parse_args(arguments)
     figures = [figure for scenario in SCENARIOS for figure in scenario()]
     if named.json:
         sys.stdout.write(json.dumps({"figures": [figure._asdict() for figure in figures]}) + "\n")
     else:
-        sys.stdout.write(f"{'simulated':<86}{'figure':>10}  aim\n")
-        for figure in figures:
-            missed = "" if figure.reached else "  missed"
-            sys.stdout.write(
-                f"{figure.name:<86}{figure.value:>7.1f} {figure.unit:<2}  {figure.aim}{missed}".rstrip() + "\n"
-            )
-    return int(not all(figure.reached for figure in figures))
+        sys.stdout.writelines(f"{figure.name:<86}{figure.value:>7.1f} {figure.unit}\n" for figure in figures)
+    return 0

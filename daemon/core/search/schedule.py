@@ -1,0 +1,554 @@
+"""Who searches when: the schedule of the search threads. A state machine without threads, clocks or I/O.
+
+Events go in, each with its time: `ThreadSchedule.add`, `remove`, `release`. `ThreadSchedule.decide` gives instructions
+back: tasks to start, tasks to interrupt, and when to ask again if nothing happens before. Times are seconds of any
+clock. `scheduler` applies the instructions to threads.
+
+- *Shares.* Thread time is shared by keys, a key's by its clients, and a client's by its purposes. Each of them has a
+  `Meter` that runs while their tasks run, and a free thread goes to the key whose meter shows least, to its client
+  whose meter shows least, and so on (stride scheduling). So a key with forty connections gets as much as one with a
+  single connection. A client that comes back after a pause begins where the others are on average, a quarter of a
+  second to the good (`CREDIT_S`); more is not saved up.
+- *Purposes have weights, not ranks.* A second of a book job costs its client eight times as much as one of an analysis,
+  so that the job goes on while others analyse, at a ninth of the speed. Between keys text and analyses cost the same.
+- *Short tasks go first.* A task is short until it has had `SHORT_S`. It interrupts one that is not, `LEAST_RUN_S` after
+  that one's start at the earliest. This ends when its key or its client has had `AHEAD_S` more of short work than the
+  others have had of all work on average: then its tasks wait for their share like all others. So a short question is
+  answered at once on a busy machine, and many short questions give a client no more than its share.
+- *First turns.* Short tasks do not interrupt each other, with one exception: a task that runs for the first time, has
+  told a first result and has had `LEAST_RUN_S` gives way to a *lone* one, the only task of a client that waits. It goes
+  on as a short task later. So thirty people who move at the same moment all see scores soon. It happens once in a
+  task's life, and not for clients that keep many tasks waiting: every exchange costs work.
+- *Turns grow.* A task that is short no more has turns: of half a second at first, later of an eighth of the time it has
+  had, at most a minute, because an interruption loses some of the work. When its turn is over and a waiting key, client
+  or purpose was charged less, it gives way. One that a short task interrupted goes on with its turn before any other
+  turn begins. Among a client's tasks for one purpose those of higher ``priority`` come first, and equals exchange after
+  a minute.
+- *A task that would start over is not interrupted by short ones.* Each of these runs beside it instead, on the same
+  thread, as its *guest*, until it is short no more. Its turns are as long as all it has had, so that it ends some day.
+- *Idle threads.* Tasks of `Purpose.IDLE` run on threads that no other task wants, are not charged, and are interrupted
+  as soon as another task can use their threads.
+- *Nobody starves.* Every `OLDEST_EVERY`-th thread that is given out goes to the task that has waited longest, whatever
+  the meters show.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import bisect_left, insort
+from collections import OrderedDict
+from collections.abc import Hashable
+from enum import IntEnum
+from itertools import chain, islice
+from typing import NamedTuple
+
+SHORT_S = 0.1
+"""Thread time up to which a task is short."""
+
+LEAST_RUN_S = 0.01
+"""Nothing is interrupted sooner after its start, except idle tasks."""
+
+AHEAD_S = 0.25
+CREDIT_S = 0.25
+SLICE_S = 0.5
+SLICE_PART = 8
+LONGEST_SLICE_S = 60.0
+OLDEST_EVERY = 32
+METERS_KEPT = 1000
+"""Meters without a task that are remembered; the one unused for longest is forgotten first."""
+
+_LOOK_AGAIN_S = 0.05
+_MOST_LATE = 64
+_MOMENT_S = 0.001
+
+
+class Purpose(IntEnum):
+    """The purpose of a task."""
+
+    INTERACTIVE = 0
+    ANALYSIS = 1
+    BOOK = 2
+    BATCH = 3
+    IDLE = 4
+
+
+CHARGES = {
+    Purpose.INTERACTIVE: (1.0, 0.5, 0.5),
+    Purpose.ANALYSIS: (1.0, 1.0, 1.0),
+    Purpose.BOOK: (8.0, 8.0, 8.0),
+    Purpose.BATCH: (16.0, 16.0, 16.0),
+}
+"""What a second of a thread costs the key, the client, and the client's purpose; powers of two add up exactly."""
+
+
+class Task:
+    """A piece of work for one to ``threads`` threads, of a ``client`` with a ``key``.
+
+    One that is not ``interruptible`` keeps its threads until it is over; one that ``restarts`` starts over after an
+    interruption. The owner defines `start` and `interrupt`, which the schedule never calls, and sets ``reported``; all
+    other attributes are the schedule's.
+    """
+
+    def __init__(
+        self,
+        purpose: Purpose,
+        key: Hashable,
+        client: Hashable,
+        *,
+        threads: int = 1,
+        priority: int = 0,
+        interruptible: bool = True,
+        restarts: bool = False,
+    ) -> None:
+        self.purpose = purpose
+        self.key = key
+        self.client = client
+        self.threads = threads
+        self.priority = priority
+        self.interruptible = interruptible
+        self.restarts = restarts
+        self.reported = False
+        """Whether its client has a first result. Set by its owner, from any thread."""
+        self.waiting = False
+        self.running = False
+        """Mutually exclusive with ``waiting``."""
+        self.interrupted = False
+        """Whether it was told to give its threads back, since it was started."""
+        self.granted = 0
+        """Its threads while it runs."""
+        self.began = 0.0
+        """When it was started the last time."""
+        self.used_s = 0.0
+        """Thread time between its starts and releases."""
+        self.left_s = 0.0
+        """What was left of its turn at the last start."""
+        self.order = 0
+        """Its place among all tasks by the time when they began to wait."""
+        self.lone = False
+        """Whether it had never run, and no other task of its client and purpose waited, when it began to wait."""
+        self.host: Task | None = None
+        """The task on whose thread it runs as a guest."""
+        self.meters: tuple[Meter, ...] = ()
+        """Those of its key, client and purpose."""
+
+    def start(self) -> None:
+        """Use the threads granted. Called from any thread; must return at once."""
+        raise NotImplementedError
+
+    def interrupt(self) -> None:
+        """Release the threads soon. Called from any thread, and only if the task is ``interruptible``."""
+        raise NotImplementedError
+
+    def is_short(self, now: float) -> bool:
+        """Whether it counts as short at ``now``, waiting or running."""
+        ran = (now - self.began) * self.granted if self.running else 0.0
+        return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
+
+    def slice_s(self) -> float:
+        """The length of its next turn, seconds."""
+        return max(SLICE_S, self.used_s if self.restarts else min(self.used_s / SLICE_PART, LONGEST_SLICE_S))
+
+
+class Meter:
+    """The time charged to a key, to a client of a key, or to a purpose of a client; a node of a tree.
+
+    The charge at ``now`` is ``base + rate * now``. A node is active while it has ``tasks``; ``bases`` and ``rates`` are
+    the sums of its active children.
+    """
+
+    def __init__(self, parent: Meter | None) -> None:
+        self.parent = parent or self
+        self.base = 0.0
+        self.rate = 0.0
+        self.short = 0.0
+        """What short tasks were charged, and at least the average less `CREDIT_S`."""
+        self.tasks = 0
+        """Tasks that wait or run."""
+        self.waiting = 0
+        self.queue: list[tuple[int, int, Task]] = []
+        """The waiting tasks of a purpose, by priority, then age."""
+        self.active = 0
+        self.bases = 0.0
+        self.rates = 0.0
+        self.heap: list[tuple[float, int, Meter]] = []
+        """The children with waiting tasks, and some that had any; their charges when they were listed."""
+        self.listed = False
+        """Whether its parent's heap has it."""
+
+    def charged(self, now: float) -> float:
+        """The charge at ``now``, seconds."""
+        return self.base + self.rate * now
+
+    def average(self, now: float) -> float:
+        """The mean charge of the active children; without any, the charge of the last one."""
+        return (self.bases + self.rates * now) / (self.active or 1)
+
+    def hurries(self, now: float) -> bool:
+        """Whether its short tasks go first: it has not had much more of short work than others have had of all."""
+        return self.short <= self.parent.average(now) + AHEAD_S
+
+    def enter(self, now: float) -> None:
+        """Count a task; with the first one the node becomes active."""
+        parent = self.parent
+        if not self.tasks:
+            self.base = max(self.base, parent.average(now) - CREDIT_S)
+            parent.bases = self.base + (parent.bases if parent.active else 0.0)
+            parent.active += 1
+        self.tasks += 1
+
+    def leave(self) -> None:
+        """Count a task less; after the last one the node is not active."""
+        parent = self.parent
+        self.tasks -= 1
+        if not self.tasks:
+            parent.active -= 1
+            parent.bases = parent.bases - self.base if parent.active else self.base
+
+    def run(self, rate: float, now: float) -> None:
+        """Let the charge grow by ``rate`` a second more from ``now`` on."""
+        self.rate += rate
+        self.base -= rate * now
+        self.parent.rates += rate
+        self.parent.bases -= rate * now
+
+    def charge_short(self, seconds: float, now: float) -> None:
+        """Charge short work."""
+        self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
+
+    def enlist(self, order: int, now: float) -> None:
+        """Let its parent's `least` find it; among equals those of lower ``order`` come first."""
+        parent = self.parent
+        if not self.listed:
+            if len(parent.heap) > 2 * parent.active + 8:
+                for _, _, child in parent.heap:
+                    child.listed = child.waiting > 0
+                parent.heap = [entry for entry in parent.heap if entry[2].listed]
+                heapq.heapify(parent.heap)
+            self.listed = True
+            heapq.heappush(parent.heap, (self.charged(now), order, self))
+
+    def least(self, now: float) -> Meter:
+        """The least charged child with waiting tasks. There must be one."""
+        while True:
+            charged, order, child = self.heap[0]
+            if not child.waiting:
+                heapq.heappop(self.heap)
+                child.listed = False
+            elif child.charged(now) > charged:
+                # Charges only grow: what is listed is at most too small.
+                heapq.heapreplace(self.heap, (child.charged(now), order, child))
+            else:
+                return child
+
+
+class Instructions(NamedTuple):
+    """Tasks to start, tasks to interrupt (their owners then release them), and the latest time of the next decision."""
+
+    start: list[Task]
+    interrupt: list[Task]
+    again: float
+
+
+class ThreadSchedule:
+    """Decides which waiting task is started next and which running task is interrupted. For one thread at a time."""
+
+    def __init__(self, slots: int) -> None:
+        """At most ``slots`` threads run at a time, guests not counted."""
+        self.slots = slots
+        self.free = slots
+        self.running: dict[Task, None] = {}
+        self.waiting: OrderedDict[Task, None] = OrderedDict()
+        """All waiting tasks except idle ones, oldest first."""
+        self._idle: OrderedDict[Task, None] = OrderedDict()
+        """The waiting tasks of `Purpose.IDLE`."""
+        self._lone: OrderedDict[Task, None] = OrderedDict()
+        self._short: OrderedDict[Task, None] = OrderedDict()
+        """The waiting tasks that go first because they are short: lone ones; others."""
+        self._late: OrderedDict[Task, None] = OrderedDict()
+        """Short tasks that do not go first as long as their key or client is ahead."""
+        self._resuming: OrderedDict[Task, None] = OrderedDict()
+        """The waiting tasks that go on with a turn."""
+        self._guests: dict[Task, Task] = {}
+        """By host."""
+        self._wanted = 0
+        """Threads that the waiting tasks, except idle ones, would like to have."""
+        self._coming = 0
+        """Threads of running tasks that were interrupted."""
+        self._order = 0
+        self._given_out = 0
+        self._next_look = 0.0
+        """When to look again for turns that are over."""
+        self._root = Meter(None)
+        self._meters: dict[tuple[Hashable, ...], Meter] = {}
+        """By key; by key and client; by key, client and purpose."""
+        self._unused: OrderedDict[tuple[Hashable, ...], None] = OrderedDict()
+        """Names of meters without a task, unused for longest first; a parent comes after its children."""
+
+    # Events
+
+    def add(self, task: Task, now: float) -> None:
+        """Add a task that waits from ``now`` on."""
+        self._order += 1
+        task.order = self._order
+        task.threads = min(task.threads, self.slots)
+        task.waiting = True
+        task.interrupted = False
+        if task.purpose is Purpose.IDLE:
+            self._idle[task] = None
+            return
+        self.waiting[task] = None
+        self._wanted += task.threads
+        meters, meter = [], self._root
+        for name in _names(task):
+            if name not in self._meters:
+                self._meters[name] = Meter(meter)
+            self._unused.pop(name, None)
+            meter = self._meters[name]
+            meter.enter(now)
+            meter.waiting += 1
+            meter.enlist(task.order, now)
+            meters.append(meter)
+        task.meters = tuple(meters)
+        insort(meter.queue, (-task.priority, task.order, task))
+        task.lone = not task.used_s and meter.waiting == 1
+        if task.is_short(now):
+            (self._lone if task.lone else self._short)[task] = None
+        elif task.left_s > 0:
+            self._resuming[task] = None
+
+    def remove(self, task: Task) -> bool:
+        """Remove a waiting task. Returns False if it does not wait."""
+        if not task.waiting:
+            return False
+        self._unlist(task)
+        self._leave(task)
+        return True
+
+    def release(self, task: Task, now: float, *, again: bool = False) -> float:
+        """Take the threads of a task that has ended or was interrupted; with ``again`` it waits for more time.
+
+        Returns the thread time since its start, seconds; 0 if it did not run.
+        """
+        if not task.running:
+            return 0.0
+        ran = max(0.0, now - task.began)
+        task.running = False
+        del self.running[task]
+        if task.interrupted:
+            self._coming -= task.granted
+        guest = self._guests.pop(task, None)
+        if task.host is not None:
+            del self._guests[task.host]
+            task.host = None
+        else:
+            self.free += task.granted
+            if guest is not None:
+                # Now the thread is the guest's.
+                guest.host = None
+                self.free -= guest.granted
+        short = task.purpose <= Purpose.ANALYSIS and task.used_s < SHORT_S
+        for meter, charge in zip(task.meters, CHARGES.get(task.purpose, ()), strict=True):
+            meter.run(-task.granted * charge, now)
+            if short:
+                meter.charge_short(charge * min(ran * task.granted, SHORT_S), now)
+        task.used_s += ran * task.granted
+        task.left_s -= ran
+        if again:
+            self.add(task, now)
+        self._leave(task)
+        return ran * task.granted
+
+    def _unlist(self, task: Task) -> None:
+        task.waiting = False
+        if task.purpose is Purpose.IDLE:
+            del self._idle[task]
+            return
+        for tasks in (self.waiting, self._lone, self._short, self._late, self._resuming):
+            tasks.pop(task, None)
+        self._wanted -= task.threads
+        for meter in task.meters:
+            meter.waiting -= 1
+        queue = task.meters[-1].queue
+        del queue[bisect_left(queue, (-task.priority, task.order))]
+
+    def _leave(self, task: Task) -> None:
+        if task.purpose is Purpose.IDLE:
+            return
+        for name, meter in zip(reversed(_names(task)), reversed(task.meters), strict=True):
+            meter.leave()
+            if not meter.tasks:
+                self._unused[name] = None
+        while len(self._unused) > METERS_KEPT:
+            name, _ = self._unused.popitem(last=False)
+            # Without the cycle of references it is freed at once.
+            self._meters.pop(name).heap.clear()
+
+    # Decisions
+
+    def decide(self, now: float) -> Instructions:
+        """The instructions for the time ``now``."""
+        start: list[Task] = []
+        interrupt: list[Task] = []
+        again = math.inf
+        self._take_idle_threads(interrupt)
+        while self.free and self.waiting:
+            task = self._next(now)
+            if task.threads > self.free and any(other.interrupted for other in self.running if not other.meters):
+                # Threads of idle tasks come in a moment.
+                break
+            start.append(self._start(task, now))
+        while self.free and self._idle and not self.waiting:
+            start.append(self._start(next(iter(self._idle)), now))
+        if self.waiting and not self.free:
+            again = min(self._interrupt_for_short(now, start, interrupt), self._interrupt_for_turns(now, interrupt))
+        for guest in self._guests.values():
+            if guest.is_short(now):
+                again = min(again, guest.began + SHORT_S - guest.used_s)
+            elif guest.interruptible and not guest.interrupted:
+                self._interrupt(guest, interrupt)
+        return Instructions(start, interrupt, max(again, now + _MOMENT_S))
+
+    def _next(self, now: float) -> Task:
+        """The waiting task that gets the next thread."""
+        self._given_out += 1
+        if self._given_out % OLDEST_EVERY == 0:
+            return next(iter(self.waiting))
+        for tasks in (self._lone, self._short):
+            while tasks:
+                task = next(iter(tasks))
+                if self._hurries(task, now):
+                    return _first(task, now)
+        return next(iter(self._resuming)) if self._resuming else self._fairest(now)
+
+    def _hurries(self, task: Task, now: float) -> bool:
+        """Whether a short task goes first; if not, it waits for its share, or until its key and client are behind."""
+        key, client, _ = task.meters
+        if key.hurries(now) and client.hurries(now):
+            return True
+        self._lone.pop(task, None)
+        self._short.pop(task, None)
+        self._late[task] = None
+        return False
+
+    def _fairest(self, now: float) -> Task:
+        """The first task of the least charged purpose of the least charged client of the least charged key."""
+        return self._root.least(now).least(now).least(now).queue[0][2]
+
+    def _start(self, task: Task, now: float, host: Task | None = None) -> Task:
+        if task not in self._resuming:
+            # One that is started because it is short has no turn when it is short no more.
+            task.left_s = 0.0 if task.is_short(now) else task.slice_s()
+        self._unlist(task)
+        task.running = True
+        task.began = now
+        self.running[task] = None
+        if host is None:
+            task.granted = min(task.threads, self.free)
+            self.free -= task.granted
+        else:
+            task.granted = 1
+            task.host = host
+            self._guests[host] = task
+        for meter, charge in zip(task.meters, CHARGES.get(task.purpose, ()), strict=True):
+            meter.run(task.granted * charge, now)
+        return task
+
+    def _interrupt(self, task: Task, interrupt: list[Task]) -> None:
+        task.interrupted = True
+        self._coming += task.granted
+        interrupt.append(task)
+
+    def _interruptible(self) -> list[Task]:
+        return [task for task in self.running if task.interruptible and not task.interrupted]
+
+    def _take_idle_threads(self, interrupt: list[Task]) -> None:
+        """Interrupt idle tasks until all waiting tasks can have the threads they would like."""
+        missing = self._wanted - self.free - self._coming
+        for task in self._interruptible() if missing > 0 else ():
+            if missing > 0 and task.purpose is Purpose.IDLE:
+                self._interrupt(task, interrupt)
+                missing -= task.granted
+
+    def _interrupt_for_short(self, now: float, start: list[Task], interrupt: list[Task]) -> float:
+        """Make room for the short tasks that go first. Returns when to try again."""
+        again = math.inf
+        for task in list(islice(chain(self._lone, self._short), self._coming, self._coming + 2 * self.slots)):
+            if not self._hurries(task, now):
+                continue
+            again = min(again, now + LEAST_RUN_S)
+            best: Task | None = None
+            most = (False, 0.0, 0.0)
+            for running in self._interruptible():
+                if running.purpose is Purpose.IDLE or running in self._guests:
+                    continue
+                key, client, _ = running.meters
+                hosts = running.restarts and running.host is None
+                whole = hosts or not running.is_short(now)
+                first = task.lone and running.reported and not running.used_s and client is not task.meters[1]
+                if not whole and not first:
+                    continue
+                if not hosts and now < running.began + LEAST_RUN_S:
+                    again = min(again, running.began + LEAST_RUN_S)
+                    continue
+                lead = (whole, key.charged(now), client.charged(now))
+                if best is None or lead > most:
+                    best, most = running, lead
+            if best is None:
+                break
+            if best.restarts and best.host is None:
+                start.append(self._start(_first(task, now), now, best))
+            else:
+                self._interrupt(best, interrupt)
+        return again
+
+    def _interrupt_for_turns(self, now: float, interrupt: list[Task]) -> float:
+        """Interrupt a task whose turn is over for the one that is next by its share. Returns when to try again."""
+        if self._coming or not self.waiting:
+            return math.inf
+        if now < self._next_look:
+            return self._next_look
+        self._next_look = now + _LOOK_AGAIN_S
+        for late in list(islice(self._late, _MOST_LATE)):
+            del self._late[late]
+            if self._hurries(late, now):
+                self._short[late] = None
+        task = self._fairest(now)
+        best: Task | None = None
+        most = 0.0
+        for running in self._interruptible():
+            if running.purpose is Purpose.IDLE or running.host is not None or running.is_short(now):
+                continue
+            ends = running.began + running.left_s
+            lag = _lag(task, running, now)
+            if lag is None:
+                equal = task.priority == running.priority and not running.restarts
+                lag = math.inf if equal or task.priority > running.priority else 0.0
+                ends += LONGEST_SLICE_S if equal else 0.0
+            if now < ends:
+                self._next_look = min(self._next_look, ends)
+            elif lag > max(most, SHORT_S if task.is_short(now) or running.used_s < SHORT_S else running.slice_s() / 2):
+                # With a smaller lag the two would only change places.
+                best, most = running, lag
+        if best is not None:
+            self._interrupt(best, interrupt)
+        return self._next_look
+
+
+def _names(task: Task) -> tuple[tuple[Hashable, ...], ...]:
+    """The names of a task's meters: of its key, its client, its purpose."""
+    return (task.key,), (task.key, task.client), (task.key, task.client, task.purpose)
+
+
+def _first(task: Task, now: float) -> Task:
+    """A short task, or one of higher priority that its client has waiting for the same purpose and is short too."""
+    first = task.meters[-1].queue[0][2]
+    return first if first.is_short(now) else task
+
+
+def _lag(task: Task, other: Task, now: float) -> float | None:
+    """The charge of another task's key, client or purpose beyond that of a task's; None within the same purpose."""
+    for mine, theirs in zip(task.meters, other.meters, strict=True):
+        if mine is not theirs:
+            return theirs.charged(now) - mine.charged(now)
+    return None
