@@ -26,7 +26,7 @@ ORDER = """
     book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
     book.choose  book.growth  book.reports  book
 
-    core.plugins  core.threads  core.paths  core.story  core.settings  core.search  core.metrics  core.books
+    core.plugins  core.threads  core.paths  core.settings  core.search  core.metrics  core.books
     core.requests  core
 
     dialogue.stops  dialogue.interrupt  dialogue.move_overhead  dialogue.clock  dialogue.game
