@@ -79,7 +79,7 @@ def main(argv: Sequence[str]) -> int:
 def _scheduler(options: argparse.Namespace) -> int:
     from . import node
 
-    return node.run_scheduler(node.SchedulerOptions(options.listen, options.tls, options.scheduler_file))
+    return node.run_scheduler(options.listen, options.tls, options.scheduler_file)
 
 
 def _worker(options: argparse.Namespace) -> int:

@@ -35,7 +35,7 @@ SILENT_S = 30
 _SILENT = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 """Loggers: dask names some of its own besides the first one."""
 
-_CERTIFICATE_FILES = ("ca.pem", "cert.pem", "key.pem")
+_KEY_FILES = ("ca.pem", "cert.pem", "key.pem")
 
 MISSING = "the cluster needs dask.distributed: expected pip install distributed"
 
@@ -90,7 +90,7 @@ def checked_address(address: str, tls: str) -> None:
     scheme, _, rest = address.partition("://")
     if scheme == "tls":
         if not tls:
-            raise BadInput(f"{quoted(address)}: expected a folder with {', '.join(_CERTIFICATE_FILES)}, by cluster-tls")
+            raise BadInput(f"{quoted(address)}: expected a folder of keys, by cluster-tls")
     elif scheme != "tcp":
         raise BadInput(f"{quoted(address)}: expected tcp://HOST:PORT or tls://HOST:PORT")
     elif not _loopback(rest.rpartition(":")[0]):
@@ -151,23 +151,19 @@ def make_keys(folder: Path) -> None:
 
 
 def security(tls: str) -> Security | None:
-    """The certificates in the folder ``tls``, None without one; raises `BadInput`."""
+    """The keys in the folder ``tls``, None without one; raises `BadInput`."""
     if not tls:
         return None
     folder = Path(tls)
-    for name in _CERTIFICATE_FILES:
+    for name in _KEY_FILES:
         if not (folder / name).is_file():
-            raise BadInput(f"cluster-tls = {quoted(tls)}: no {name}: expected a folder with {_named()}")
+            raise BadInput(f"cluster-tls = {quoted(tls)}: no {name}: expected a folder made by desdaemon cluster keys")
     from distributed import Security
 
-    authority, certificate, key = (str(folder / name) for name in _CERTIFICATE_FILES)
+    authority, certificate, key = (str(folder / name) for name in _KEY_FILES)
     each = {f"tls_{role}_{what}": file for role in ("scheduler", "worker", "client") for what, file in
             (("cert", certificate), ("key", key))}  # fmt: skip
     return Security(tls_ca_file=authority, require_encryption=True, **each)
-
-
-def _named() -> str:
-    return f"{', '.join(_CERTIFICATE_FILES[:-1])} and {_CERTIFICATE_FILES[-1]}"
 
 
 def connect(text: str, tls: str) -> Client:

@@ -39,16 +39,6 @@ KILLS = 3
 """A batch whose workers died so many times is given back to the owner."""
 
 
-class SchedulerOptions(NamedTuple):
-    """The options of a scheduler: its endpoint, the folder of its certificates or "", and the scheduler file to write
-    or "".
-    """
-
-    listen: str
-    tls: str
-    scheduler_file: str
-
-
 class WorkerOptions(NamedTuple):
     """A worker: the scheduler's address or file, folder of keys, threads, name, niceness, seconds of life (0: no end),
     and weights (a file, "" for the built-in ones).
@@ -68,22 +58,25 @@ def say(line: str) -> None:
     message(line, "desdaemon cluster", level="info", event="cluster")
 
 
-def run_scheduler(options: SchedulerOptions) -> int:
-    """Be the scheduler until a signal comes; raises `BadInput`."""
-    checked_address(options.listen, options.tls)
+def run_scheduler(listen: str, tls: str, scheduler_file: str) -> int:
+    """Be the scheduler at the address ``listen`` until a signal comes, with the folder of keys ``tls`` or "".
+
+    Its address is written to ``scheduler_file``, if there is a name. Raises `BadInput`.
+    """
+    checked_address(listen, tls)
     configure()
-    certificates = security(options.tls)
-    warn_unless_sealed(options.listen)
-    return _until_signal(_schedule(options, certificates))
+    certificates = security(tls)
+    warn_unless_sealed(listen)
+    return _until_signal(_schedule(listen, certificates, scheduler_file))
 
 
-async def _schedule(options: SchedulerOptions, certificates: Security | None) -> int:
+async def _schedule(listen: str, certificates: Security | None, scheduler_file: str) -> int:
     from distributed import Scheduler
 
     class QuietScheduler(Scheduler):
         start_http_server = _no_http_server
 
-    scheme, _, rest = options.listen.partition("://")
+    scheme, _, rest = listen.partition("://")
     host, _, port = rest.rpartition(":")
     try:
         scheduler = await QuietScheduler(
@@ -96,10 +89,10 @@ async def _schedule(options: SchedulerOptions, certificates: Security | None) ->
             worker_ttl=SILENT_S,
         )
     except (OSError, ValueError, RuntimeError) as error:
-        raise BadInput(f"{options.listen}: {_reason(error)}: expected an address that is free") from None
-    if options.scheduler_file:
+        raise BadInput(f"{listen}: {_reason(error)}: expected an address that is free") from None
+    if scheduler_file:
         # Whoever waits for the file finds all of it.
-        files.replace(options.scheduler_file, json.dumps({"address": scheduler.address}).encode())
+        files.replace(scheduler_file, json.dumps({"address": scheduler.address}).encode())
     say(f"scheduler at {scheduler.address}")
     try:
         await scheduler.finished()
