@@ -376,7 +376,7 @@ def command_line(*, cluster: bool = False) -> Parser:
     made.add_argument("--seed", type=int, default=1)
     if cluster:
         made.add_argument("--cluster", metavar="ADDRESS", help="search on this scheduler's workers (docs/cluster.md)")
-        made.add_argument("--cluster-tls", default="", metavar="FOLDER", help="certificates for the cluster")
+        made.add_argument("--cluster-tls", default="", metavar="FOLDER", help="keys of the cluster")
     common(made, workers=True)
 
     made = stage("adjudicate", _adjudicate, "give games the exact score of their first position that has one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -120,8 +121,10 @@ def test_labels_that_are_not_all_there_are_kept_and_no_success(cluster: Cluster,
     cluster.scheduler.close()
     said += labelling.communicate(timeout=TIMEOUT)[1]
     assert labelling.returncode == 1
-    assert said.splitlines()[-1].endswith(
-        "the cluster's scheduler has gone: the same command goes on once there is one"
+    assert re.fullmatch(
+        r"desdaemon train: (\d+) of \1 labels are missing: the cluster's scheduler has gone: the same command goes on "
+        "once there is one",
+        said.splitlines()[-1],
     )
     assert store.load(out)[1]["complete"] is False
     # The same command, by this process, goes on with the file.

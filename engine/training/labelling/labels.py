@@ -21,6 +21,7 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.search import Control, Searcher
 from desdaemon.engine.training.fitting.dataset import EXACT, NO_LABEL
 from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, load, save
+from desdaemon.protocol.errors import Unfinished
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .boards import Boards
@@ -94,7 +95,7 @@ def search_all(
 ) -> NDArray[np.int8]:
     """Scores (discs) of boards; NO_LABEL for those that the time limit (seconds, 0 = none) or a stop left out.
 
-    ``checkpoint`` gets them now and then and at the end, that by an error too.
+    ``checkpoint`` gets them now and then and at the end, that by an error too. Raises `Unfinished` as ``score`` does.
     """
     values = np.full(len(players), NO_LABEL, np.int8)
     plies, percent = (60, Selectivity.FULL) if depth == EXACT else (depth, selectivity)
@@ -119,6 +120,8 @@ def search_all(
             if now - saved > _SAVE_EVERY:
                 checkpoint(values)
                 saved = now
+    except Unfinished as error:
+        raise Unfinished(f"{len(players) - done} of {len(players)} labels are missing: {error}") from None
     finally:
         progress.say(f"{done} of {len(players)} labels, {done / (time.perf_counter() - begun):.0f} a second")
         checkpoint(values)
