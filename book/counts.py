@@ -18,6 +18,7 @@ from .layout import (
     TALLY_KINDS,
     TALLY_LEAVES,
     TALLY_LEVELS,
+    TALLY_POSITIONS,
     TALLY_SCORES,
     TALLY_WORDS,
 )
@@ -77,6 +78,11 @@ class Counts:
         found.tally = values[: len(found.tally)].copy()
         found.rows, found.unreachable = values[-2:].tolist()
         return found
+
+    def possible(self, rows: int) -> bool:
+        """Whether these can be the counts of a table of so many rows."""
+        counted = self.rows == rows and int(self.kinds[TALLY_POSITIONS].sum()) == rows
+        return counted and not (self.tally < 0).any() and -1 <= self.unreachable <= rows
 
     def _count(self, records: Records, sign: int) -> None:
         """Count the parts of records that need no look-up: levels, scores, and leaves."""

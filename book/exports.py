@@ -16,6 +16,7 @@ SPEC = Spec(
         "check_range": "void(u64,u64,u64)",
         "crc32_of": "u64(u64,u64,u64)",
         "find_impossible": "i64(u64,u64,u64)",
+        "bad_results": "i64(u64,u64)",
         "find_row": "i64(u64,u64,u64)",
         "find_rows": "i64(u64,u64,i64,u64)",
         "insert_row": "i64(u64,u64,u64)",

@@ -134,7 +134,15 @@ GUARD_DAMAGED = 64
 """Number of the first block found to be damaged, plus 1; 0 for none."""
 GUARD_RECORDS_END = 72
 """Address after the last record, the first of which lies at GUARD_FIRST."""
-GUARD_WORDS = 10
+GUARD_RESULTS = 80
+"""Address of the first game result, and of the byte after the last; the same where there are none."""
+GUARD_RESULTS_END = 88
+GUARD_WORDS = 12
+
+MOST_GAMES = 0x4340000000000000
+"""The bits of 2^53 as a double: no result counts more games."""
+MINUS_ZERO = 1 << 63
+"""The bits of -0 as a double."""
 
 UNCHECKED, CHECKED, DAMAGED = range(3)
 """The state of a block."""

@@ -13,6 +13,8 @@ from desdaemon.book.layout import (
     GUARD_FIRST,
     GUARD_NEXT,
     GUARD_RECORDS_END,
+    GUARD_RESULTS,
+    GUARD_RESULTS_END,
     GUARD_SERVED,
     GUARD_SHIFT,
     GUARD_STATES,
@@ -21,6 +23,8 @@ from desdaemon.book.layout import (
     HUMAN,
     HUMAN_LEVEL,
     MAX_LEVEL,
+    MINUS_ZERO,
+    MOST_GAMES,
     NO_LEVEL,
     NO_MOVE,
     RECORD_BYTES,
@@ -95,6 +99,35 @@ def find_impossible(first, start, end):
     return -1
 
 
+@kernel("i64(u64,u64)")
+def bad_results(start, end):
+    """Whether a game result between two addresses is no number from 0 to 2^53."""
+    at = start
+    while at < end:
+        word = ld64(at)
+        if word > U(MOST_GAMES) and word != U(MINUS_ZERO):
+            return 1
+        at += U(WORD)
+    return 0
+
+
+@kernel("u64(u64,u64)", inline=True)
+def lower_of(a, b):
+    return a if a < b else b
+
+
+@kernel("i64(u64,u64,u64)")
+def bad_numbers_in(guard, at, end):
+    """Whether a block from ``at`` to ``end`` has records or results with numbers that none can have."""
+    records_end = lower_of(ld64(guard + U(GUARD_RECORDS_END)), end)
+    if find_impossible(ld64(guard + U(GUARD_FIRST)), at, records_end) >= 0:
+        return 1
+    results = ld64(guard + U(GUARD_RESULTS))
+    if results < at:
+        results = at
+    return bad_results(results, lower_of(ld64(guard + U(GUARD_RESULTS_END)), end))
+
+
 @kernel("void(u64,u64)")
 def check_block(guard, block):
     """Compare a block, unless another thread has done so: one thread at a time, before the first write to it."""
@@ -108,12 +141,9 @@ def check_block(guard, block):
         size = U(1) << shift
         if at + size > ld64(guard + U(GUARD_END)):
             size = ld64(guard + U(GUARD_END)) - at
-        records_end = ld64(guard + U(GUARD_RECORDS_END))
-        if records_end > at + size:
-            records_end = at + size
         if (
             crc32_of(ld64(guard + U(GUARD_TABLES)), at, size) == ldu32(ld64(guard + U(GUARD_SUMS)) + (block << U(2)))
-            and find_impossible(ld64(guard + U(GUARD_FIRST)), at, records_end) < 0
+            and bad_numbers_in(guard, at, at + size) == 0
         ):
             st8(state, CHECKED)
         else:

@@ -49,12 +49,13 @@ class Blocks:
         mapping: mmap.mmap,
         first: int,
         records_end: int,
+        results: tuple[int, int],
         end: int,
         block: int,
         sums: npt.NDArray[np.uint32],
     ) -> None:
         """``mapping`` is the mapped file; the blocks of ``block`` bytes lie in it from byte ``first`` to ``end``, and
-        begin with records up to ``records_end``.
+        begin with records up to ``records_end``; ``results`` is where those of games begin and end.
 
         Until `end` the system reads pages of it as they are used, and none around them: around each of the few that a
         first look-up needs it may read megabytes.
@@ -78,6 +79,8 @@ class Blocks:
             layout.GUARD_SUMS: address(self._sums),
             layout.GUARD_TABLES: address(self._tables),
             layout.GUARD_RECORDS_END: at + records_end,
+            layout.GUARD_RESULTS: at + results[0],
+            layout.GUARD_RESULTS_END: at + results[1],
         }.items():
             self._words[place // layout.WORD] = value
         self.at = address(self._words)

@@ -34,13 +34,12 @@ def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) ->
         results = np.zeros(len(part), RESULT)
         for name in RESULT.names or ():
             results[name] = part[name]
-        counts = results.view(np.float64)
-        first = address(records)
+        first, games = address(records), address(results)
         impossible = kernels().find_impossible(first, first, first + records.nbytes) >= 0
-        if impossible or not (np.isfinite(counts) & (counts >= 0)).all():
+        if impossible or kernels().bad_results(games, games + results.nbytes):
             raise Unreadable(path, None, "a position has impossible numbers")
         rows = book.overwrite(records)
-        if table.keeps_results or counts.any():
+        if table.keeps_results or results.view(np.float64).any():
             # Of several states of a position the last one counts.
             rows, last = np.unique(rows[::-1], return_index=True)
             table.set_results_of(rows, results[::-1][last])

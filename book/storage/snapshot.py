@@ -96,6 +96,11 @@ class SnapshotHeader(NamedTuple):
         """The byte after the last record."""
         return PAGE + self.stored * RECORD.itemsize
 
+    @property
+    def results_range(self) -> tuple[int, int]:
+        """The bytes where the results of games begin and end."""
+        return self.results_at, self.results_at + bool(self.results_at) * self.stored * RESULT.itemsize
+
     def consistent(self) -> bool:
         """Whether the sections lie one after another, and the numbers are such as are written."""
         at = self.records_end
@@ -103,7 +108,7 @@ class SnapshotHeader(NamedTuple):
             # The segments themselves are compared with their table.
             at += SEGMENTS * (_SEGMENT.itemsize + segment_bytes(MIN_SLOTS))
         wide_end = self.wide_at + self.wide * 32
-        results_end = wide_end + bool(self.results_at) * self.stored * RESULT.itemsize
+        results_end = self.results_range[1] or wide_end
         end = results_end + bool(self.counts_at) * WORDS * 8
         return (
             self.rows <= MAX_ROWS
@@ -389,9 +394,11 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
         row = int(kernels().find_impossible(first, first, address(data) + header.records_end))
         if row >= 0:
             raise Unreadable(path, PAGE + row * RECORD.itemsize, f"position {row} has impossible numbers")
+        if kernels().bad_results(*(address(data) + at for at in header.results_range)):
+            raise Unreadable(path, header.results_at, "the results of games have impossible numbers")
     else:
-        ends = header.records_end, header.checksums_at
-        blocks = Blocks(path, mapping, PAGE, *ends, header.block, np.frombuffer(sums, np.uint32))
+        places = PAGE, header.records_end, header.results_range, header.checksums_at
+        blocks = Blocks(path, mapping, *places, header.block, np.frombuffer(sums, np.uint32))
         table.watch(blocks)
         for at, size in _read_at_once(header):
             if size:
@@ -414,6 +421,8 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     counts = None
     if header.counts_at:
         counts = Counts.unpacked(data[header.counts_at :][: WORDS * 8].view(np.uint64))
+        if not counts.possible(header.rows):
+            raise Unreadable(path, header.counts_at, "the counts of positions are impossible")
     return Mapped(table, header, counts)
 
 
