@@ -112,20 +112,20 @@ def bad_results(start, end):
 
 
 @kernel("u64(u64,u64)", inline=True)
-def lower_of(a, b):
+def smaller_of(a, b):
     return a if a < b else b
 
 
 @kernel("i64(u64,u64,u64)")
 def bad_numbers_in(guard, at, end):
     """Whether a block from ``at`` to ``end`` has records or results with numbers that none can have."""
-    records_end = lower_of(ld64(guard + U(GUARD_RECORDS_END)), end)
+    records_end = smaller_of(ld64(guard + U(GUARD_RECORDS_END)), end)
     if find_impossible(ld64(guard + U(GUARD_FIRST)), at, records_end) >= 0:
         return 1
     results = ld64(guard + U(GUARD_RESULTS))
     if results < at:
         results = at
-    return bad_results(results, lower_of(ld64(guard + U(GUARD_RESULTS_END)), end))
+    return bad_results(results, smaller_of(ld64(guard + U(GUARD_RESULTS_END)), end))
 
 
 @kernel("void(u64,u64)")

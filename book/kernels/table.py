@@ -214,7 +214,7 @@ def find_row(ctx, p, o):
 def first_slot(ctx, h):
     """The address of the first slot with the tag of hash ``h``, 0 where there is none.
 
-    Only for a table that is not guarded: its segments were seen to have free slots.
+    Only for a table that is not guarded.
     """
     segment = segment_of(ctx, h)
     tags = tags_of(segment)
@@ -222,12 +222,14 @@ def first_slot(ctx, h):
     tag = tag_of(h)
     i = place_of(h, capacity)
     found = ldu8(tags + i)
-    while found != U(0) and found != tag:
+    left = capacity
+    while found != U(0) and found != tag and left != U(0):
+        left -= U(1)
         i += U(1)
         if i == capacity:
             i = U(0)
         found = ldu8(tags + i)
-    if found == U(0):
+    if found != tag:
         return U(0)
     return row_slot(slots_of(segment), i)
 

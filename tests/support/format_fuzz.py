@@ -149,7 +149,9 @@ def text(rng: random.Random, data: bytearray) -> bytes:
         numbers = list(re.finditer(r"\d+", content))
         if kind == 0 and numbers:
             found = rng.choice(numbers)
-            made = rng.choice([str(number(rng, 8, int(found[0]))), "-" + found[0], found[0] * 9, "\u0661", "9" * 5000])
+            made = rng.choice(
+                [str(number(rng, 8, int(found[0][:18]))), "-" + found[0], found[0] * 9, "\u0661", "9" * 5000]
+            )
             content = content[: found.start()] + made + content[found.end() :]
         elif kind == 1:
             at = rng.randrange(len(content) + 1)
