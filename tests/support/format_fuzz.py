@@ -40,8 +40,8 @@ from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports import report
 from desdaemon.book.reports.check import repair, verify
+from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage import snapshot, store
-from desdaemon.book.storage.salvage import salvage
 from desdaemon.book.storage.store import create_store, journal_path, open_store
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.protocol.errors import BadInput
