@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import reduce
-from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,17 +54,19 @@ def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[
     """Flips of each ply over random games from the opening position, every legal move as likely as another.
 
     All legal moves of a position count, those of all positions of a ply alike; passes are no plies. The same seed and
-    number of games give the same figures. Raises ValueError for less than one game.
+    number of games give the same figures.
     """
-    if games < 1:
-        raise ValueError(f"{games} games: expected 1 or more")
     sums = np.zeros((60, 5), np.int64)
     for first in range(0, games, _GAMES_AT_ONCE):
         # Far apart, so that no two parts share a stretch of the generator.
         state = ((seed << 32) + first) * 0xD1B54A32D192ED03 % (1 << 64)
         _random_games(_U(state), min(_GAMES_AT_ONCE, games - first), sums)
         progress("games", first, games)
-    return [_ply(ply, *map(int, row)) for ply, row in enumerate(sums, 1)]
+    plies = []
+    for ply, (legal, turned, squares, reached, played) in enumerate(sums.tolist(), 1):
+        mean, square = turned / max(1, legal), squares / max(1, legal)
+        plies.append(PlyFlips(ply, reached, mean, max(0.0, square - mean * mean) ** 0.5, played / max(1, reached)))
+    return plies
 
 
 @compiled
@@ -104,12 +104,6 @@ def _random_games(state: Any, games: int, sums: Any) -> None:
             sums[ply, 4] += popc(played)
             player, opponent = opponent ^ played, player | played | place
             ply += 1
-
-
-def _ply(ply: int, legal: int, turned: int, squares: int, games: int, played: int) -> PlyFlips:
-    mean = turned / legal if legal else 0.0
-    variance = squares / legal - mean * mean if legal else 0.0
-    return PlyFlips(ply, games, mean, max(0.0, variance) ** 0.5, played / games if games else 0.0)
 
 
 def mean_of_plies(plies: list[PlyFlips]) -> tuple[float, float]:
@@ -239,7 +233,6 @@ _STEPS = np.array([1, 8, 9, 7], np.uint64)
 _FORWARD = np.array([rules.NOT_A, rules.FULL, rules.NOT_A, rules.NOT_H], np.uint64)
 _BACK = np.array([rules.NOT_H, rules.FULL, rules.NOT_H, rules.NOT_A], np.uint64)
 
-
 _LINES: list[tuple[int, int]] = []
 """The squares and the axis of every line of two squares or more, from edge to edge."""
 for _axis, (_x, _y) in enumerate(((0, 1), (1, 0), (-1, 1), (1, 1))):
@@ -261,13 +254,15 @@ def _joined(full: list[int]) -> Any:
     return joined
 
 
-def _full_line_sets(discs: int) -> Iterator[list[int]]:
-    """Sets of lines that may be full in a shape of so many discs, one of each eight mirror images."""
+def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
+    """Sets of lines that may be full in a shape of so many discs, one of each eight mirror images; and the squares of
+    each set with the centre's.
+    """
     images = [[_LONG.index(rules.transform(squares, symmetry)) for squares in _LONG] for symmetry in range(8)]
 
-    def extend(chosen: list[int], squares: int, first: int) -> Iterator[list[int]]:
+    def extend(chosen: list[int], squares: int, first: int) -> Iterator[tuple[int, list[int]]]:
         if chosen and all(sum(1 << image[at] for at in chosen) >= sum(1 << at for at in chosen) for image in images):
-            yield [_LONG[at] for at in chosen]
+            yield squares, [_LONG[at] for at in chosen]
         for at in range(first, len(_LONG)):
             more = squares | _LONG[at]
             if more.bit_count() <= discs:
@@ -282,9 +277,9 @@ def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
     Every drawn game ends on one of them, but not every one of them ends a game.
     """
     sets, found, shapes = list(_full_line_sets(discs)), set[int](), np.zeros(_ROOM, np.uint64)
-    for done, full in enumerate(sets):
+    for done, (wanted, full) in enumerate(sets):
         progress(f"shapes of {discs} discs", done, len(sets))
-        number = _grow(_CENTRE, _U(0), _U(reduce(or_, full, rules.CENTRE)), discs, _joined(full), shapes, 0)
+        number = _grow(_CENTRE, _U(0), _U(wanted), discs, _joined(full), shapes, 0)
         found.update(map(canonical, shapes[:number].tolist()))
     return sorted(found)
 
@@ -297,7 +292,7 @@ def canonical(shape: int) -> int:
 def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int]]:
     """All shortest games that end in a draw; none where none is of up to ``most`` plies.
 
-    20 plies take half a minute.
+    20 plies take less than a minute.
     """
     for plies in range(2, most + 1, 2):
         games = drawn_games(final_shapes(plies + 4, progress), progress, f"games of {plies} plies")
