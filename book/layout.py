@@ -39,6 +39,9 @@ HUMAN = 1
 WIDE = 2
 """Flag of a record in memory: a count is 2^32 or more, all four are in the wide table."""
 
+EGAROUCID_LEVELS = 4
+"""Flag: the levels of position and leaf come from Egaroucid's file, and are read as its program reads them."""
+
 # Values.
 NO_SCORE = -127
 """Stands where no score is known."""

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from desdaemon.protocol.othello import rules
 
 from . import layout
-from .layout import HUMAN, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
+from .layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 
-FLAGS_KEPT = HUMAN
+FLAGS_KEPT = HUMAN | EGAROUCID_LEVELS
 """The flags that mean something outside memory."""
 
 START = rules.START

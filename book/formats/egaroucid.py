@@ -22,10 +22,22 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Bytes, address
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.exports import kernels
-from desdaemon.book.layout import FINISHED, HUMAN_LEVEL, MAX_LEVEL, MUST_PASS, NO_LEVEL, NO_MOVE, NO_SCORE, OPEN, PASS
+from desdaemon.book.layout import (
+    EGAROUCID_LEVELS,
+    FINISHED,
+    HUMAN_LEVEL,
+    MAX_LEVEL,
+    MUST_PASS,
+    NO_LEVEL,
+    NO_MOVE,
+    NO_SCORE,
+    OPEN,
+    PASS,
+)
 from desdaemon.book.negamax import LayerOrder, margins_of
 from desdaemon.book.options import BookOptions, Rule, guessed_options
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
+from desdaemon.book.readings import in_scale, scaled_levels
 from desdaemon.book.storage.files import content, replacing
 from desdaemon.book.table import BookTable
 
@@ -236,7 +248,7 @@ def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDA
 def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]]:
     """Records for the positions after forced passes that are not in the book themselves."""
     for row in rows:
-        entry = table.entry(row)
+        entry = in_scale(table.entry(row), egaroucid=True)
         p, o, _ = table.canonical(entry.opponent, entry.player)
         if table.find_canonical(p, o) < 0:
             yield p, o, -entry.score, entry.level, 1, layout.EGBK_UNDEFINED_SCORE, layout.EGBK_UNDEFINED_MOVE, NO_LEVEL
@@ -246,13 +258,14 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
     """Write a .egbk3; returns the number of positions.
 
     Positions with a forced pass are left out; where the one after the pass is missing it takes their place, with the
-    sign changed. Finished games get level 60. Leaves and line counts of a book with Egaroucid's `Rule` are written
-    as they are, others' in Egaroucid's sense. Raises WriteFailed when a position has no score.
+    sign changed. Finished games get level 60, own searches a level that Egaroucid reads as no surer. Leaves and line
+    counts of a book with Egaroucid's `Rule` are written as they are, others' in Egaroucid's sense. Raises WriteFailed
+    when a position has no score.
     """
     table = book.table
-    own = book.options.rule is Rule.EGAROUCID
+    as_they_are = book.options.rule is Rule.EGAROUCID
     kinds = table.kinds(progress)
-    counts = None if own else line_counts(book, progress)
+    counts = None if as_they_are else line_counts(book, progress)
     # A position without a leaf has a move outside the book, unless all of them are links or the game is over.
     exits = np.zeros(len(book), bool)
     for faults in book.scan_faults(progress):
@@ -268,6 +281,10 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
             made = np.zeros(len(chunk), _RECORD3)
             for name in ("player", "opponent", "score", "level", "leaf_score", "leaf_move", "leaf_level"):
                 made[name] = chunk[name]
+            own = chunk["flags"] & EGAROUCID_LEVELS == 0
+            empties = 64 - np.bitwise_count(chunk["player"] | chunk["opponent"]).astype(np.int64)
+            for name, leaves in (("level", False), ("leaf_level", True)):
+                made[name][own] = scaled_levels(chunk[name][own], empties[own], leaves=leaves, egaroucid=True)
             unset = chunk["leaf_score"] == NO_SCORE
             if counts is None:
                 made["lines"] = np.minimum(table.path_counts(number, "lines"), MAX_LINES)

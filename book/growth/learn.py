@@ -17,12 +17,24 @@ from contextlib import closing
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from desdaemon.book.book import Book
+from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import within
-from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, NO_SCORE, PASS
-from desdaemon.book.negamax import reach
+from desdaemon.book.layout import (
+    EGAROUCID_LEVELS,
+    FINISHED,
+    GUESSED,
+    HUMAN,
+    MAX_LEVEL,
+    NO_LEVEL,
+    NO_SCORE,
+    PASS,
+)
+from desdaemon.book.negamax import LayerOrder, reach
 from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress
+from desdaemon.book.readings import in_scale, readings
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello.rules import final_score
 
@@ -187,7 +199,7 @@ def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
     answers = rounds.follow([rounds.leaf(task) for task in searched])
     changed = [task for _, task in tasks if isinstance(task, PositionEntry)]
     for task, (move, score) in zip(searched, answers, strict=True):
-        entry = book.table.entry(task.row)
+        entry = in_scale(book.table.entry(task.row))
         changed.append(entry._replace(leaf_move=move, leaf_score=score, leaf_level=level))
     if changed:
         rounds.finish_round(changed)
@@ -349,15 +361,40 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
     return rounds.outcome(work)
 
 
-def reduce(book: Book, root: Position, window: Window, progress: ProgressCallback = no_progress) -> Shrunk:
-    """Remove the descendants of ``root`` that the window does not reach; other positions stay.
+def leads_to_read(book: Book, progress: ProgressCallback = no_progress) -> npt.NDArray[np.bool_]:
+    """For each row whether it, or a position that it leads to, was read to the end of the game or set by hand."""
+    table = book.table
+    found: npt.NDArray[np.bool_] = table.kinds(progress) == FINISHED
+    for number, chunk in enumerate(table.chunks()):
+        leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_level"] >= 0)
+        levels = np.where(leaf, chunk["leaf_level"], chunk["level"]).astype(np.int64) - NO_LEVEL
+        scale = (chunk["flags"] & EGAROUCID_LEVELS != 0).astype(np.int64)
+        empties = 64 - np.bitwise_count(chunk["player"] | chunk["opponent"]).astype(np.int64)
+        here = found[number * CHUNK_ROWS :][: len(chunk)]
+        here |= (readings()[scale, 0, levels, empties] != GUESSED) | (chunk["flags"] & HUMAN != 0)
+    for number, row in enumerate(LayerOrder(table, progress).rows.tolist()):
+        if not found[row]:
+            entry = table.entry(row)
+            found[row] = any(child >= 0 and found[child] for _, child in table.links(entry.player, entry.opponent))
+        if number % _STEP == 0:
+            progress("walk", number, len(table))
+    return found
+
+
+def reduce(
+    book: Book, root: Position, window: Window, *, read_only: bool = False, progress: ProgressCallback = no_progress
+) -> Shrunk:
+    """Remove the descendants of ``root`` that the window does not reach; other positions stay. With ``read_only``
+    descendants have to lead to a position that was read to the end of the game, too.
 
     A lost link becomes the leaf where it was better. Raises NotInBook and OutOfRange.
     """
     window.checked()
-    keep = reach(book.table, {root_row(book, root): 1}, progress=progress) == 0
+    start = root_row(book, root)
+    keep = reach(book.table, {start: 1}, progress=progress) == 0
+    wanted = leads_to_read(book, progress) if read_only else np.ones(len(book), np.bool_)
     for number, visit in enumerate(walk(book, root, window)):
-        keep[visit.row] = True
+        keep[visit.row] = wanted[visit.row] or visit.row == start
         if number % _STEP == 0:
             progress("walk", number, 0)
     return keep_only(book, keep, progress)

@@ -20,6 +20,7 @@ from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.errors import within
 from desdaemon.book.layout import HUMAN, LINKED, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.progress import WorkCancelled
+from desdaemon.book.readings import in_scale
 from desdaemon.book.record import unsearched
 from desdaemon.protocol.othello.rules import final_score
 
@@ -221,7 +222,8 @@ class GrowthCommand(LongCommand):
 
     def _set_leaf(self, row: int, move: int, score: int, level: int, *, raise_level: bool = False) -> None:
         entry = self.book.table.entry(row)
-        changed = entry._replace(leaf_move=move, leaf_score=score, leaf_level=level)
+        searched = in_scale(entry) if move != NO_MOVE else entry
+        changed = searched._replace(leaf_move=move, leaf_score=score, leaf_level=level)
         if raise_level and not entry.human:
             changed = changed._replace(level=level)
         if not entry.human and (entry.score == NO_SCORE or score > entry.score):

@@ -77,7 +77,7 @@ def run(book: Book, root: Position, steps: Iterable[LearningStep], worker: Worke
 
 RECIPES = {
     "accurate-32": """\
-# Broad first, then narrow and deep. Grade A at the start where it goes well: 28 empties are solved completely.
+# Broad first, then narrow and deep. Grade C: level 27 reads 28 empties to the end at 98 %. Level 30 solves them.
 learn 31 4 4 4 19
 learn 31 4 4 0 19
 learn 32 0 0 2 27

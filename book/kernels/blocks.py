@@ -7,6 +7,7 @@ filled with zeros, which are no position and no index entry, and noted in GUARD_
 from desdaemon.book.layout import (
     CHECKED,
     DAMAGED,
+    EGAROUCID_LEVELS,
     EGBK_UNDEFINED_MOVE,
     GUARD_DAMAGED,
     GUARD_END,
@@ -89,7 +90,7 @@ def find_impossible(first, start, end):
             (move > U(NO_MOVE) and move != U(EGBK_UNDEFINED_MOVE))
             or score_of(at) == -128
             or leaf_score_of(at) == -128
-            or flags_of(at) > U(HUMAN | WIDE)
+            or flags_of(at) > U(HUMAN | WIDE | EGAROUCID_LEVELS)
             or no_level(level_of(at))
             or no_level(leaf_level_of(at))
         ):

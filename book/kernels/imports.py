@@ -7,6 +7,7 @@ from desdaemon.book.layout import (
     BAD_LEVEL,
     BAD_SCORE,
     CENTRE,
+    EGAROUCID_LEVELS,
     EGBK_BYTES,
     EGBK_LEAF_LEVEL,
     EGBK_LEAF_MOVE,
@@ -145,11 +146,11 @@ def put_value(to, at, margins):
     set_level(to, level)
     if level == HUMAN_LEVEL:
         set_score(to, score, score, score)
-        set_flags(to, U(HUMAN))
+        set_flags(to, U(EGAROUCID_LEVELS | HUMAN))
     else:
         margin = margin_at(margins, level, empties_of(to))
         set_score(to, score, clamped(score + margin_lower(margin)), clamped(score + margin_upper(margin)))
-        set_flags(to, U(0))
+        set_flags(to, U(EGAROUCID_LEVELS))
 
 
 @kernel("void(u64,u64,u64,i64,u64,u64)", inline=True)
@@ -247,7 +248,7 @@ def add_passes(ctx, start, end, passes, out):
                 set_narrow_count(to, U(LINES), narrow_count_of(source, U(LINES)))
                 set_score(to, -score_of(source), -upper_bound_of(source), -lower_bound_of(source))
                 set_level(to, level_of(source))
-                set_flags(to, flags_of(source) & U(HUMAN))
+                set_flags(to, flags_of(source) & U(EGAROUCID_LEVELS | HUMAN))
         row += U(1)
     return end
 

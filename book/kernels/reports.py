@@ -3,6 +3,7 @@
 from desdaemon.book.layout import (
     BAD_BOARD,
     BAD_NUMBERS,
+    EGAROUCID_LEVELS,
     HUMAN,
     HUMAN_LEVEL,
     LEVELS,
@@ -135,7 +136,7 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
     ``marks`` is a byte for each of ``count`` rows, 0 where it is not known yet; ``stack`` the number of rows on it,
     then the rows (at most 8,191). Lines are followed that lose at most ``loss`` discs at each step.
     ``readings`` holds a byte for every level and number of empties (`by_level`), of positions first, of leaves
-    LEAVES bytes later.
+    LEAVES bytes later, then both for Egaroucid's levels.
     Returns 1 when the stack is empty, 0 when ``most`` positions were looked at, -1 when a row has no mark.
     """
     links = stack_buf(MOST_LINKS)
@@ -154,6 +155,9 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
         at = row_at(ctx, row)
         empties = empties_of(at)
         human = flags_of(at) & U(HUMAN)
+        scale = readings
+        if flags_of(at) & U(EGAROUCID_LEVELS):
+            scale += U(2 * LEAVES)
         leaf_move = leaf_move_of(at)
         leaf = leaf_score_of(at) if has_leaf(at) else NONE
         leaf_level = leaf_level_of(at)
@@ -175,7 +179,7 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
             level = level_of(at)
             if leaf != NONE and human == U(0) and leaf_level >= 0:
                 level = leaf_level
-            found = u2i(ldu8(readings + i2u(by_level(level, empties))))
+            found = u2i(ldu8(scale + i2u(by_level(level, empties))))
         else:
             if leaf > best:
                 best = leaf
@@ -196,7 +200,7 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
             if depth > pushed:
                 continue
             if leaf != NONE and leaf >= best - loss:
-                found |= u2i(ldu8(readings + i2u(LEAVES + by_level(leaf_level, empties))))
+                found |= u2i(ldu8(scale + i2u(LEAVES + by_level(leaf_level, empties))))
         st8(marks + row, found)
         depth -= U(1)
     st64(stack, depth)

@@ -2,12 +2,14 @@
 
 from desdaemon.book.layout import (
     DEVIATE,
+    EGAROUCID_LEVELS,
     ENHANCE,
     EXPAND,
     GONE_BY_HAND,
     KEEPS_LEAF,
     KEPT,
     MAX_SCORE,
+    NO_LEVEL,
     NO_SCORE,
     PASS,
     PLAY,
@@ -48,6 +50,7 @@ from .graph import (
 )
 from .records import (
     empties_of,
+    flags_of,
     has_leaf,
     leaf_level_of,
     leaf_move_of,
@@ -303,6 +306,8 @@ def list_lost(ctx, start, end, keep, out, filters):
                 best = score
                 best_move = move
                 level = level_of(child)
+                if (flags_of(child) ^ flags_of(at)) & U(EGAROUCID_LEVELS):
+                    level = NO_LEVEL
         if i2u(staying) < link_count(family) and ldu8(keep + row) == U(KEPT):
             if has_leaf(at) and leaf_score_of(at) >= best:
                 best_move = U(KEEPS_LEAF)

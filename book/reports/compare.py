@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records
-from desdaemon.book.layout import HUMAN, NO_LEVEL, PASS
+from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, PASS
 from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.readings import in_scale
 from desdaemon.book.record import PositionEntry
 
 CONFLICTS = 1000
@@ -46,6 +47,8 @@ def better(ours: PositionEntry, theirs: PositionEntry, *, keep_ours: bool = Fals
     """
     if keep_ours:
         return ours
+    if (ours.flags ^ theirs.flags) & EGAROUCID_LEVELS:
+        ours, theirs = in_scale(ours), in_scale(theirs)
     merged = ours
     if not ours.human and (theirs.human or theirs.level > ours.level):
         merged = merged._replace(

@@ -269,7 +269,7 @@ BOOK_COMMANDS = (
             Parameter(
                 "rule",
                 "choice",
-                "edax: leaves count in scores; egaroucid: they do not, lines count positions, levels are Egaroucid's; "
+                "edax: leaves count in scores; egaroucid: they do not, lines count positions, links go before leaves; "
                 "without it the rule is shown.",
                 None,
                 choices=("edax", "egaroucid"),
@@ -460,7 +460,16 @@ BOOK_COMMANDS = (
     _editor("prune", (), "Keep what can be reached while one side plays best moves."),
     _editor("subtree", (), "Keep what the position leads to."),
     _editor("cut", (_int("depth", 0, 61, "Moves.", required=True),), "Remove what is deeper; scores stay."),
-    _editor("reduce", (_DEPTH, _PER_MOVE, _CUMULATIVE), "Keep of what the position leads to what a window reaches."),
+    _editor(
+        "reduce",
+        (
+            _DEPTH,
+            _PER_MOVE,
+            _CUMULATIVE,
+            _flag("read", "Of that what leads to a position read to the end of the game."),
+        ),
+        "Keep of what the position leads to what a window reaches.",
+    ),
     _editor(
         "delete",
         (Parameter("move", "move", "The move that leads there; the position itself unless given."),),

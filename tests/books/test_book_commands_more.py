@@ -43,8 +43,10 @@ def test_a_score_by_hand_outranks_searches_and_survives(dialogue: BookDialogue, 
     dialogue.say("init")
     dialogue.say("book delete f5")
     assert "clean" in dialogue.say("book verify")
-    # The lost link became the leaf, which is no better than its level.
-    assert dialogue.lines("book show")[12].startswith("Best score: +11 [")
+    # The score went with its position, and no other is known until a search.
+    assert dialogue.lines("book show")[12] == "Best score: ?"
+    dialogue.say("book fix")
+    assert dialogue.lines("book show")[12].startswith("Best score: -1 [")
 
 
 def test_results_of_games_are_counted_once_and_move_after_a_loss(dialogue: BookDialogue, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ ORDER = """
     engine.kernels  engine.search  engine.short_searches  engine.warmup
     engine.bench  engine.training  engine.studies  engine
 
-    book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.kernels
+    book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.changes  book.storage.arena  book.storage.files  book.storage.blocks  book.storage.table_memory
     book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
     book.choose  book.growth  book.reports  book

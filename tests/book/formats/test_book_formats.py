@@ -18,7 +18,7 @@ from desdaemon.book.formats import edax, egaroucid, registry, text
 from desdaemon.book.growth.add import add_positions, enumerate_book, fix, game_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.layout import HUMAN, NO_MOVE
+from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_MOVE
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import START, PositionEntry, unmirror_move
@@ -206,7 +206,7 @@ def test_every_field_comes_back(tmp_path: Path) -> None:
     egaroucid.write(tmp_path / "b.egbk3", book)
     assert (tmp_path / "b.egbk3").read_bytes() == path.read_bytes()
     store = create_store(tmp_path / "b.book", book)
-    assert store.book.entry(*START).flags == HUMAN
+    assert store.book.entry(*START).flags == HUMAN | EGAROUCID_LEVELS
     store.close()
 
 

@@ -9,6 +9,7 @@ from toys import canonical, contents, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import NotInBook, OutOfRange
+from desdaemon.book.growth.add import add_positions, fix
 from desdaemon.book.growth.game_results import add_result, adjust, weight
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.learn import (
@@ -23,11 +24,12 @@ from desdaemon.book.growth.learn import (
 )
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.schedule import RECIPES, parse, run
-from desdaemon.book.layout import MAX_LEVEL
+from desdaemon.book.layout import EGAROUCID_LEVELS, GUESSED, HUMAN_LEVEL, MAX_LEVEL, READ, SOLVED
 from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.readings import egaroucid_reading, in_scale, reading
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
-from desdaemon.book.reports.grade import GUESSED, LETTERS, READ, SOLVED, Grades, egaroucid_reading, reading
+from desdaemon.book.reports.grade import LETTERS, Grades
 from desdaemon.book.storage.store import create_store, open_store
 
 WINDOW = Window(6, 6, 14)
@@ -226,6 +228,26 @@ def test_repair_levels() -> None:
     assert [repair_level(level) for level in (1, 2, 3, 10, 21, 22, 27, 40)] == [1, 1, 1, 8, 19, 20, 21, 20]
 
 
+def test_reducing_to_lines_that_are_read_to_the_end() -> None:
+    book = learnt()
+    fewest = min(entry.empties for entry in contents(book))
+    deep = [entry for entry in contents(book) if entry.empties == fewest and entry.has_leaf]
+    ends = {entry[:2] for entry in deep[::5]}
+    for entry in deep:
+        book.put(entry._replace(leaf_level=60 if entry[:2] in ends else 10))
+    book.negamax()
+
+    def leads(entry: PositionEntry) -> bool:
+        links = [child for _, child in book.table.links(*entry[:2]) if child >= 0]
+        return entry[:2] in ends or any(leads(book.table.entry(child)) for child in links)
+
+    expected = {entry[:2] for entry in contents(book) if leads(entry)} | {START}
+    assert 1 < len(expected) < len(book)
+    reduce(book, START, Window(60, NO_LIMIT, NO_LIMIT), read_only=True)
+    assert {entry[:2] for entry in contents(book)} == expected
+    assert verify(book).clean
+
+
 # ---------------------------------------------------------------------------------------------------- grades
 
 
@@ -234,19 +256,19 @@ def test_what_levels_read() -> None:
         assert LETTERS[egaroucid_reading(level, empties)] == letter
     for level, empties, letter in ((21, 24, "A"), (21, 25, "C"), (21, 30, "C"), (21, 31, "F"), (27, 28, "C")):
         assert LETTERS[reading(level, empties)] == letter
-    assert reading(70, 60) == reading(70, 60, Rule.EGAROUCID) == SOLVED
-    assert reading(-1, 30) == reading(-1, 30, Rule.EGAROUCID) == GUESSED
+    assert reading(70, 60) == egaroucid_reading(70, 60) == SOLVED
+    assert reading(-1, 30) == egaroucid_reading(-1, 30) == GUESSED
     # The two programs agree where the seed's remarks fix it.
     assert (egaroucid_reading(19, 29), egaroucid_reading(17, 29), egaroucid_reading(21, 28)) == (READ, GUESSED, READ)
 
 
-def graded(rule: Rule = Rule.EDAX, **levels: int) -> Book:
+def graded(flags: int = 0, **levels: int) -> Book:
     """The position after f5 and its children at the levels given, all of score 0; (e.g. d6=60, f4=1, f6=27)."""
-    book = Book(BookOptions(rule=rule))
+    book = Book()
     cells = referee.play(referee.start(), referee.square("f5"))
     for move, level in levels.items():
         p, o = canonical(*referee.to_bits(referee.play(cells, referee.square(move))))
-        book.put(PositionEntry(p, o, score=0, level=level, leaf_level=level))
+        book.put(PositionEntry(p, o, score=0, level=level, leaf_level=level, flags=flags))
     p, o = canonical(*referee.to_bits(cells))
     book.put(PositionEntry(p, o, score=0, level=1))
     return book
@@ -263,9 +285,43 @@ BY_LETTER = {"A": 60, "C": 55, "F": 20}
 )
 def test_grades_are_what_is_at_the_ends(letters: str, expected: str) -> None:
     moves = ("d6", "f4", "f6")
-    book = graded(Rule.EGAROUCID, **{move: BY_LETTER[letter] for move, letter in zip(moves, letters, strict=False)})
+    book = graded(EGAROUCID_LEVELS, **{move: BY_LETTER[letter] for move, letter in zip(moves, letters, strict=False)})
     assert Grades(book).grade(*ROOT)[0] == expected
     assert (Grades(book).grade(*ROOT) == "AA") == (expected == "A")
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_own_searches_are_graded_by_what_they_were_whatever_the_rule(rule: Rule) -> None:
+    player, opponent = canonical(*referee.to_bits(referee.random_position(3, 34)))
+    assert 64 - (player | opponent).bit_count() == 26
+    book = Book(BookOptions(level=24, rule=rule))
+    add_positions(book, [(player, opponent)], Worker(toy))
+    entry = book.entry(player, opponent)
+    assert entry.leaf_level == 24
+    assert Grades(book).grade(player, opponent) == Grades(book).leaf_grade(entry) == "C"
+    # Its program solves 26 empties at this level. What comes from its files is graded so, until it is searched here.
+    book.put(entry._replace(flags=EGAROUCID_LEVELS))
+    assert Grades(book).grade(player, opponent) == "AA"
+    book.put(book.entry(player, opponent).without_leaf()._replace(level=24))
+    fix(book, Worker(toy))
+    assert Grades(book).grade(player, opponent) == "C"
+
+
+def test_a_level_in_the_other_scale_is_read_as_no_surer() -> None:
+    place = PositionEntry(*START)
+    for empties in range(1, 61):
+        board = place._replace(player=(1 << (64 - empties)) - 1, opponent=0)
+        for level in range(1, 61):
+            own = board._replace(level=level, leaf_level=level)
+            there = in_scale(own, egaroucid=True)
+            assert egaroucid_reading(there.level, empties) >= reading(level, empties)
+            assert egaroucid_reading(there.leaf_level, empties - 1) >= reading(level, empties)
+            assert max(there.level, there.leaf_level) <= level
+            here = in_scale(own._replace(flags=EGAROUCID_LEVELS))
+            assert reading(here.level, empties) >= egaroucid_reading(level, empties)
+            assert here.flags == 0
+    human = place._replace(level=HUMAN_LEVEL)
+    assert in_scale(human, egaroucid=True)[9:] == (*human[9:13], EGAROUCID_LEVELS)
 
 
 def test_letters_join_as_flags() -> None:
@@ -286,7 +342,7 @@ def test_letters_join_as_flags() -> None:
 
 
 def test_only_near_moves_count_and_the_second_letter_looks_two_discs_far() -> None:
-    book = graded(Rule.EGAROUCID, d6=60, f4=20)
+    book = graded(EGAROUCID_LEVELS, d6=60, f4=20)
     child = canonical(*referee.to_bits(referee.play(referee.from_bits(*ROOT), referee.square("f4"))))
     for worse, expected in ((1, "D"), (2, "AD"), (3, "AA")):
         book.put(book.entry(*child)._replace(score=worse))
@@ -294,7 +350,7 @@ def test_only_near_moves_count_and_the_second_letter_looks_two_discs_far() -> No
 
 
 def test_an_unsolved_leaf_counts() -> None:
-    book = graded(Rule.EDAX, d6=60)
+    book = graded(d6=60)
     key = canonical(*ROOT)
     assert Grades(book).grade(*ROOT) == "AA"
     free = next(move for move, row in book.table.links(*key) if row < 0)

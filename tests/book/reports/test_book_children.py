@@ -11,23 +11,25 @@ from toys import canonical, contents, small_book, toy
 from desdaemon.book.book import Book
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.layout import HUMAN, HUMAN_LEVEL, NO_SCORE
+from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, HUMAN_LEVEL, NO_SCORE, SOLVED
 from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.readings import egaroucid_reading, reading
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.children import LEAF, LINK, UNKNOWN, children
-from desdaemon.book.reports.grade import LETTERS, SOLVED, Grades, Stale, TooMany, reading
+from desdaemon.book.reports.grade import LETTERS, Grades, Stale, TooMany
 
 
 def plain_flags(book: Book, entry: PositionEntry, loss: int) -> int:
     """What is at the ends of an entry's good lines, by the definition, one position at a time."""
-    rule = book.options.rule
+    foreign = bool(entry.flags & EGAROUCID_LEVELS)
+    read = egaroucid_reading if foreign else reading
     legal = book.table.links(entry.player, entry.opponent)
     moves = [move for move in book.known_moves(entry) if -64 <= move.score <= 64]
     if not legal:
         return SOLVED
     if entry.human or not any(move.linked for move in moves):
         own = entry.has_leaf and not entry.human and entry.leaf_level >= 0
-        return reading(entry.leaf_level if own else entry.level, entry.empties, rule)
+        return read(entry.leaf_level if own else entry.level, entry.empties)
     found = 0
     for move in moves:
         if move.score < moves[0].score - loss:
@@ -35,7 +37,7 @@ def plain_flags(book: Book, entry: PositionEntry, loss: int) -> int:
         if move.linked:
             found |= plain_flags(book, book.table.entry(move.row), loss)
         else:
-            found |= reading(entry.leaf_level, max(entry.empties - (rule is Rule.EGAROUCID), 0), rule)
+            found |= read(entry.leaf_level, max(entry.empties - foreign, 0))
     return found
 
 
@@ -46,7 +48,9 @@ def shuffled(rule: Rule) -> Book:
     dice = random.Random(int(rule))
     for entry in contents(book):
         level, leaf_level = dice.choice([-1, 2, 10, 21, 30, 55, 60]), dice.choice([-1, 5, 27, 40, 60])
-        changed = PositionEntry(*entry)._replace(level=level, leaf_level=leaf_level)
+        changed = PositionEntry(*entry)._replace(
+            level=level, leaf_level=leaf_level, flags=dice.choice([0, EGAROUCID_LEVELS])
+        )
         if dice.random() < 0.05:
             changed = changed._replace(level=HUMAN_LEVEL, flags=HUMAN)
         elif dice.random() < 0.05:

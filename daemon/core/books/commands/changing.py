@@ -155,7 +155,9 @@ def _cut(run: BookCommandRun) -> Result:
 
 def _reduce(run: BookCommandRun) -> Result:
     window = learn.Window(run.number("depth"), run.number("per-move"), run.number("cumulative"))
-    return _shrunk(run, "reduce", learn.reduce(run.book, run.caller.position, window, run.progress))
+    read_only = run.values["read"] is True
+    done = learn.reduce(run.book, run.caller.position, window, read_only=read_only, progress=run.progress)
+    return _shrunk(run, "reduce", done)
 
 
 def _delete(run: BookCommandRun) -> Result:

@@ -1,0 +1,117 @@
+"""What a search of a level is with some empty squares left: solved, read to the end with selectivity, or a guess.
+
+Levels are Edax's, but for those that come from Egaroucid's files (`layout.EGAROUCID_LEVELS`). Where a level changes
+from one scale to the other, it becomes one that is read as no surer.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.engine.limits import level_limits
+from desdaemon.protocol.othello.selectivity import Selectivity
+
+from .layout import EGAROUCID_LEVELS, GUESSED, LEVELS, MAX_LEVEL, NO_LEVEL, READ, SOLVED, SQUARES
+from .record import PositionEntry
+
+# For the levels of Egaroucid: (last level of the group, most empties read to the end, most of them without selectivity)
+_EGAROUCID = (
+    (12, 25, 21),
+    (14, 27, 21),
+    (17, 27, 22),
+    (19, 29, 22),
+    (22, 30, 24),
+    (24, 32, 26),
+    (26, 34, 26),
+    (28, 36, 28),
+    (30, 36, 30),
+    (32, 38, 30),
+    (34, 38, 32),
+    (36, 40, 32),
+    (38, 40, 34),
+    (40, 42, 34),
+    (42, 42, 36),
+    (44, 44, 36),
+    (46, 44, 38),
+    (48, 46, 38),
+    (50, 46, 40),
+    (51, 48, 40),
+    (52, 50, 42),
+    (53, 54, 46),
+    (54, 56, 48),
+    (55, 58, 50),
+    (56, 60, 52),
+    (57, 60, 54),
+    (58, 60, 56),
+    (59, 60, 58),
+    (60, 60, 60),
+)
+
+
+def egaroucid_reading(level: int, empties: int) -> int:
+    """`SOLVED`, `READ` or `GUESSED`: what a search of Egaroucid's ``level`` is. A human's level counts as 60."""
+    if level <= 10:
+        return SOLVED if empties <= 2 * max(level, 0) else GUESSED
+    for last, most, full in _EGAROUCID:
+        if level <= last:
+            return SOLVED if empties <= full else READ if empties <= most else GUESSED
+    return SOLVED
+
+
+def reading(level: int, empties: int) -> int:
+    """As `egaroucid_reading`, of a level of ours."""
+    limits = level_limits(min(max(level, 0), MAX_LEVEL), empties)
+    if limits.depth < empties:
+        return GUESSED
+    return SOLVED if limits.selectivity == Selectivity.FULL else READ
+
+
+@cache
+def readings() -> npt.NDArray[np.uint8]:
+    """What searches are by scale (ours, Egaroucid's), kind (a position's, its leaf's), level (from `NO_LEVEL`) and
+    empty squares, as the kernel wants it."""
+    found = np.zeros((2, 2, LEVELS, SQUARES), np.uint8)
+    for level in range(NO_LEVEL, MAX_LEVEL + 1):
+        for empties in range(61):
+            own, other = reading(level, empties), egaroucid_reading(level, empties)
+            # Egaroucid searches a leaf from the position after the move.
+            leaf = egaroucid_reading(level, max(empties - 1, 0))
+            found[:, :, level - NO_LEVEL, empties] = (own, own), (other, leaf)
+    last = MAX_LEVEL - NO_LEVEL
+    found[:, :, last + 1 :] = found[:, :, last : last + 1]
+    return found
+
+
+@cache
+def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
+    """For levels of the other scale, by level and empty squares, the highest level of ``scale`` (0 ours, 1
+    Egaroucid's) that is not above them and not read as surer."""
+    known, new = readings()[1 - scale, kind], readings()[scale, kind]
+    found = np.tile(np.arange(NO_LEVEL, NO_LEVEL + LEVELS, dtype=np.int8)[:, None], SQUARES)
+    for level in range(1, MAX_LEVEL + 1 - NO_LEVEL):
+        # The bits of `SOLVED`, `READ` and `GUESSED` rise.
+        surer = new[: level + 1] < known[level]
+        found[level] = np.maximum(level - np.argmin(surer[::-1], axis=0), 1) + NO_LEVEL
+    return found
+
+
+def scaled_levels(
+    levels: npt.NDArray[np.int8], empties: npt.NDArray[np.int64], *, leaves: bool, egaroucid: bool
+) -> npt.NDArray[np.int8]:
+    """Levels of positions or of ``leaves`` in the other scale: in Egaroucid's, or in ours."""
+    found: npt.NDArray[np.int8] = _scaled(int(leaves), int(egaroucid))[levels.astype(np.int64) - NO_LEVEL, empties]
+    return found
+
+
+def in_scale(entry: PositionEntry, *, egaroucid: bool = False) -> PositionEntry:
+    """An entry with its levels in our scale, or in Egaroucid's."""
+    if bool(entry.flags & EGAROUCID_LEVELS) is egaroucid:
+        return entry
+    level, leaf_level = (
+        int(_scaled(kind, int(egaroucid))[known - NO_LEVEL, entry.empties])
+        for kind, known in enumerate((entry.level, entry.leaf_level))
+    )
+    return entry._replace(level=level, leaf_level=leaf_level, flags=entry.flags ^ EGAROUCID_LEVELS)
