@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 EXPERIMENTS = {
+    "harness": ("lab.harness", "record what a program says and makes, compare two recordings"),
     "hostile": ("lab.hostile", "the peers that `storm` starts to attack a server"),
     "large_book": ("lab.large_book", "the time and memory of every operation on a large book"),
     "page": ("lab.page", "measure the board in the browser and its gateway"),
