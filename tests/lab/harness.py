@@ -25,8 +25,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgpack
 import zmq
+
+from desdaemon.protocol.wire import codec
 
 OPTIONS = ["--config", "none", "-n-tasks", "1"]
 WAIT_S = 120.0
@@ -268,12 +269,12 @@ class Recording:
 
     def _replies(self, dealer: zmq.Socket[bytes]) -> Iterator[Any]:
         for number, request in enumerate(REQUESTS):
-            dealer.send(msgpack.packb({"v": 1, "id": number, **request}))
+            dealer.send(codec.encode({"v": 1, "id": number, **request}))
             while True:
-                if not dealer.poll(WAIT_S * 1000):
+                if not dealer.poll(int(WAIT_S * 1000)):
                     yield {"id": number, "silence": request["op"]}
                     break
-                reply = msgpack.unpackb(dealer.recv_multipart()[-1])
+                reply = codec.decode(dealer.recv_multipart()[-1])
                 yield reply
                 if reply.get("id") == number and reply.get("kind", reply.get("type")) not in ("partial", "event"):
                     break
@@ -286,12 +287,13 @@ class Recording:
 def compare(before: Path, after: Path) -> int:
     """Print the differences of two recordings; returns 1 where there are any."""
     status = 0
-    for name in sorted({path.name for folder in (before, after) for path in folder.glob("*.txt")}):
-        texts = [(folder / name).read_text("utf-8") if (folder / name).exists() else "" for folder in (before, after)]
-        lines = difflib.unified_diff(
-            *(text.splitlines() for text in texts), f"before/{name}", f"after/{name}", "", "", 0, ""
-        )
-        for line in lines:
+    names = [{path.name for path in folder.glob("*.txt")} for folder in (before, after)]
+    for name in sorted(names[0] ^ names[1]):
+        status = 1
+        sys.stdout.write(f"{name}: in one recording only\n")
+    for name in sorted(names[0] & names[1]):
+        left, right = ((folder / name).read_text("utf-8").splitlines() for folder in (before, after))
+        for line in difflib.unified_diff(left, right, f"before/{name}", f"after/{name}", n=0, lineterm=""):
             status = 1
             sys.stdout.write(line + "\n")
     return status
