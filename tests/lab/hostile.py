@@ -29,6 +29,8 @@ _MORE, _LONG, _COMMAND = 1, 2, 4
 _GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
 _CONNECT_S = 5.0
 _STOPPED = 4
+_SILENT = 1_300
+"""More connections than the daemon's table of handshakes holds."""
 _LINE = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
 _LINES = ("init", "moves", "play f5", "undo", "hint 1", "go", "level 1", "setboard x", "nonsense", "book show", "\0")
 _OPS = [operation for operation in OPERATIONS if operation.role == READER]
@@ -127,6 +129,7 @@ class Hostile:
             self.crowd,
             self.fuzz,
             self.break_handshakes,
+            self.flood_silently,
             self.send_halves,
             self.search_and_vanish,
             self.subscribe_and_sleep,
@@ -238,6 +241,19 @@ class Hostile:
                 raw.sendall(begin + dice.randbytes(dice.randrange(200)))
                 time.sleep(dice.random() / 20)
 
+    def flood_silently(self, dice: random.Random) -> None:
+        """Connections that never say anything, more than there is room for, from one loopback address or from eight."""
+        endpoint = next(endpoint for endpoint in self._endpoints if endpoint.startswith("tcp:"))
+        host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
+        addresses = dice.choice((1, 8))
+        with contextlib.ExitStack() as silent:
+            for number in range(_SILENT):
+                own = (f"127.0.0.{1 + number % addresses}", 0)
+                silent.enter_context(socket.create_connection((host, int(port)), _CONNECT_S, own))
+                if number % 50 == 0:
+                    time.sleep(0.02)
+            time.sleep(5 * dice.random())
+
     def send_halves(self, dice: random.Random) -> None:
         """Large messages that stop half-way."""
         found = [self._connect(dice) for _ in range(10)]
@@ -288,6 +304,23 @@ class Hostile:
         for process in self._stopped:
             process.kill()
             process.wait()
+
+
+def leave_behind_flood(endpoint: str, flood: str, count: int, lines: list[str]) -> None:
+    """Send a flood, then these lines of text, and leave at once.
+
+    The flood is ``count`` requests ("ping") or lines that only ask ("moves"); of searches ("hint ...") one does.
+    """
+    connection = _HostileConnection(endpoint)
+    if flood == "ping":
+        noise = _request(1, "ping") * count
+    elif flood.startswith("hint"):
+        noise = b"".join(_frame(line.encode()) for line in ("level 40", "book-usage off", flood))
+    else:
+        noise = _frame(flood.encode()) * count
+    connection.socket.settimeout(_CONNECT_S)
+    connection.socket.sendall(noise + b"".join(_frame(line.encode()) for line in lines))
+    connection.socket.close()
 
 
 def _flood(seed: int, endpoints: list[str]) -> None:

@@ -1,13 +1,15 @@
 """`python tests/lab storm`: attacks of hostile peers on a daemon, and polite clients that check each answer.
 
 It starts a daemon of its own in folders of its own, `hostile` as a process, and clients of the library that know every
-answer beforehand. Each minute gives a row: the waits of the polite clients, wrong or missing answers, and the daemon's
-memory and descriptors.
+answer beforehand: also that to an argument of the wrong kind, and where a session has left that deletes a position.
+Each minute gives a row: the waits of the polite clients, wrong or missing answers, and the daemon's memory and
+descriptors.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import subprocess
@@ -15,15 +17,19 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.bench.daemon import BenchDaemon, ended_by_signals, random_line
 from desdaemon.clients.errors import DaemonError
+from desdaemon.clients.results import Data
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import START, move_text, parse_moves, play_moves
+from desdaemon.protocol.othello.notation import START, Position, board_text, move_text, parse_moves, play_moves
 from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.wire.messages import OPERATIONS
+
+from . import hostile
 
 _POLITE = 8
 _PATIENCE_S = 120.0
@@ -32,11 +38,20 @@ _PAUSE_S = 0.02
 _WARM_MINUTES = 5
 _GROWTH_MB = 32
 _BOOK_LINES = 40
+_REFUSED_S = 3.0
+_FLOOD = 3_000
+_PLIES_TO_BOARD, _PLIES_FROM_BOARD = 22, 4
+_SAMPLES = {str: "f5", list: [], dict: {}, bool: True, int: 3, float: 0.5, bytes: b"f5"}
+_TYPES = {"int": int, "flag": bool, "text": str, "choice": str, "path": str, "move": str}
+"""For each kind of argument the type of its values; `id` has two, the others are lists."""
 
 
 class Minute(NamedTuple):
-    """The figures of a minute: milliseconds of short requests, text and analyses, answers, faults, and the daemon."""
+    """The figures of a minute: milliseconds of new connections, short requests, text and analyses, answers, faults, and
+    the daemon.
+    """
 
+    joins: list[float]
     short: list[float]
     texts: list[float]
     analyses: list[float]
@@ -52,13 +67,17 @@ class _Polite:
     def __init__(self, daemon: BenchDaemon) -> None:
         self.daemon = daemon
         self.end = 0.0
+        self.joins: list[float] = []
         self.short: list[float] = []
         self.texts: list[float] = []
         self.analyses: list[float] = []
         self.faults: list[str] = []
         self.busy = 0
         self.answers = 0
+        self.departed = 0
+        self.deleted = 0
         self._book: dict[str, int] = {}
+        self._wrong_arguments = _wrong_arguments()
 
     async def learn(self) -> None:
         """Store lines in the book and keep its data of their positions."""
@@ -76,8 +95,10 @@ class _Polite:
         dice = random.Random(number)
         endpoint = (self.daemon.ipc, self.daemon.tcp)[number % 2]
         while time.monotonic() < self.end:
+            began = time.monotonic()
             try:
                 async with await AsyncClient.connect(endpoint, timeout_s=_PATIENCE_S) as client:
+                    self.joins.append(1000 * (time.monotonic() - began))
                     for _ in range(dice.randrange(20, 200)):
                         if time.monotonic() >= self.end:
                             return
@@ -93,7 +114,8 @@ class _Polite:
         logs.message(what, "lab storm", level="error")
 
     async def _check(self, client: AsyncClient, dice: random.Random) -> None:
-        kind = dice.choice((self._ping, self._legal, self._legal, self._look, self._look, self._text, self._analyse))
+        kinds = (self._ping, self._legal, self._legal, self._look, self._look, self._text, self._analyse, self._harm)
+        kind = dice.choice(kinds)
         times = self.analyses if kind == self._analyse else self.texts if kind == self._text else self.short
         while True:
             began = time.monotonic()
@@ -141,17 +163,111 @@ class _Polite:
         right = not legal if found.best is None else found.best.move in legal and abs(found.best.score) <= 64
         return "" if right else f"{line}: {found}"
 
+    async def _harm(self, client: AsyncClient, dice: random.Random) -> str:
+        op, name, value = dice.choice(self._wrong_arguments)
+        asked = f"{op} with {name} = {value!r}"
+        try:
+            await client.request(op, {name: value})
+        except DaemonError as error:
+            if error.code == "busy":
+                raise
+            # Over TCP, without a key, nobody is an admin.
+            right = (("bad_request", name), ("forbidden", "op"))
+            return "" if (error.code, error.field) in right else f"{asked}: {error}"
+        return f"{asked} was carried out"
 
-def _legal_moves(line: str) -> set[str]:
+    async def depart(self) -> None:
+        """Sessions that leave behind a flood, a line about the book their last."""
+        dice = random.Random("depart")
+        async with await AsyncClient.connect(self.daemon.ipc, timeout_s=_PATIENCE_S) as client:
+            positions = await _positions(client)
+            while time.monotonic() < self.end:
+                try:
+                    await self._depart(client, dice)
+                except (DaemonError, OSError) as error:
+                    self._fault(f"a session that leaves: {type(error).__name__} {error}")
+                await asyncio.sleep(dice.random())
+            left = await _positions(client) - positions
+            if left:
+                self._fault(f"{left} positions more in the book than before, by sessions that have left")
+
+    async def _depart(self, client: AsyncClient, dice: random.Random) -> None:
+        """One session deletes a position of its own, far from those that others look up; then remove the others."""
+        line = random_line(dice, _PLIES_TO_BOARD + _PLIES_FROM_BOARD)
+        board = board_text(_position_after(line[: 2 * _PLIES_TO_BOARD]))
+        line = line[2 * _PLIES_TO_BOARD :]
+        ways = [line[:cut] for cut in range(0, len(line) + 1, 2)]
+        await _until_taken(client, "book.store", {"board": board, "moves": line})
+        flood = dice.choice(("ping", "moves", "hint 5"))
+        lines = [f"setboard {board}", f"play {line}", dice.choice(("book delete", "b delete", "BOOK delete"))]
+        await asyncio.to_thread(hostile.leave_behind_flood, self.daemon.ipc, flood, _FLOOD, lines)
+        self.departed += 1
+        # Of more lines than one client may have waiting some are refused, and none behind them is carried out.
+        until = time.monotonic() + (_REFUSED_S if flood == "moves" else _PATIENCE_S)
+        while (stays := await self._is_stored(client, board, line)) and time.monotonic() < until:
+            await asyncio.sleep(_BUSY_S)
+        self.deleted += not stays
+        if stays and flood != "moves":
+            self._fault(f"a session left behind {flood}, and its line about the book was not carried out")
+        if not await self._is_stored(client, None, ""):
+            self._fault(f"a session left behind {flood}, and the start was deleted")
+        for way in ways[:-1]:
+            if not await self._is_stored(client, board, way):
+                self._fault(f"a session left behind {flood}, and {board} {way} was deleted instead of {line}")
+            await _until_taken(client, "book.delete", {"board": board, "moves": way})
+        if stays:
+            # Its own line may come late after all.
+            with contextlib.suppress(DaemonError):
+                await _until_taken(client, "book.delete", {"board": board, "moves": line})
+
+    async def _is_stored(self, client: AsyncClient, board: str | None, moves: str) -> bool:
+        look = await _until_taken(client, "book.get", {"moves": moves, **({"board": board} if board else {})})
+        self.answers += 1
+        return bool(look["found"])
+
+
+async def _until_taken(client: AsyncClient, op: str, args: Data) -> Data:
+    while True:
+        try:
+            return await client.request(op, args, timeout_s=_PATIENCE_S)
+        except DaemonError as error:
+            if error.code != "busy":
+                raise
+            await asyncio.sleep(_BUSY_S)
+
+
+async def _positions(client: AsyncClient) -> int:
+    return int((await client.status())["book"]["positions"])
+
+
+def _wrong_arguments() -> list[tuple[str, str, Any]]:
+    """Each argument of each operation, with values that are none of its kind."""
+    return [
+        (operation.name, argument.name, value)
+        for operation in OPERATIONS
+        for argument in operation.arguments
+        for type_, value in _SAMPLES.items()
+        if type_ not in ((str, int) if argument.kind == "id" else (_TYPES.get(argument.kind, list),))
+    ]
+
+
+def _position_after(line: str) -> Position:
     position = START
     for move in play_moves(START, parse_moves(line)):
         position = position.after(move)
+    return position
+
+
+def _legal_moves(line: str) -> set[str]:
+    position = _position_after(line)
     if position.must_pass:
         return {"pa"}
     return {move_text(move).lower() for move in rules.squares(position.moves)}
 
 
 def _row(number: int, minute: Minute) -> str:
+    """The row of a minute; of new connections only the longest wait."""
+
     def times(values: list[float]) -> str:
         if not values:
             return f"{'-':>8}{'-':>8}{'-':>9}"
@@ -161,15 +277,16 @@ def _row(number: int, minute: Minute) -> str:
 
     answers = len(minute.short) + len(minute.texts) + len(minute.analyses)
     return (
-        f"{number:6}{answers:9}{times(minute.short)}   {times(minute.texts)}   {times(minute.analyses)}"
+        f"{number:6}{answers:9}{max(minute.joins, default=0.0):9.1f}"
+        f"{times(minute.short)}   {times(minute.texts)}   {times(minute.analyses)}"
         f"{minute.wrong:7}{minute.busy:6}"
         f"{minute.memory_mb:8.1f}{minute.descriptors:7}"
     )
 
 
 HEAD = (
-    f"{'':15}{'short requests, ms':>25}   {'lines of text, ms':>25}   {'analyses of level 3, ms':>25}\n"
-    f"{'minute':>6}{'answers':>9}"
+    f"{'':15}{'joining':>9}{'short requests, ms':>25}   {'lines of text, ms':>25}   {'analyses of level 3, ms':>25}\n"
+    f"{'minute':>6}{'answers':>9}{'longest':>9}"
     + "   ".join([f"{'p50':>8}{'p99':>8}{'longest':>9}"] * 3)
     + f"{'wrong':>7}{'busy':>6}{'MB':>8}{'files':>7}"
 )
@@ -177,25 +294,26 @@ HEAD = (
 
 async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[Minute]:
     polite.end = time.monotonic() + seconds
-    tasks = [asyncio.ensure_future(polite.ask(number)) for number in range(_POLITE)]
+    tasks = [asyncio.ensure_future(client) for client in (polite.depart(), *map(polite.ask, range(_POLITE)))]
     minutes: list[Minute] = []
     end = time.monotonic() + seconds
     seen = busy = faults = 0
     sys.stdout.write(HEAD + "\n")
     sys.stdout.flush()
-    at = (0, 0, 0)
+    at = (0, 0, 0, 0)
     while time.monotonic() < end:
         await asyncio.sleep(min(60.0, max(0.1, end - time.monotonic())))
         if daemon.process.poll() is not None:
             polite._fault(f"the daemon ended with status {daemon.process.returncode}")
             break
-        now = len(polite.short), len(polite.texts), len(polite.analyses)
+        now = len(polite.joins), len(polite.short), len(polite.texts), len(polite.analyses)
         wrong, much = len(polite.faults) - faults, polite.busy - busy
         minutes.append(
             Minute(
-                polite.short[at[0] :],
-                polite.texts[at[1] :],
-                polite.analyses[at[2] :],
+                polite.joins[at[0] :],
+                polite.short[at[1] :],
+                polite.texts[at[2] :],
+                polite.analyses[at[3] :],
                 wrong,
                 much,
                 daemon.memory_mb,
@@ -255,7 +373,12 @@ def main(arguments: list[str]) -> int:
     mistakes = log.count("mistake")
     problems = [*polite.faults, *(["the daemon logged mistakes"] if mistakes else []), *_growth(minutes)]
     sys.stdout.write(f"\n{polite.answers} answers were checked; hostile: {deeds}")
+    sys.stdout.write(
+        f"{polite.departed} sessions left behind a flood, {polite.deleted} positions were deleted by them\n"
+    )
     sys.stdout.write(f"{len(log.splitlines())} lines were logged\n")
+    if not problems:
+        sys.stdout.write("nothing lost, none wrong, memory and descriptors flat\n")
     for problem in sorted(set(problems)):
         sys.stdout.write(f"failed: {problem}\n")
     if mistakes:
