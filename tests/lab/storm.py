@@ -32,7 +32,7 @@ from desdaemon.protocol.wire.messages import OPERATIONS
 from . import hostile
 
 _POLITE = 8
-_PATIENCE_S = 120.0
+_PATIENCE_S = 300.0
 _BUSY_S = 0.05
 _PAUSE_S = 0.02
 _WARM_MINUTES = 5
