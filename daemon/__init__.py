@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from desdaemon.api import Board as Board
     from desdaemon.api import Engine as Engine
 
-__version__ = "0.1.0"
+__version__ = "0.4.0"
 
 
 def __getattr__(name: str) -> object:
