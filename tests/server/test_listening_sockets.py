@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
+from processes import two_free_ports
 from served import until
 
 pytest.importorskip("distributed")
@@ -83,22 +83,10 @@ def started(command: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate(timeout=60)
 
 
-def free_ports() -> int:
-    """A port that is free, and so is the next one: that of its events."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first, socket.socket() as second:
-            port: int = first.getsockname()[1]
-            try:
-                second.bind(("127.0.0.1", port + 1))
-            except (OSError, OverflowError):
-                continue
-            return port
-
-
 def test_programs_listen_where_the_table_says_and_nowhere_else(tmp_path: Path) -> None:
     assert set(READY) <= {word for command in TABLE for word in command.split()}
     numbers = sorted({number for command in TABLE for number in PORT.findall(command)})
-    ports = {number: free_ports() for number in numbers}
+    ports = {number: two_free_ports() for number in numbers}
     ports |= {str(int(number) + 1): port + 1 for number, port in ports.items()}
 
     def on_free_ports(text: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
+import socket
 import time
 from pathlib import Path
 
@@ -30,3 +33,16 @@ def gone(mark: str, seconds: float = 20) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+def two_free_ports() -> int:
+    """Return a port of this machine that is free together with the next one.
+
+    Below the ports that the system gives to outgoing connections: another process could get one of those meanwhile.
+    """
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as first, socket.socket() as second:
+            first.bind(("", port))
+            second.bind(("", port + 1))
+            return port

@@ -19,12 +19,10 @@ With WRITE_DOCUMENTS in the environment what differs is also written into the do
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -34,6 +32,7 @@ from typing import NamedTuple
 
 import pytest
 from checkout import IMPORT, ROOT, SHARED
+from processes import two_free_ports
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 KINDS = ("console", "python", "text", "json", "toml", "ini", "sh")
@@ -165,7 +164,7 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._port = _free_ports()
+        self._port = two_free_ports()
         self._server: subprocess.Popen[bytes] | None = None
         binaries = folder / ".venv" / "bin"
         binaries.mkdir(parents=True)
@@ -283,17 +282,6 @@ def _rewrite(step: Step, printed: str) -> None:
 def _heed_interrupts() -> None:
     """A test run in the background of a shell ignores interrupts, and so would its children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _free_ports() -> int:
-    """A port that is free together with the next one."""
-    while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("", 0))
-            port: int = first.getsockname()[1]
-            with contextlib.suppress(OSError):
-                second.bind(("", port + 1))
-                return port
 
 
 def missing(block: Block) -> list[str]:
