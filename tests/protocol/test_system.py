@@ -314,3 +314,30 @@ def test_a_file_that_cannot_be_written_is_named_and_not_the_one_beside_it(tmp_pa
     assert str(tmp_path / "x") in str(refused.value)
     assert ".new" not in str(refused.value)
     assert not list(tmp_path.iterdir())
+
+
+# --- priorities
+
+LOWERED = """
+import os, threading
+from desdaemon.protocol.system import platform
+
+def lower():
+    for steps in (5, 5, 19):
+        platform.lower_thread(steps)
+        print(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+os.nice(12)
+thread = threading.Thread(target=lower)
+thread.start()
+thread.join()
+print(os.getpriority(os.PRIO_PROCESS, 0))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no niceness of its own")
+def test_a_lowered_thread_goes_after_its_process_however_low_that_is() -> None:
+    """With `nice -n 12 desdaemon serve` the searches would otherwise go before the loop that all clients wait for."""
+    done = subprocess.run([sys.executable, "-P", "-c", IMPORT + LOWERED], capture_output=True, text=True, check=True)
+    base = os.getpriority(os.PRIO_PROCESS, 0)
+    assert done.stdout.split() == [str(min(19, base + steps)) for steps in (17, 17, 31, 12)]

@@ -251,7 +251,7 @@ def processors() -> int:
 
 
 def lower_thread(niceness: int) -> None:
-    """Let this thread go after others, by a niceness of 1 to 19, where the system can; else nothing happens.
+    """Let this thread go after the process' main one, by 1 to 19 steps of niceness, where the system can.
 
     Linux takes a thread's number for a process' (setpriority(2)); elsewhere that number may be that of another process.
     macOS has classes for threads instead (pthread/qos.h).
@@ -262,6 +262,7 @@ def lower_thread(niceness: int) -> None:
         import threading
 
         with contextlib.suppress(OSError):
+            niceness += os.getpriority(os.PRIO_PROCESS, os.getpid())
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
     elif sys.platform == "darwin":
         import ctypes
