@@ -306,21 +306,28 @@ class Hostile:
             process.wait()
 
 
-def leave_behind_flood(endpoint: str, flood: str, count: int, lines: list[str]) -> None:
-    """Send a flood, then these lines of text, and leave at once.
+def leave_behind_flood(endpoint: str, flood: str, count: int, lines: list[str], patience_s: float) -> bool:
+    """Send a flood, then these lines of text, and leave at once. Returns False if the daemon ended the handshake.
 
     The flood is ``count`` requests ("ping") or lines that only ask ("moves"); of searches ("hint ...") one does.
     """
-    connection = _HostileConnection(endpoint)
     if flood == "ping":
         noise = _request(1, "ping") * count
     elif flood.startswith("hint"):
         noise = b"".join(_frame(line.encode()) for line in ("level 40", "book-usage off", flood))
     else:
         noise = _frame(flood.encode()) * count
-    connection.socket.settimeout(_CONNECT_S)
-    connection.socket.sendall(noise + b"".join(_frame(line.encode()) for line in lines))
-    connection.socket.close()
+    with contextlib.suppress(ConnectionError), _HostileConnection(endpoint).socket as peer:
+        peer.settimeout(patience_s)
+        # A handshake that lasts for over a second may be ended, with all that was sent behind it.
+        peer.sendall(_request(0, "ping"))
+        missing = 1 + len(_GREETING + _ready(b"ROUTER"))
+        while missing > 0 and (received := peer.recv(1 << 10)):
+            missing -= len(received)
+        if missing <= 0:
+            peer.sendall(noise + b"".join(_frame(line.encode()) for line in lines))
+            return True
+    return False
 
 
 def _flood(seed: int, endpoints: list[str]) -> None:

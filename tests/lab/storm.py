@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -200,7 +201,10 @@ class _Polite:
         await _until_taken(client, "book.store", {"board": board, "moves": line})
         flood = dice.choice(("ping", "moves", "hint 5"))
         lines = [f"setboard {board}", f"play {line}", dice.choice(("book delete", "b delete", "BOOK delete"))]
-        await asyncio.to_thread(hostile.leave_behind_flood, self.daemon.ipc, flood, _FLOOD, lines)
+        leave = partial(hostile.leave_behind_flood, self.daemon.ipc, flood, _FLOOD, lines, _PATIENCE_S)
+        while not await asyncio.to_thread(leave):
+            # Among more handshakes than there is room for its own was ended.
+            await asyncio.sleep(_BUSY_S)
         self.departed += 1
         # Of more lines than one client may have waiting some are refused, and none behind them is carried out.
         until = time.monotonic() + (_REFUSED_S if flood == "moves" else _PATIENCE_S)
