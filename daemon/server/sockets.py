@@ -1,10 +1,8 @@
 """The loop that owns the sockets: reads messages, dispatches them, sends replies, and never blocks.
 
 One thread runs it. Others put replies into its inbox and wake it up. A reply that a client does not read waits in the
-client's outbox, which is bounded; from a client whose outbox is half full nothing more is read.
-
-Connections that were quiet go before those with unread requests, and these take turns: a client that asks now and then
-does not wait for another's flood.
+client's outbox, which is bounded; from a client whose outbox is half full nothing more is read. `ReadingOrder` decides
+which connection is read from next.
 """
 
 from __future__ import annotations
@@ -34,14 +32,13 @@ from desdaemon.server.transport.zmtp import Frame, SocketKind, Violation
 
 from .endpoints import Acceptor
 from .peers import REVOKED, ServedConnection, SocketClient, SocketClients
+from .reading_order import MESSAGES_IN_TURN, Rank, ReadingOrder
 
 if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
     from desdaemon.dialogue.text_sessions import TextSessions
 
 _ACCEPTED_AT_ONCE = 32
-_FRESH_S, _HANDSHAKES_S, _BEHIND_S = 0.0025, 0.00125, 0.00125
-_MESSAGES_IN_TURN = 64
 _CHORES_S = 0.25
 _KEYS_S = 0.02
 _HANDSHAKE_S = 10.0
@@ -85,9 +82,7 @@ class Sockets:
         self._connections: set[ServedConnection] = set()
         self._handshaking: HandshakeTable[ServedConnection] = HandshakeTable(_MOST_HANDSHAKES, _MOST_OF_AN_ADDRESS)
         self._subscribers: list[set[ServedConnection]] = [set() for _ in acceptors]
-        self._fresh: deque[ServedConnection] = deque()
-        self._new: deque[ServedConnection] = deque()
-        self._behind: deque[ServedConnection] = deque()
+        self._order: ReadingOrder[ServedConnection] = ReadingOrder(time.monotonic)
         self._dirty: dict[ServedConnection, None] = {}
         self._events = ByteTotal()
         """What subscribers have not read. An event is one object for all of them: it takes no room from replies."""
@@ -148,7 +143,7 @@ class Sockets:
         # What was sent in one go with a `shutdown` may not even have been read.
         now = self._received = time.monotonic()
         until = now + _LAST_WORDS_S
-        while now < until and (self._inbox or self._has_input or now - self._received < _SILENCE_S):
+        while now < until and (self._inbox or self._order or now - self._received < _SILENCE_S):
             self._turn()
             now = time.monotonic()
         until = now + _LAST_WORDS_S
@@ -161,11 +156,11 @@ class Sockets:
         self.poller.close()
 
     def _turn(self) -> None:
-        idle = not (self._has_input or self._stopping)
-        wait = max(0.0, self._next_chores - time.monotonic()) if idle else 0.0 if self._has_input else 0.002
+        idle = not (self._order or self._stopping)
+        wait = max(0.0, self._next_chores - time.monotonic()) if idle else 0.0 if self._order else 0.002
         try:
             self.poller.poll(wait)
-            if self._has_input:
+            if self._order:
                 self._serve()
             self._flush()
             if time.monotonic() >= self._next_chores:
@@ -250,9 +245,7 @@ class Sockets:
             return
         if connection.ended:
             self._hang_up(connection)
-        if not connection.queued:
-            connection.queued = True
-            (self._fresh if connection.conversation.open else self._new).append(connection)
+        self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
 
     def _hang_up(self, connection: ServedConnection) -> None:
         """Handle the end of a connection by its peer; messages sent before it may still be unread."""
@@ -261,9 +254,8 @@ class Sockets:
         self._unwatch(connection)
         if connection.deserted and self._has_nothing_to_do(connection):
             self._close(connection)
-        elif not connection.queued:
-            connection.queued = True
-            self._behind.append(connection)
+        else:
+            self._order.put(connection, Rank.BEHIND)
 
     def _has_nothing_to_do(self, connection: ServedConnection) -> bool:
         """Whether no message that a disconnected peer left behind must be carried out."""
@@ -332,27 +324,14 @@ class Sockets:
 
     # What they say
 
-    @property
-    def _has_input(self) -> bool:
-        return bool(self._fresh or self._new or self._behind)
-
     def _serve(self) -> None:
         """Handle waiting requests for a few milliseconds, some of each kind of connection in each turn."""
         self._apply_key_changes(time.monotonic())
-        for queue, seconds in ((self._fresh, _FRESH_S), (self._new, _HANDSHAKES_S), (self._behind, _BEHIND_S)):
-            until = time.monotonic() + seconds
-            for _ in range(len(queue)):
-                connection = queue.popleft()
-                connection.queued = False
-                if not connection.closed:
-                    # To get rid of those that nobody hears any more is quick, and frees what they hold.
-                    turns = 1 if connection.deserted else 1 + len(queue)
-                    self._serve_one(connection, max(1, _MESSAGES_IN_TURN // turns), until)
-                if time.monotonic() >= until:
-                    break
+        for connection, quantum, until in self._order.round():
+            self._serve_one(connection, quantum, until)
 
     def _serve_one(self, connection: ServedConnection, quantum: int, until: float) -> None:
-        """Take at most so many messages of a connection, and none after that time but the first."""
+        """Handle up to ``quantum`` messages; after ``until`` only the first."""
         if connection.broken and not connection.ended and not connection.conversation.has_input:
             # The last that a peer sent before it left is in the system's buffer.
             connection.receive(self._buffer)
@@ -372,8 +351,7 @@ class Sockets:
         if more and connection.crowded and not connection.broken:
             connection.blocked = True
         elif more or (connection.broken and not connection.ended):
-            connection.queued = True
-            self._behind.append(connection)
+            self._order.put(connection, Rank.BEHIND)
         elif connection.ended:
             self._close(connection)
             return
@@ -385,7 +363,7 @@ class Sockets:
         conversation = connection.conversation
         if not conversation.open:
             # Only a few steps, after each of which the peer may have to answer.
-            quantum = _MESSAGES_IN_TURN
+            quantum = MESSAGES_IN_TURN
         for _ in range(quantum):
             if connection.crowded and not connection.broken:
                 return
@@ -560,8 +538,7 @@ class Sockets:
             return
         if connection.blocked and not connection.crowded:
             connection.blocked = False
-            connection.queued = True
-            self._behind.append(connection)
+            self._order.put(connection, Rank.BEHIND)
         self._watch(connection, reading=connection.reading, writing=not everything)
 
 
