@@ -2,8 +2,7 @@
 
 Every program gets a group of its own, so that its own children end with it. A group is ended by its owner, by
 `ProcessGroups.stop` at a signal, or, where this process is killed, by a guard: a small process (`platform.GUARD`) that
-holds the other end of a pipe, keeps the list of groups, and ends them when the pipe closes. Windows needs none: its job
-objects end with this process.
+holds the other end of a pipe, keeps the list of groups, and ends them when the pipe closes.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class ProcessGroups:
         with self._lock:
             if self._stopped:
                 raise MatchStopped
-            if self._guard is None and platform.GUARD:
+            if self._guard is None:
                 self._guard = subprocess.Popen(
                     _GUARD_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, **platform.own_group()
                 )
@@ -70,7 +69,6 @@ class ProcessGroups:
                     env=environment,
                     **platform.own_group(),
                 )
-                platform.contain(process)
             except OSError:
                 self._dismiss_guard()
                 raise

@@ -43,7 +43,7 @@ class FileLock:
         with contextlib.suppress(OSError):
             # The number is for people; a full disk must not keep anything closed.
             os.ftruncate(self._descriptor, 0)
-            platform.write_at(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+            os.write(self._descriptor, f"{os.getpid()}\n".encode())
 
     def release(self) -> None:
         """Release the lock."""

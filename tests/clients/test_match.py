@@ -384,7 +384,7 @@ def test_a_match_goes_on_after_a_violent_end(tmp_path: Path, capsys: pytest.Capt
 
 def test_a_killed_match_keeps_its_games(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    code = IMPORT + "from desdaemon.clients.match import command; sys.exit(command.main(sys.argv[1:]))"
+    code = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(sys.argv[1:]))"
     sides = [fake("gtp", "slow", 20), fake("gtp", "first")]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *sides, "--games", "100", "--concurrency", "2", "--journal", str(journal)],
@@ -404,7 +404,7 @@ def test_a_killed_match_keeps_its_games(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_match_reports_what_it_has(tmp_path: Path) -> None:
-    code = IMPORT + "from desdaemon.clients.match import command; sys.exit(command.main(sys.argv[1:]))"
+    code = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(sys.argv[1:]))"
     journal = tmp_path / "journal"
     process = subprocess.Popen(
         [sys.executable, "-c", code, fake("gtp", "hang", 40), fake("gtp", "hang", 100), "--journal", str(journal)],

@@ -26,7 +26,7 @@ from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.othello.notation import START
 
 FAKE = str(SUPPORT / "fake_player.py")
-RUN = IMPORT + "from desdaemon.clients.match import command; sys.exit(command.main(sys.argv[1:]))"
+RUN = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(sys.argv[1:]))"
 
 
 def fake(*arguments: object) -> str:

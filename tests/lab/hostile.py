@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from desdaemon.protocol.commands import READER
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec
@@ -287,10 +289,10 @@ class Hostile:
             self._stopped.append(self._flooding_process(dice.randrange(10**9)))
         time.sleep(0.3)
         for process in self._stopped:
-            platform.suspend(process.pid)
+            psutil.Process(process.pid).suspend()
         time.sleep(3 * dice.random())
         for process in list(self._stopped):
-            platform.resume(process.pid)
+            psutil.Process(process.pid).resume()
             if dice.random() < 0.5 or self.over:
                 process.kill()
                 process.wait()

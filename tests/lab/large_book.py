@@ -8,6 +8,7 @@ extrapolates it to the 660 million of the largest book known.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
@@ -108,7 +109,8 @@ def _forget(path: Path) -> None:
     """Have the system drop its cached pages of a file, where it has a call for that."""
     with path.open("r+b") as stream:
         platform.sync(stream.fileno())
-        platform.forget_cached(stream.fileno())
+        if sys.platform == "linux":
+            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 class _Large:

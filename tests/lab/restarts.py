@@ -18,11 +18,13 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.bench.daemon import PROGRAM, ended_by_signals, random_line
 from desdaemon.clients.errors import ConnectionLost, DaemonError
-from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.system import logs
 
 _CLIENTS = 10
 _START_S = 120.0
@@ -90,7 +92,7 @@ class _Supervised:
 
     def kill(self) -> None:
         """Kill the daemon, not the supervisor."""
-        platform.kill(int(json.loads(self._file.read_text())["pid"]))
+        psutil.Process(int(json.loads(self._file.read_text())["pid"])).kill()
 
 
 class _BackgroundWork:

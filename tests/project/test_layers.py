@@ -49,7 +49,7 @@ THIRD_PARTY = {
     "clients": {"zmq", "tornado"},
     "book": {"numpy"},
     "engine": {"llvmlite", "numba", "numpy"},
-    "protocol": {"msgpack"},
+    "protocol": {"msgpack", "psutil"},
 }
 COMPILER = {"llvmlite", "numba"}
 PACKAGES = ("daemon", "protocol", "engine", "book", "clients")

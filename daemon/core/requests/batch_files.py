@@ -136,9 +136,10 @@ class BatchFile:
         try:
             # What a crash or a failed write has left behind the last whole line.
             os.ftruncate(self._file, self._size)
+            os.lseek(self._file, self._size, os.SEEK_SET)
             written = 0
             while written < len(content):
-                written += platform.write_at(self._file, content[written:], self._size + written)
+                written += os.write(self._file, content[written:])
             platform.sync(self._file)
         except OSError:
             with contextlib.suppress(OSError):
@@ -165,9 +166,10 @@ class BatchFile:
         platform.sync_folder(self.path.parent)
 
     def _read(self, at: int) -> Data:
+        os.lseek(self._file, at, os.SEEK_SET)
         line, length = b"", 1 << 12
         while b"\n" not in line:
-            piece = platform.read_at(self._file, length, at + len(line))
+            piece = os.read(self._file, length)
             if not piece:
                 break
             line += piece

@@ -133,7 +133,12 @@ class Poller:
 
     def __init__(self, readiness: Readiness | None = None) -> None:
         """``readiness`` None: the best that the system has."""
-        self._readiness: Readiness = readiness or (EpollReadiness() if sys.platform == "linux" else SelectorReadiness())
+        if readiness is None:
+            if sys.platform == "linux":
+                readiness = EpollReadiness()
+            else:
+                readiness = SelectorReadiness()
+        self._readiness = readiness
         self._handlers: dict[int, ReadyHandler] = {}
         self.woke = 0.0
         """When the last wait was over, by `time.monotonic`; 0 while it waits. Other threads may read it."""

@@ -2,8 +2,7 @@
 
 `posix` says what each promises. Nothing outside this package imports a module, or uses a function, that one system has
 and another lacks; tests/project/test_platforms.py sees to it, and `make lint` type-checks all packages for Linux, macOS
-and Windows. The Windows side was written from the documentation, and has run on a simulated system and under
-Wine only (docs/platforms.md).
+and Windows. The Windows side has not been tried (docs/platforms.md).
 """
 
 from __future__ import annotations

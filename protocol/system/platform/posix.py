@@ -36,16 +36,6 @@ def lock_file(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def read_at(descriptor: int, length: int, place: int) -> bytes:
-    """At most so many bytes from a place in a file. One thread at a time for a descriptor."""
-    return os.pread(descriptor, length, place)
-
-
-def write_at(descriptor: int, data: bytes, place: int) -> int:
-    """Write at a place in a file; how much was written. One thread at a time for a descriptor."""
-    return os.pwrite(descriptor, data, place)
-
-
 def sync(descriptor: int) -> None:
     """Have a file's content on the disk itself.
 
@@ -112,12 +102,6 @@ def reserve(descriptor: int, size: int) -> None:
         os.posix_fallocate(descriptor, 0, size)
 
 
-def forget_cached(descriptor: int) -> None:
-    """Have the system drop its cached pages of a file, where it has a call for that."""
-    if sys.platform == "linux":
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-
-
 # Folders
 
 ENVIRONMENT_HOME = "HOME"
@@ -156,11 +140,11 @@ def most_resident_bytes() -> int:
     return most if sys.platform == "darwin" else most << 10
 
 
-def own_bytes(process: int | str = "self", *, swapped: bool = False) -> int:
+def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
     """Memory of a process in RAM that belongs to no file, with ``swapped`` what is in swap too; 0 where unknown."""
     wanted = ("RssAnon", "VmSwap") if swapped else ("RssAnon",)
     try:
-        with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as file:
+        with open(f"/proc/{process or 'self'}/status", encoding="ascii", errors="replace") as file:
             return sum(int(line.split()[1]) << 10 for line in file if line.startswith(wanted))
     except (OSError, IndexError, ValueError):
         return 0
@@ -295,10 +279,7 @@ for group in groups:
     except OSError:
         pass
 """
-"""A Python program that ends groups when the process that feeds it (``+GROUP``, ``-GROUP``) is gone, however it ended.
-
-Empty where the system does so by itself, see `contain`.
-"""
+"""A Python program that ends groups when the process that feeds it (``+GROUP``, ``-GROUP``) ends in any way."""
 
 
 def own_group() -> dict[str, Any]:
@@ -311,10 +292,6 @@ def own_group() -> dict[str, Any]:
 def asked_child() -> dict[str, Any]:
     """The arguments of `subprocess.Popen` for a child that `ask_to_end` reaches, in our own group if possible."""
     return {}
-
-
-def contain(process: subprocess.Popen[bytes]) -> None:
-    """Have a process of an own group, and its children, end with this one, where the system can; see `GUARD`."""
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
@@ -335,27 +312,6 @@ def alive(process: int) -> bool:
     except OSError:
         return True
     return True
-
-
-def kill(process: int) -> None:
-    """End a process at once. Raises `ProcessLookupError` where there is none."""
-    import signal
-
-    os.kill(process, signal.SIGKILL)
-
-
-def suspend(process: int) -> None:
-    """Have a process stand still. Raises `OSError` (``ENOTSUP``) where the system has no documented call."""
-    import signal
-
-    os.kill(process, signal.SIGSTOP)
-
-
-def resume(process: int) -> None:
-    """Have a suspended process go on."""
-    import signal
-
-    os.kill(process, signal.SIGCONT)
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:

@@ -1,7 +1,4 @@
-"""The Windows side, written from Microsoft's and Python's documentation. See `posix` for what each name promises.
-
-Calls that Python does not offer go to kernel32 by ctypes. It has run on a simulated system only (docs/platforms.md).
-"""
+"""The Windows side, by Python's library and psutil. See `posix` for the promise of each name. Never run on Windows."""
 
 from __future__ import annotations
 
@@ -20,97 +17,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # `pathlib` is slow to load, and a start asks for some of these.
-# ruff: noqa: PTH108, PTH118, PTH208
-
-_ACCESS_DENIED, _SHARING_VIOLATION, _LOCK_VIOLATION, _USER_MAPPED_FILE = 5, 32, 33, 1224
-_IN_USE = (_ACCESS_DENIED, _SHARING_VIOLATION, _LOCK_VIOLATION, _USER_MAPPED_FILE)
-
-_loaded: Any = None
-
-
-def _kernel32() -> Any:
-    global _loaded
-    if _loaded is None:
-        import ctypes
-        from ctypes import wintypes
-
-        library = ctypes.WinDLL("kernel32", use_last_error=True)
-        handle, number = wintypes.HANDLE, wintypes.DWORD
-        # Without these a handle would be cut to 32 bits.
-        library.CreateFileW.restype = handle
-        library.CreateFileW.argtypes = wintypes.LPCWSTR, number, number, wintypes.LPVOID, number, number, handle
-        library.MoveFileExW.argtypes = wintypes.LPCWSTR, wintypes.LPCWSTR, number
-        library.OpenProcess.restype = handle
-        library.OpenProcess.argtypes = number, wintypes.BOOL, number
-        library.WaitForSingleObject.argtypes = handle, number
-        library.TerminateProcess.argtypes = library.TerminateJobObject.argtypes = handle, wintypes.UINT
-        library.CloseHandle.argtypes = (handle,)
-        library.CreateJobObjectW.restype = handle
-        library.CreateJobObjectW.argtypes = wintypes.LPVOID, wintypes.LPCWSTR
-        library.SetInformationJobObject.argtypes = handle, ctypes.c_int, wintypes.LPVOID, number
-        library.AssignProcessToJobObject.argtypes = handle, handle
-        library.GetCurrentProcess.restype = library.GetCurrentThread.restype = handle
-        library.SetPriorityClass.argtypes = handle, number
-        library.SetThreadPriority.argtypes = handle, ctypes.c_int
-        library.K32GetProcessMemoryInfo.argtypes = handle, wintypes.LPVOID, number
-        library.GetStdHandle.restype = handle
-        library.GetStdHandle.argtypes = (number,)
-        library.GetConsoleMode.argtypes = handle, wintypes.LPVOID
-        library.SetConsoleMode.argtypes = handle, number
-        library.GlobalMemoryStatusEx.argtypes = (wintypes.LPVOID,)
-        _loaded = library
-    return _loaded
-
-
-def _failure(*names: str) -> OSError:
-    """The error of the last call, as Python's own functions would raise it."""
-    import ctypes
-
-    code = ctypes.get_last_error()
-    return OSError(0, ctypes.FormatError(code).strip(), names[0] if names else None, code, *names[1:2])
-
+# ruff: noqa: PTH105, PTH108, PTH207
 
 # Files
 
-_GENERIC_READ, _GENERIC_WRITE = 0x80000000, 0x40000000
+_CREATE_NEW, _OPEN_EXISTING, _OPEN_ALWAYS = 1, 3, 4
 _SHARE_ALL = 0x1 | 0x2 | 0x4
-_FLAG_NORMAL = 0x80
-_CREATE_NEW, _CREATE_ALWAYS, _OPEN_EXISTING, _OPEN_ALWAYS, _TRUNCATE_EXISTING = 1, 2, 3, 4, 5
-_REPLACE_EXISTING, _WRITE_THROUGH = 0x1, 0x8
 
 _LOCKED_BYTE = 1 << 30
 """Locks are mandatory: a byte far behind the content is locked, so that others can read who has the lock."""
 
-_PAUSES_S = (0.01, 0.05, 0.2)
-"""Scanners and indexers open a new file for moments."""
-
 
 def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
-    """See `posix`. `os.open` would share the file for reading and writing, not for replacing (FILE_SHARE_DELETE)."""
-    import ctypes
+    """See `posix`. `os.open` would keep others from renaming the file: it does not ask for FILE_SHARE_DELETE."""
+    import _winapi
     import msvcrt
 
-    access = {os.O_RDONLY: _GENERIC_READ, os.O_WRONLY: _GENERIC_WRITE}.get(
-        flags & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR), _GENERIC_READ | _GENERIC_WRITE
-    )
-    if flags & os.O_CREAT:
-        truncating = _CREATE_ALWAYS if flags & os.O_TRUNC else _OPEN_ALWAYS
-        disposition = _CREATE_NEW if flags & os.O_EXCL else truncating
-    else:
-        disposition = _TRUNCATE_EXISTING if flags & os.O_TRUNC else _OPEN_EXISTING
-    name = os.fspath(path)
-    handle = _kernel32().CreateFileW(name, access, _SHARE_ALL, None, disposition, _FLAG_NORMAL, None)
-    if handle is None or handle == ctypes.c_void_p(-1).value:
-        raise _failure(name)
-    kept = flags & (os.O_APPEND | os.O_RDONLY | os.O_WRONLY | os.O_RDWR)
-    return msvcrt.open_osfhandle(handle, kept | os.O_BINARY | os.O_NOINHERIT)
+    access = 0 if flags & os.O_WRONLY else _winapi.GENERIC_READ
+    access |= _winapi.GENERIC_WRITE if flags & (os.O_WRONLY | os.O_RDWR) else 0
+    making = _CREATE_NEW if flags & os.O_EXCL else _OPEN_ALWAYS if flags & os.O_CREAT else _OPEN_EXISTING
+    handle = _winapi.CreateFile(os.fspath(path), access, _SHARE_ALL, _winapi.NULL, making, 0, _winapi.NULL)
+    return msvcrt.open_osfhandle(handle, flags & ~(os.O_CREAT | os.O_EXCL) | os.O_BINARY | os.O_NOINHERIT)
 
 
 def lock_file(descriptor: int) -> None:
     """See `posix`."""
     import msvcrt
 
-    before = os.lseek(descriptor, 0, os.SEEK_CUR)
     os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
     try:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
@@ -119,19 +52,7 @@ def lock_file(descriptor: int) -> None:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
         raise
     finally:
-        os.lseek(descriptor, before, os.SEEK_SET)
-
-
-def read_at(descriptor: int, length: int, place: int) -> bytes:
-    """See `posix`."""
-    os.lseek(descriptor, place, os.SEEK_SET)
-    return os.read(descriptor, length)
-
-
-def write_at(descriptor: int, data: bytes, place: int) -> int:
-    """See `posix`."""
-    os.lseek(descriptor, place, os.SEEK_SET)
-    return os.write(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
 
 
 def sync(descriptor: int) -> None:
@@ -145,58 +66,32 @@ def sync_data(descriptor: int) -> None:
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """See `posix`. Folders cannot be flushed; `take_place` returns when the name is on the disk."""
+    """See `posix`. Folders cannot be flushed."""
 
 
 def take_place(new: str, place: str) -> None:
     """See `posix`.
 
-    A file that somebody has open, or mapped, cannot be replaced, but those that `open_file` has opened can be renamed:
-    it is moved aside, and removed when it can be. Between the two moves, for a moment, there is no file of the name;
-    where the second one fails the first is taken back.
+    A file that is open or mapped cannot be replaced, but renamed if `open_file` opened it: it is moved aside, and
+    removed by a later call. Between the two moves, for a moment, there is no file of the name.
     """
+    import contextlib
+    import glob
     import time
 
-    for pause in (*_PAUSES_S, None):
-        code = _move(new, place)
-        if not code:
-            _sweep(place)
-            return
-        if code not in _IN_USE:
-            raise _failure(new, place)
-        if pause is not None:
-            time.sleep(pause)
-    aside = f"{place}.{os.getpid()}-{time.monotonic_ns()}.old"
-    if _move(place, aside):
-        raise _failure(new, place)
-    if _move(new, place):
-        error = _failure(new, place)
-        _move(aside, place)
-        raise error
-    _sweep(place)
-
-
-def _move(old: str, new: str) -> int:
-    """Rename on the disk; 0 or the system's error."""
-    import ctypes
-
-    if _kernel32().MoveFileExW(old, new, _REPLACE_EXISTING | _WRITE_THROUGH):
-        return 0
-    return ctypes.get_last_error()
-
-
-def _sweep(place: str) -> None:
-    """Remove what was moved aside and is used no more."""
-    folder, name = os.path.split(place)
     try:
-        found = [each for each in os.listdir(folder or ".") if each.startswith(f"{name}.") and each.endswith(".old")]
-    except OSError:
-        return
-    for each in found:
+        os.replace(new, place)
+    except PermissionError:
+        aside = f"{place}.{os.getpid()}-{time.monotonic_ns()}.old"
+        os.replace(place, aside)
         try:
-            os.unlink(os.path.join(folder, each))
+            os.replace(new, place)
         except OSError:
-            continue
+            os.replace(aside, place)
+            raise
+    for old in glob.glob(f"{glob.escape(place)}.*.old"):
+        with contextlib.suppress(OSError):
+            os.unlink(old)
 
 
 def set_mode(descriptor: int, mode: int) -> None:
@@ -218,10 +113,6 @@ def reserve(descriptor: int, size: int) -> None:
     os.ftruncate(descriptor, size)
 
 
-def forget_cached(descriptor: int) -> None:
-    """See `posix`."""
-
-
 # Folders
 
 ENVIRONMENT_HOME = "USERPROFILE"
@@ -237,64 +128,39 @@ def user() -> str:
 # Memory and processors
 
 
-def _memory_counters() -> Any:
-    """PROCESS_MEMORY_COUNTERS of this process; None where the call fails."""
-    import ctypes
-
-    class Counters(ctypes.Structure):
-        _fields_ = (
-            ("cb", ctypes.c_uint32),
-            ("page_faults", ctypes.c_uint32),
-            ("most_resident", ctypes.c_size_t),
-            ("resident", ctypes.c_size_t),
-            *((f"quota{number}", ctypes.c_size_t) for number in range(4)),
-            ("committed", ctypes.c_size_t),
-            ("most_committed", ctypes.c_size_t),
-        )
-
-    found = Counters(ctypes.sizeof(Counters))
-    library = _kernel32()
-    done = library.K32GetProcessMemoryInfo(library.GetCurrentProcess(), ctypes.byref(found), found.cb)
-    return found if done else None
-
-
 def resident_bytes() -> int:
     """See `posix`."""
-    found = _memory_counters()
-    return int(found.resident) if found is not None else 0
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)
 
 
 def most_resident_bytes() -> int:
     """See `posix`."""
-    found = _memory_counters()
-    return int(found.most_resident) if found is not None else 0
+    import psutil
+
+    return int(psutil.Process().memory_info().peak_wset)
 
 
-def own_bytes(process: int | str = "self", *, swapped: bool = False) -> int:
-    """See `posix`; of this process alone."""
-    found = _memory_counters() if process in ("self", os.getpid()) else None
-    return int(found.committed if swapped else found.resident) if found is not None else 0
+def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
+    """See `posix`; what is in swap always counts."""
+    import psutil
+
+    return int(psutil.Process(process).memory_info().private)
 
 
 def open_files(process: int) -> int:
     """See `posix`."""
-    return 0
+    import psutil
+
+    return int(psutil.Process(process).num_handles())
 
 
 def physical_bytes() -> int:
     """See `posix`."""
-    import ctypes
+    import psutil
 
-    class Status(ctypes.Structure):
-        _fields_ = (
-            ("length", ctypes.c_uint32),
-            ("load", ctypes.c_uint32),
-            ("physical", ctypes.c_uint64),
-            *((f"other{number}", ctypes.c_uint64) for number in range(6)),
-        )
-
-    found = Status(ctypes.sizeof(Status))
-    return int(found.physical) if _kernel32().GlobalMemoryStatusEx(ctypes.byref(found)) else 0
+    return int(psutil.virtual_memory().total)
 
 
 def page_faults() -> tuple[int, int] | None:
@@ -331,34 +197,27 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-_PRIORITY_BELOW_NORMAL, _PRIORITY_LOWEST = -1, -2
-_CLASS_BELOW_NORMAL, _CLASS_IDLE = 0x4000, 0x40
-
-
 def lower_thread(niceness: int) -> None:
-    """See `posix`."""
-    library = _kernel32()
-    library.SetThreadPriority(
-        library.GetCurrentThread(), _PRIORITY_LOWEST if niceness >= 15 else _PRIORITY_BELOW_NORMAL
-    )
+    """See `posix`. Neither Python nor psutil has a call for it."""
 
 
 def lower_process(niceness: int) -> None:
     """See `posix`."""
-    library = _kernel32()
-    library.SetPriorityClass(library.GetCurrentProcess(), _CLASS_IDLE if niceness >= 15 else _CLASS_BELOW_NORMAL)
+    import psutil
+
+    psutil.Process().nice(psutil.IDLE_PRIORITY_CLASS if niceness >= 15 else psutil.BELOW_NORMAL_PRIORITY_CLASS)
 
 
 # Processes
 
-GUARD = ""
-_KILL_ON_JOB_CLOSE = 0x2000
-_EXTENDED_LIMITS = 9
-_SYNCHRONIZE, _TERMINATE = 0x00100000, 0x1
-_WAIT_TIMEOUT, _INVALID_PARAMETER = 0x102, 87
-
-_jobs: dict[int, int] = {}
-"""The job object of each contained process. The system closes the handles with this process, which ends the jobs."""
+GUARD = """
+import subprocess, sys
+processes = set()
+for line in sys.stdin.buffer:
+    (processes.add if line[:1] == b"+" else processes.discard)(int(line[1:]))
+for process in processes:
+    subprocess.run(["taskkill", "/F", "/T", "/PID", str(process)], capture_output=True)
+"""
 
 
 def own_group() -> dict[str, Any]:
@@ -373,91 +232,19 @@ def asked_child() -> dict[str, Any]:
     return own_group()
 
 
-def contain(process: subprocess.Popen[bytes]) -> None:
-    """See `posix`: a job object. What the process starts in its first moments is not in it."""
-    import ctypes
-
-    class JobLimits(ctypes.Structure):
-        _fields_ = (
-            ("process_time", ctypes.c_int64),
-            ("job_time", ctypes.c_int64),
-            ("flags", ctypes.c_uint32),
-            ("least_working_set", ctypes.c_size_t),
-            ("most_working_set", ctypes.c_size_t),
-            ("most_processes", ctypes.c_uint32),
-            ("affinity", ctypes.c_size_t),
-            ("priority", ctypes.c_uint32),
-            ("scheduling", ctypes.c_uint32),
-            *((f"io{number}", ctypes.c_uint64) for number in range(6)),
-            *((f"memory{number}", ctypes.c_size_t) for number in range(4)),
-        )
-
-    library = _kernel32()
-    job = library.CreateJobObjectW(None, None)
-    if not job:
-        raise _failure()
-    limits = JobLimits(flags=_KILL_ON_JOB_CLOSE)
-    size = ctypes.sizeof(limits)
-    done = library.SetInformationJobObject(job, _EXTENDED_LIMITS, ctypes.byref(limits), size)
-    handle = int(process._handle)  # type: ignore[attr-defined]  # Python offers no other way to it.
-    if not done or not library.AssignProcessToJobObject(job, handle):
-        error = _failure()
-        library.CloseHandle(job)
-        if process.poll() is None:
-            raise error
-        return
-    _jobs[process.pid] = job
-
-
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """See `posix`."""
-    job = _jobs.pop(process.pid, 0)
-    if job:
-        library = _kernel32()
-        library.TerminateJobObject(job, 1)
-        library.CloseHandle(job)
-    elif process.poll() is None:
-        process.kill()
+    """See `posix`. What a program that has ended by itself left behind stays."""
+    import subprocess
+
+    if process.poll() is None:
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
 
 
 def alive(process: int) -> bool:
     """See `posix`. `os.kill` with 0 would be Ctrl-C here."""
-    import ctypes
+    import psutil
 
-    library = _kernel32()
-    handle = library.OpenProcess(_SYNCHRONIZE, False, process)
-    if not handle:
-        return ctypes.get_last_error() != _INVALID_PARAMETER
-    try:
-        return bool(library.WaitForSingleObject(handle, 0) == _WAIT_TIMEOUT)
-    finally:
-        library.CloseHandle(handle)
-
-
-def kill(process: int) -> None:
-    """See `posix`."""
-    import ctypes
-
-    library = _kernel32()
-    handle = library.OpenProcess(_TERMINATE, False, process)
-    if not handle:
-        if ctypes.get_last_error() == _INVALID_PARAMETER:
-            raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
-        raise _failure()
-    try:
-        library.TerminateProcess(handle, 1)
-    finally:
-        library.CloseHandle(handle)
-
-
-def suspend(process: int) -> None:
-    """See `posix`."""
-    raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
-
-
-def resume(process: int) -> None:
-    """See `posix`."""
-    raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+    return bool(psutil.pid_exists(process))
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
@@ -516,9 +303,6 @@ def raise_open_files() -> None:
 
 # Terminals
 
-_STANDARD_HANDLES = {0: -10, 1: -11, 2: -12}
-_ESCAPES_ON = 0x4
-
 
 def line_editing() -> Any:
     """See `posix`: the console edits lines and keeps those of the process."""
@@ -539,15 +323,5 @@ def restore_terminal(descriptor: int, state: Any) -> None:
 
 
 def escapes(descriptor: int) -> bool:
-    """See `posix`: consoles since Windows 10 understand them once they are told to."""
-    import ctypes
-    from ctypes import wintypes
-
-    if descriptor not in _STANDARD_HANDLES or not os.isatty(descriptor):
-        return False
-    library = _kernel32()
-    handle = library.GetStdHandle(_STANDARD_HANDLES[descriptor] & 0xFFFFFFFF)
-    mode = wintypes.DWORD()
-    if not library.GetConsoleMode(handle, ctypes.byref(mode)):
-        return False
-    return bool(mode.value & _ESCAPES_ON or library.SetConsoleMode(handle, mode.value | _ESCAPES_ON))
+    """See `posix`: an empty command has the console understand them (https://bugs.python.org/issue30075)."""
+    return os.isatty(descriptor) and not os.system("")
