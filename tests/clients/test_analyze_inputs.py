@@ -69,7 +69,7 @@ def child(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
     code = (
         IMPORT + "from desdaemon.clients.match import engine_process\n"
         f"engine_process.OWN_COMMAND = [sys.executable, {str(SUPPORT / 'fake_daemon.py')!r}]\n"
-        "from desdaemon.clients.analysis import command; sys.exit(command.main(sys.argv[1:]))"
+        "from desdaemon.clients.analysis import analyze; sys.exit(analyze.main(sys.argv[1:]))"
     )
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import stat
 import threading
 import time
 from collections.abc import Callable
@@ -251,17 +252,19 @@ def test_what_is_damaged_before_its_results_is_no_batch(tmp_path: Path) -> None:
 def test_a_full_disk_loses_nothing(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "RETRY_S", 0.05)
     job = daemon.final("analyze.batch", {"items": lines(30), **QUICK})["job"]
-    write = os.pwrite
+    write = os.write
 
-    def refuse(descriptor: int, content: bytes, at: int) -> int:
-        write(descriptor, content[:20], at)
+    def refuse(descriptor: int, content: bytes) -> int:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return write(descriptor, content)
+        write(descriptor, content[:20])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "pwrite", refuse)
+    monkeypatch.setattr(os, "write", refuse)
     until(lambda: daemon.final("status")["problems"])
     assert daemon.final("status")["problems"] == ["batches cannot be written: No space left on device"]
     assert daemon.final("batch.results", {"job": job})["state"] == "running"
-    monkeypatch.setattr(os, "pwrite", write)
+    monkeypatch.setattr(os, "write", write)
     found = fetched(daemon, job)
     assert sorted(result["item"] for result in found) == list(range(30))
     assert daemon.final("status")["problems"] == []
