@@ -204,6 +204,12 @@ class Book:
         moves = [known._replace(move=unmirror_move(known.move, symmetry)) for known in known_moves]
         return best_first(moves)
 
+    def moves_that_count(self, player: int, opponent: int) -> list[MoveInBook]:
+        """`moves_on`, without the leaf where Egaroucid's rule passes it over: scores follow from these moves."""
+        moves = self.moves_on(player, opponent)
+        links = [move for move in moves if move.linked]
+        return links if links and self.options.rule is Rule.EGAROUCID else moves
+
     def scan_faults(self, progress: ProgressCallback = no_progress) -> Iterator[Rows]:
         """The faults of leaves, in batches of some thousand rows, as arrays of shape (n, 2): row and kind."""
         notes = np.empty((_NOTES, 2), np.int64)

@@ -76,13 +76,11 @@ def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> 
     is. Raises OutOfRange.
     """
     within("randomness", settings.randomness, 0, 128)
-    known = [move for move in book.moves_on(player, opponent) if move.scored]
-    linked = [move for move in known if move.linked]
-    registered = settings.registered_only or (book.options.rule is Rule.EGAROUCID and bool(linked))
     moves = [
         move
-        for move in (linked if registered else known)
-        if not move.linked or book.table.entry(move.row).level >= settings.least_level
+        for move in book.moves_that_count(player, opponent)
+        if move.scored
+        and (book.table.entry(move.row).level >= settings.least_level if move.linked else not settings.registered_only)
     ]
     if settings.choice is Choice.RESULTS:
         return moves
@@ -113,8 +111,11 @@ def checked(book: Book, player: int, opponent: int, chosen: MoveInBook, evaluate
     """
     within("level", level, 0, MAX_LEVEL)
     entry = book.entry(player, opponent)
-    if entry is None or (entry.has_leaf and entry.leaf_level >= level):
+    if entry is None:
         return chosen
+    if entry.has_leaf and entry.leaf_level >= level:
+        leaf = next(move for move in book.moves_on(player, opponent) if not move.linked)
+        return leaf if book.options.rule is Rule.EGAROUCID and leaf.score > chosen.score else chosen
     links = book.table.links(player, opponent)
     excluded = sum(1 << move for move, row in links if row >= 0 and move < PASS)
     if not any(row < 0 and move < PASS for move, row in links):
@@ -127,7 +128,7 @@ def line(book: Book, player: int, opponent: int, plies: int = 60) -> list[int]:
     """The best line through the book from a position: at each step the first of the best moves, until the book ends."""
     moves: list[int] = []
     while len(moves) < plies:
-        known = book.moves_on(player, opponent)
+        known = book.moves_that_count(player, opponent)
         if not known or not -64 <= known[0].score <= 64:
             break
         moves.append(known[0].move)

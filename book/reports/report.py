@@ -277,7 +277,7 @@ def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int
     stack: list[tuple[tuple[int, int], list[int]]] = [((player, opponent), [])]
     while stack and given < limit:
         position, line = stack.pop()
-        moves = book.moves_on(*position)
+        moves = book.moves_that_count(*position)
         follow: dict[int, int] = {}
         for move in moves:
             if move.linked and move.score >= moves[0].score - loss:

@@ -23,7 +23,7 @@ from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.growth.shrink import delete
 from desdaemon.book.layout import HUMAN
-from desdaemon.book.options import BookOptions
+from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import repair, verify
 from desdaemon.book.reports.compare import better, diff, merge
@@ -45,6 +45,16 @@ def grown(relative: int = 3, depth: int = 6, level: int = 2) -> Book:
     book = small_book(depth=depth, level=level)
     deviate(book, START, Worker(toy), relative, 8)
     return book
+
+
+def set_rule(book: Book, rule: Rule) -> None:
+    """Make the book's scores those of a rule; under Egaroucid's every leaf beside links is better than these."""
+    book.options = book.options._replace(rule=rule)
+    for row in range(len(book)) if rule is Rule.EGAROUCID else ():
+        entry = book.table.entry(row)
+        if entry.has_leaf and any(child >= 0 for _, child in book.table.links(*entry[:2])):
+            book.table.write(row, entry._replace(leaf_score=60))
+    book.negamax()
 
 
 def spoil(book: Book, **fields: int) -> PositionEntry:
@@ -189,6 +199,19 @@ def test_a_better_move_outside_the_book_is_found_by_a_search() -> None:
     assert asked == []
 
 
+def test_a_leaf_that_egaroucids_rule_passes_over_is_played_when_it_was_searched_and_is_better() -> None:
+    book = grown()
+    set_rule(book, Rule.EGAROUCID)
+    entries = [entry for entry in contents(book) if entry.has_leaf and len(book.known_moves(entry)) > 1]
+    assert entries
+    for entry in entries:
+        best = candidates(book, *entry[:2], MoveChoice())[0]
+        assert best.linked
+        played = checked(book, *entry[:2], best, toy, entry.leaf_level)
+        assert (played.move, played.score) == (book.moves_on(*entry[:2])[0].move, entry.leaf_score)
+        assert not played.linked
+
+
 def test_low_levels_can_be_ignored() -> None:
     book = grown()
     assert candidates(book, *START, MoveChoice(least_level=3)) == []
@@ -259,8 +282,10 @@ def test_a_choice_falls_whatever_the_counts(counts: list[tuple[float, float, flo
 BOOK = grown(depth=2)
 
 
-def test_the_line_keeps_the_score() -> None:
+@pytest.mark.parametrize("rule", Rule, ids=str)
+def test_the_line_keeps_the_score(rule: Rule) -> None:
     book = grown()
+    set_rule(book, rule)
     for entry in contents(book):
         moves = line(book, *entry[:2])
         position, sign = entry[:2], 1
@@ -268,6 +293,7 @@ def test_the_line_keeps_the_score() -> None:
             known = book.entry(*position)
             assert known is not None
             assert known.score * sign == entry[6]
+            assert next(played.score for played in book.moves_on(*position) if played.move == move) == known.score
             position = book.table.play(*position, move)
             sign = -sign
         assert moves
@@ -467,8 +493,10 @@ def test_problems_have_one_best_move() -> None:
     assert list(problems(book, 5, 3)) == []
 
 
-def test_best_lines_keep_the_score() -> None:
+@pytest.mark.parametrize("rule", Rule, ids=str)
+def test_best_lines_keep_the_score(rule: Rule) -> None:
     book = grown(relative=4)
+    set_rule(book, rule)
     score = book.entry(*START).score
     lines = list(best_lines(book, *START))
     assert lines
@@ -477,6 +505,8 @@ def test_best_lines_keep_the_score() -> None:
         for ply, move in enumerate(moves):
             assert book.entry(*position).score == (score if ply % 2 == 0 else -score)
             position = book.table.play(*position, move)
+        end = book.entry(*position).score
+        assert not any(move.linked and move.score == end for move in book.moves_on(*position))
     assert len(list(best_lines(book, *START, loss=3))) > len(lines)
     assert len(list(best_lines(book, *START, loss=3, limit=2))) == 2
     assert list(best_lines(book, 1, 2)) == [[]]
