@@ -7,12 +7,8 @@ import math
 import random
 from typing import NamedTuple
 
-from desdaemon.protocol.othello.scores import MoverScore
-
-from .book import Book, Evaluate, MoveInBook
+from .book import Book, MoveInBook
 from .errors import within
-from .layout import MAX_LEVEL, PASS
-from .options import Rule
 
 
 class Choice(enum.Enum):
@@ -101,27 +97,6 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
     if settings.choice is Choice.VALUE:
         return moves[rng.randrange(len(moves))]
     return max(moves, key=lambda move: _supposed_share(book, move, rng))
-
-
-def checked(book: Book, player: int, opponent: int, chosen: MoveInBook, evaluate: Evaluate, level: int) -> MoveInBook:
-    """``chosen``, or a move outside the book that a search at ``level`` finds better.
-
-    Only the legal moves that are not links are searched, and only where the leaf was not already searched at that
-    level. A stopped search changes nothing. Raises OutOfRange.
-    """
-    within("level", level, 0, MAX_LEVEL)
-    entry = book.entry(player, opponent)
-    if entry is None:
-        return chosen
-    if entry.has_leaf and entry.leaf_level >= level:
-        leaf = next(move for move in book.moves_on(player, opponent) if not move.linked)
-        return leaf if book.options.rule is Rule.EGAROUCID and leaf.score > chosen.score else chosen
-    links = book.table.links(player, opponent)
-    excluded = sum(1 << move for move, row in links if row >= 0 and move < PASS)
-    if not any(row < 0 and move < PASS for move, row in links):
-        return chosen
-    answer = evaluate(player, opponent, level, excluded)
-    return MoveInBook(answer[0], MoverScore(answer[1]), -1) if answer and answer[1] > chosen.score else chosen
 
 
 def line(book: Book, player: int, opponent: int, plies: int = 60) -> list[int]:

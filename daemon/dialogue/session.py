@@ -394,7 +394,9 @@ class Session:
         if chosen is None:
             return None
         others = position.moves & ~sum(1 << link.move for link in look.links)
-        if self.settings.book_check and others and look.leaf_level < self.settings.level:
+        if self.settings.book_check and others:
+            if look.leaf is not None and look.leaf_level >= self.settings.level:
+                return max(chosen, look.leaf, key=lambda move: move.score).move, None
             result = self.search(position, self.limits(position), allow=others, patient=False)
             if result.lines and result.lines[0].score > chosen.score:
                 return result.lines[0].move, result

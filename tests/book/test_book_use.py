@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from toys import canonical, contents, small_book, toy
 
 from desdaemon.book.book import Book, MoveInBook
-from desdaemon.book.choose import Choice, MoveChoice, candidates, checked, choose, line
+from desdaemon.book.choose import Choice, MoveChoice, candidates, choose, line
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats import edax
 from desdaemon.book.formats.text import parse_board
@@ -170,46 +170,6 @@ def test_outside_the_book_and_rejection() -> None:
     assert all(choose(book, *START, MoveChoice(reject=0.0), rng) for _ in range(20))
     left = sum(choose(book, *START, MoveChoice(reject=0.3), rng) is None for _ in range(2000))
     assert 500 < left < 700
-
-
-def test_a_better_move_outside_the_book_is_found_by_a_search() -> None:
-    book = grown()
-    asked: list[tuple[int, ...]] = []
-
-    def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
-        asked.append((level, excluded))
-        free = book.table.moves(player, opponent) & ~excluded
-        return None if level == 40 else (free.bit_length() - 1, level - 10)
-
-    known = [book.table.entry(row) for row in range(len(book))]
-    entry = next(entry for entry in known if entry.has_leaf and len(book.known_moves(entry)) > 1)
-    best = book.moves_on(*entry[:2])[0]
-    outside = [move for move, child in book.table.links(*entry[:2]) if child < 0]
-    assert checked(book, *entry[:2], best, search, 2) == best
-    assert asked == []
-    found = checked(book, *entry[:2], best, search, 60)
-    assert (found.move, found.score, found.linked) == (max(outside), 50, False)
-    assert asked[0][1] == sum(1 << move.move for move in book.moves_on(*entry[:2]) if move.linked)
-    assert checked(book, *entry[:2], best._replace(score=60), search, 60).score == 60
-    assert checked(book, *entry[:2], best, search, 40) == best
-    # Where every move is a link there is nothing to search.
-    asked.clear()
-    root = book.moves_on(*START)[0]
-    assert checked(book, *START, root, search, 60) == root
-    assert asked == []
-
-
-def test_a_leaf_that_egaroucids_rule_passes_over_is_played_when_it_was_searched_and_is_better() -> None:
-    book = grown()
-    set_rule(book, Rule.EGAROUCID)
-    entries = [entry for entry in contents(book) if entry.has_leaf and len(book.known_moves(entry)) > 1]
-    assert entries
-    for entry in entries:
-        best = candidates(book, *entry[:2], MoveChoice())[0]
-        assert best.linked
-        played = checked(book, *entry[:2], best, toy, entry.leaf_level)
-        assert (played.move, played.score) == (book.moves_on(*entry[:2])[0].move, entry.leaf_score)
-        assert not played.linked
 
 
 def test_low_levels_can_be_ignored() -> None:
