@@ -9,6 +9,7 @@ from pathlib import Path
 EXPERIMENTS = {
     "harness": ("lab.harness", "record what a program says and makes, compare two recordings"),
     "hostile": ("lab.hostile", "the peers that `storm` starts to attack a server"),
+    "journeys": ("lab.journeys", "follow requests through the daemon: its modules and calls"),
     "large_book": ("lab.large_book", "the time and memory of every operation on a large book"),
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "restarts": ("lab.restarts", "kill a server while clients work"),
