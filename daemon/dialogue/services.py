@@ -65,8 +65,7 @@ def build_services(
     engines = EnginePool(build, scheduler.slots, settings.hash_table_size, settings.eval_file)
     cache = AnalysisCache(limits.analyses_bytes, origin)
     analyses = AnalysisService(
-        scheduler,
-        SearchThreads(engines),
+        SearchThreads(scheduler, engines),
         books,
         cache,
         health,
@@ -75,7 +74,7 @@ def build_services(
         deterministic=settings.deterministic,
     )
     hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
-    texts = TextSessions(settings, engines, scheduler, books, health, data_folder, hidden)
+    texts = TextSessions(settings, analyses.helpers, books, health, data_folder, hidden)
     if data_folder:
         kept = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER)]  # noqa: PTH118
         books.files.reserved = tuple(Path(name) for name in (*kept, settings.eval_file) if name)
@@ -96,4 +95,4 @@ def build_services(
         batches,
         shut_down,
     )
-    return Services(settings, health, scheduler, books, books.jobs, cache, analyses.tools.helpers, texts, operations)
+    return Services(settings, health, scheduler, books, books.jobs, cache, analyses.helpers, texts, operations)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from desdaemon.core.search.loader import (
     Abandoned,
     EngineConfig,
     EngineFailure,
-    EngineSource,
+    Engines,
     LoadedEngine,
     Progress,
     TooLate,
@@ -30,7 +30,7 @@ from .move_overhead import MoveOverhead
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books, BookView
     from desdaemon.core.search.helpers import HelperPool
-    from desdaemon.core.search.schedule import Purpose
+    from desdaemon.core.search.scheduler import Purpose
     from desdaemon.dialogue.search_log import SearchLog
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
@@ -87,7 +87,7 @@ class Session:
     def __init__(
         self,
         settings: SessionSettings,
-        engines: EngineSource,
+        engines: Engines,
         *,
         books: Books | None = None,
         scheduler: Slots | None = None,
@@ -259,8 +259,7 @@ class Session:
             if self.scheduler:
                 wanted = min(self.config.threads, self.scheduler.slots)
                 with _given_up_at(search, until) as given_up:
-                    from desdaemon.core.search.accounts import account_of
-                    from desdaemon.core.search.schedule import Purpose
+                    from desdaemon.core.search.scheduler import Purpose, account_of
 
                     lease = self.scheduler.lease(
                         Purpose.IDLE if search.idle else Purpose.INTERACTIVE,
@@ -273,22 +272,13 @@ class Session:
                     stack.enter_context(lease)
             yield
 
-    @contextmanager
-    def _helped(self, engine: LoadedEngine) -> Iterator[Callable[[], None] | None]:
+    def _helped(self, engine: LoadedEngine) -> AbstractContextManager[Callable[[], None] | None]:
         """A context in which idle threads may join a search on that engine; its value is the search's ``welcome``."""
-        team = getattr(engine.searcher, "team", None)
-        most = self.helpers.most(self.settings.threads) if self.helpers is not None else 0
-        if self.helpers is None or team is None or not most:
-            yield None
-            return
-        from desdaemon.core.search.accounts import account_of
-        from desdaemon.core.search.helpers import HelpedSearch
+        if self.helpers is None:
+            return nullcontext()
+        from desdaemon.core.search.scheduler import account_of
 
-        helped = HelpedSearch(self.helpers, team, most, account_of(self.name))
-        try:
-            yield helped.begin
-        finally:
-            helped.end()
+        return self.helpers.helped(engine, self.settings.threads, account_of(self.name))
 
     def limits(self, position: Position, *, clocks: bool = True) -> Limits:
         """Search limits of the position by the options and, with ``clocks``, by the clock of the side to move."""

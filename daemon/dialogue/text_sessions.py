@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.core.paths import Hidden, confined
-from desdaemon.core.search.engine_leases import LeasedEngines
-from desdaemon.core.search.workers import EnginePool, step_back
+from desdaemon.core.search.helpers import HelperPool
+from desdaemon.core.search.resumable import SharedEngines
+from desdaemon.core.search.workers import step_back
 from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool
 from desdaemon.dialogue.dialects.text import TextDialect
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from desdaemon.core.books.service import Books
     from desdaemon.core.metrics import ServerMetrics
     from desdaemon.core.requests.request import ClientRecord, PendingRequest
-    from desdaemon.core.search.scheduler import Scheduler
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
 
@@ -106,8 +106,7 @@ class TextSessions:
     def __init__(
         self,
         settings: SessionSettings,
-        engines: EnginePool,
-        scheduler: Scheduler,
+        helpers: HelperPool,
         books: Books,
         health: ServerMetrics,
         data_folder: str,
@@ -117,8 +116,7 @@ class TextSessions:
         remote ones.
         """
         self._settings = settings
-        self._engines = engines
-        self._scheduler = scheduler
+        self._helpers = helpers
         self._books = books
         self._health = health
         self._data_folder = data_folder
@@ -194,9 +192,7 @@ class TextSessions:
     def _new_session(self, client: ClientRecord) -> _TextSession:
         transcript = ReplyText()
         settings = copy.deepcopy(self._settings)
-        session = Session(
-            settings, LeasedEngines(self._engines, self._scheduler, client.account, client.number), books=self._books
-        )
+        session = Session(settings, SharedEngines(self._helpers, client.account, client.number), books=self._books)
         session.name, session.remote = client.name, client.remote
         return _TextSession(TextDialect(session, transcript), transcript)
 

@@ -79,11 +79,6 @@ class Position(NamedTuple):
 START = Position(*rules.START, True)
 
 
-def square_of(text: str) -> int | None:
-    """The number of a square in lower case such as ``d3``; None for any other text."""
-    return _SQUARES.get(text)
-
-
 def square_text(square: int) -> str:
     """``19`` -> ``D3``."""
     return "ABCDEFGH"[square & 7] + "12345678"[square >> 3]

@@ -15,7 +15,6 @@ from desdaemon.protocol.othello.notation import (
     parse_board,
     parse_move,
     parse_moves,
-    square_of,
 )
 
 from .messages import RequestError, in_list
@@ -43,53 +42,22 @@ class PlayedLine(NamedTuple):
 
 
 class KnownLines:
-    """A cache of positions by the text of their moves, for clients that ask about the same or neighbouring lines
-    repeatedly.
-    """
+    """Remembers the positions of lines, by their text, for clients that ask about the same lines repeatedly."""
 
     def __init__(self, most: int) -> None:
-        """Keeps at most ``most`` lines."""
+        """``most`` lines are remembered at most."""
         self._most = most
-        self._known: dict[tuple[str | None, str | None], Position] = {}
+        self._positions: dict[tuple[str | None, str | None], Position] = {}
 
     def last(self, args: dict[str, Any]) -> Position:
-        """The position that ``board`` and ``moves`` name, after all moves; raises `RequestError`."""
-        board, moves = args.get("board"), args.get("moves")
-        known = self._known
-        found = known.get((board, moves))
-        if found is None:
-            if len(known) >= self._most:
-                known.clear()
-            before = known.get((board, moves[:-2])) if moves else None
-            move = square_of(moves[-2:]) if moves and before is not None else None
-            found = read_last(args) if before is None or move is None else _after(before, move, args)
-            known[board, moves] = found
-        return found
-
-
-def _after(position: Position, move: int, args: dict[str, Any]) -> Position:
-    try:
-        return position.after(move)
-    except rules.IllegalMove:
-        # A pass that was left out, or a message that names the move among all.
-        return read_line(args).last
-
-
-def read_last(args: dict[str, Any]) -> Position:
-    """The last position of `read_line`; faster where the moves are written as by `moves_text`."""
-    text, moves = args.get("board"), args.get("moves")
-    position = START if text is None else read_board(text)
-    if not moves:
+        """Return the last position of `read_line`; raises `RequestError`."""
+        text = args.get("board"), args.get("moves")
+        position = self._positions.get(text)
+        if position is None:
+            if len(self._positions) >= self._most:
+                self._positions.clear()
+            position = self._positions[text] = read_line(args).last
         return position
-    player, opponent, black = position
-    for at in range(0, len(moves), 2):
-        square = square_of(moves[at : at + 2])
-        turned = rules.flips(player, opponent, square) if square is not None else 0
-        if square is None or not turned:
-            # A pass, another way to write it, or a move that is not legal.
-            return read_line(args).last
-        player, opponent, black = opponent ^ turned, player | turned | 1 << square, not black
-    return Position(player, opponent, black)
 
 
 def check_list_alone(args: dict[str, Any]) -> None:
@@ -107,7 +75,7 @@ def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any
 
 
 def read_line(args: dict[str, Any]) -> PlayedLine:
-    """The position that ``board`` and ``moves`` name; raises `RequestError`."""
+    """Read the position that ``board`` and ``moves`` name; raises `RequestError`."""
     text = args.get("board")
     position = START if text is None else read_board(text)
     line = PlayedLine([position], [])

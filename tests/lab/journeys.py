@@ -1,7 +1,7 @@
 """`python tests/lab journeys`: follow requests through the daemon, and count its modules and calls.
 
 Each request is asked twice. The second time a profiler in every thread notes each Python function of the program that
-is called, from the decoded message to the reply, the search itself (`desdaemon.engine`) left out.
+is called, from the decoded message to the reply; those of the engine and of the table of the book are left out.
 """
 
 from __future__ import annotations
@@ -10,16 +10,25 @@ import _thread
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from operated import Operated
-
-from desdaemon.core.search.loader import EngineConfig, LoadedEngine, build_engine
+from desdaemon.core.books.jobs import BookJobs
+from desdaemon.core.books.service import Books
+from desdaemon.core.requests.request import ClientRecord, Data, ServerLimits
+from desdaemon.core.search.loader import build_engine
+from desdaemon.core.search.scheduler import Scheduler
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.services import build_services
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.system.logs import Log
+
+_LEFT_OUT = ("desdaemon.engine.", "desdaemon.book.")
 
 LINE = "f5d6c3d3c4f4f6f3e6e7d7g6"
 
@@ -38,17 +47,50 @@ class Journey(NamedTuple):
 
     @property
     def made(self) -> list[str]:
-        """The classes of which objects were made by their own ``__init__``."""
+        """The classes of the objects made, those without an ``__init__`` of their own left out."""
         return sorted(name.removesuffix(".__init__") for name in self.functions if name.endswith(".__init__"))
 
 
-class _Served(Operated):
-    """A daemon in this process, without sockets, with the real engine."""
+class _Served:
+    """A daemon in this process, without sockets, with the real engine and one search thread."""
 
-    share_turns = True
+    def __init__(self, folder: Path) -> None:
+        settings = SessionSettings()
+        scheduler = Scheduler(1)
+        self.services = build_services(
+            settings,
+            lambda config: build_engine(config._replace(hash_bits=16)),
+            scheduler=scheduler,
+            books=Books(BookJobs(), scheduler=scheduler, data_folder=str(folder)),
+            limits=ServerLimits(),
+            log=Log("error"),
+            data_folder=str(folder),
+            shut_down=lambda: None,
+            share_turns=True,
+        )
+        self.client = ClientRecord("lab", "admin")
 
-    def _build(self, config: EngineConfig) -> LoadedEngine:
-        return build_engine(config._replace(hash_bits=16))
+    def ask(self, operation: str, **arguments: object) -> None:
+        """Carry out a request, and wait for its reply."""
+        over = threading.Event()
+        replies: list[Data] = []
+
+        def reply(message: Data) -> None:
+            if message["type"] != "partial":
+                replies.append(message)
+                over.set()
+
+        message = {"v": 1, "id": 1, "op": operation, "args": arguments}
+        self.services.operations.handle(self.client, message, reply)
+        assert over.wait(60)
+        assert replies[0]["type"] == "final", replies[0]
+
+    def close(self) -> None:
+        """End what it holds: files, and pools of threads."""
+        self.services.operations.analyses.close()
+        self.services.texts.close()
+        self.services.jobs.close(60)
+        self.services.books.close(discard=True)
 
 
 class Profiler:
@@ -81,7 +123,9 @@ class Profiler:
         journey = self._journey
         if event == "call" and journey is not None:
             module = frame.f_globals.get("__name__", "")
-            if module.startswith("desdaemon.") and not module.startswith("desdaemon.engine"):
+            if module.startswith("namedtuple_"):
+                journey.functions[f"{module.removeprefix('namedtuple_')}.__init__"] += 1
+            elif module.startswith("desdaemon.") and not module.startswith(_LEFT_OUT):
                 journey.modules[module] += 1
                 journey.functions[frame.f_code.co_qualname] += 1
 
@@ -97,40 +141,22 @@ class Profiler:
 
 def journeys(folder: Path, profiler: Profiler) -> list[Journey]:
     """The journeys of an analysis by a long and by a short search, a line of text, and a command on the book."""
-    daemon = _Served(folder, slots=1)
-    operations = daemon.services.operations
-    daemon.final("book.new", {"discard": True, "level": 1, "depth": 20})
-    daemon.final("book.store", {"moves": "f5d6"})
-
-    def analyze(moves: str, level: int) -> Callable[[], object]:
-        message = {"v": 1, "id": 1, "op": "analyze", "args": {"moves": moves, "level": level}}
-        return lambda: _waits(lambda reply: operations.handle(daemon.client, message, reply))
-
-    def line(text: str) -> Callable[[], object]:
-        message = {"v": 1, "id": 1, "op": "text", "args": {"line": text}}
-        return lambda: _waits(lambda reply: operations.handle(daemon.client, message, reply))
-
+    daemon = _Served(folder)
+    daemon.ask("book.new", discard=True, level=1, depth=4)
+    daemon.ask("book.store", moves="f5d6")
+    ways = (
+        ("analyze, level 12", "analyze", {"moves": LINE, "level": 12}, {"moves": LINE[:-2], "level": 12}),
+        ("analyze, level 4", "analyze", {"moves": LINE[:-4], "level": 4}, {"moves": LINE[:-6], "level": 4}),
+        ("moves", "text", {"line": "moves"}, {"line": "moves"}),
+        ("book deviate", "text", {"line": "book deviate 1 1"}, {"line": "book deviate 2 2"}),
+    )
     found = []
-    for name, first, second in (
-        ("analyze, level 12", analyze(LINE, 12), analyze(LINE[:-2], 12)),
-        ("analyze, level 4", analyze(LINE[:-4], 4), analyze(LINE[:-6], 4)),
-        ("moves", line("moves"), line("moves")),
-        ("book deviate", line("book deviate 1 1"), line("book deviate 4 4")),
-    ):
-        first()
-        found.append(profiler.followed(name, second))
+    for name, operation, first, second in ways:
+        daemon.ask(operation, **first)
+        time.sleep(0.05)  # The search threads have gone back to wait.
+        found.append(profiler.followed(name, partial(daemon.ask, operation, **second)))
+    daemon.close()
     return found
-
-
-def _waits(ask: Callable[[Callable[[dict[str, object]], None]], None]) -> None:
-    over = threading.Event()
-
-    def reply(message: dict[str, object]) -> None:
-        if message["type"] != "partial":
-            over.set()
-
-    ask(reply)
-    assert over.wait(60)
 
 
 def main(arguments: list[str]) -> int:

@@ -9,8 +9,8 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
+from desdaemon.core.requests.analysis import Budget, FoundLines
 from desdaemon.core.requests.request import ClientRecord
-from desdaemon.core.requests.searches import Budget, FoundLines
 from desdaemon.engine.result import Line
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -205,6 +205,16 @@ def test_ignoring_the_book_and_asking_it_alone(daemon: Operated) -> None:
 
 
 # --- book.get.children
+
+
+def test_an_ignored_book_is_not_looked_up(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon.final("book.new", {"discard": True, "level": 4, "depth": 4})
+
+    def never(*arguments: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(type(daemon.services.books), "look_up", never)
+    assert daemon.final("analyze", {"moves": "f5", "level": 3, "book": "ignore"})["moves"]
 
 
 def test_the_book_tells_of_every_move(daemon: Operated) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from operated import Operated, until
 
-from desdaemon.core.requests.searches import Budget
+from desdaemon.core.requests.analysis import Budget
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine, build_engine
 from desdaemon.core.search.scheduler import Scheduler, Task
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
-from desdaemon.protocol.wire.positions import read_last
+from desdaemon.protocol.wire.positions import read_line
 
 MOVES = "f5d6c3d3c4f4f6f3e6e7d7g6"
 NEXT = [MOVES[:at] for at in range(4, len(MOVES), 2)]
@@ -146,7 +146,7 @@ def test_deterministic_answers_are_those_of_one_thread_with_an_empty_table(searc
         data = searching.final(
             "analyze", {"moves": moves, "level": level, "book": "ignore", "multipv": 2, "deterministic": True}
         )
-        position = read_last({"moves": moves})
+        position = read_line({"moves": moves}).last
         alone = Searcher(hash_bits=16).search(
             position.player, position.opponent, level_limits(level, position.empties), multipv=2
         )

@@ -33,7 +33,7 @@ LONG = [
     ("book.info", {}, Book, "counts"),
     ("analyze", {"moves": "f5d6c3d3c4", "plies": [0, 1, 2, 3, 4, 5], "depth": 2}, analysis, "read_questions"),
     ("analyze", {"positions": [{"moves": "f5"}] * 100, "depth": 2}, analysis, "read_questions"),
-    ("analyze.batch", {"items": [{"moves": "f5"}] * 100, "depth": 2}, batch_items, "read_questions"),
+    ("analyze.batch", {"items": [{"moves": "f5"}] * 100, "depth": 2}, batch_items, "Terms"),
 ]
 
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import errno
-import gc
 import threading
 import time
-import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 import referee
-from fake_engine import ENDLESS_DEPTH, FakeSearcher, build_fake
+from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Books, Caller
 from desdaemon.core.paths import Hidden
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
-from desdaemon.core.search.loader import EngineConfig, LoadedEngine
-from desdaemon.core.search.workers import EnginePool
 from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.dialects import text
 from desdaemon.protocol.commands.book import BY_NAME
@@ -168,23 +164,6 @@ def test_a_line_that_needs_no_search_is_carried_out_though_all_threads_search(
     assert daemon.final("text", {"line": "moves"})["out"]
     for client in slow:
         daemon.final("cancel", {"all": True}, client)
-
-
-def test_searches_with_any_number_of_threads_have_no_more_tables_than_slots() -> None:
-    made: weakref.WeakSet[FakeSearcher] = weakref.WeakSet()
-
-    def build(config: EngineConfig) -> LoadedEngine:
-        engine = build_fake(config)
-        assert isinstance(engine.searcher, FakeSearcher)
-        made.add(engine.searcher)
-        return engine
-
-    engines = EnginePool(build, 4, 16)
-    for threads in (1, 2, 3, 4, 1, 4, 2):
-        engines.assure(threads)
-        engines.give_back(engines.borrow(threads), threads)
-    gc.collect()
-    assert len(made) <= 4
 
 
 def test_a_full_disk_is_nobodys_bad_request(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:

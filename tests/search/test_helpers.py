@@ -64,7 +64,7 @@ class Served:
 
     def __init__(self) -> None:
         self.scheduler = Scheduler(SLOTS)
-        self.pool = HelperPool(self.scheduler, SearchThreads(EnginePool(build_fake, SLOTS, 10)))
+        self.pool = HelperPool(SearchThreads(self.scheduler, EnginePool(build_fake, SLOTS, 10)))
 
     def occupy(self, client: str, threads: int = 1) -> Task:
         """A search that takes a thread and keeps it."""

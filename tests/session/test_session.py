@@ -84,7 +84,7 @@ def test_with_helpers_a_search_takes_one_slot_and_idle_threads_join_it(tasks: st
     turnstile = Turnstile()
     scheduler = Scheduler(3)
     asking = session(turnstile, n_tasks=tasks)
-    asking.helpers = HelperPool(scheduler, SearchThreads(EnginePool(build_fake, 3, 10)))
+    asking.helpers = HelperPool(SearchThreads(scheduler, EnginePool(build_fake, 3, 10)))
     assert (asking.config.threads, asking.config.guests) == (1, 2)
     searcher = asking.engine().searcher
     assert isinstance(searcher, FakeSearcher)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.core import plugins
-from desdaemon.core.search.accounts import account_of
 from desdaemon.core.search.loader import Abandoned
-from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
+from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler, account_of
 from desdaemon.core.search.workers import step_back
 from desdaemon.engine.search import Control
 from desdaemon.protocol.dialects import edax

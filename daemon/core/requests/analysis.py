@@ -1,8 +1,9 @@
 """The operation `analyze`: questions about positions, answered from the book, from the cache of analyses, or by
 searches.
 
-Each position is a search of one thread; the daemon's scheduler shares the search threads among all requests. Idle
-threads join the search of a single position (`desdaemon.core.search.helpers`).
+`AnalysisService.ask` reads a request. `PendingAnalysis` answers its questions: `_known` from book and cache, short ones
+in turns that they share with others, the rest by a `QuestionSearch` each. Every search has one thread; idle threads
+join that of a single position.
 """
 
 from __future__ import annotations
@@ -12,26 +13,27 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.search.helpers import HelperPool
-from desdaemon.core.search.scheduler import Purpose, Scheduler
-from desdaemon.core.search.short_questions import PendingQuestion, QuestionTurns, TurnOwner
-from desdaemon.core.search.workers import SearchThreads
+from desdaemon.core.search.loader import EngineFailure, LoadedEngine
+from desdaemon.core.search.resumable import ResumableSearch
+from desdaemon.core.search.scheduler import Purpose
+from desdaemon.core.search.short_questions import QuestionTurns, ShortQuestion
+from desdaemon.core.search.workers import Owner, SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
 from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, moves_text
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.wire.messages import RequestError
 
 from .analysis_cache import AnalysisCache
-from .answers import answer, line_data
-from .book_answers import NOTHING, BookAnswer, book_answer
-from .questions import Question, check_list, read_questions
-from .searches import Budget, ResumableSearch, SearchServices, SharedTurnSearches, short_search_us
+from .questions import Question, Terms, check_list, line_data, read_questions
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books
-    from desdaemon.engine.short_searches import LineFollower
+    from desdaemon.engine.result import Line, Result
 
     from .request import Data, PendingRequest
 
@@ -44,6 +46,7 @@ _FEW = 4
 """Positions of a request that the thread of the sockets reads itself."""
 _BEGUN_AT_ONCE = 50
 """Questions that are begun without a pause."""
+_MISTAKE = "an internal error; its log has more"
 
 
 class AnalysisReceiver(Protocol):
@@ -53,7 +56,7 @@ class AnalysisReceiver(Protocol):
         """Take an intermediate result. Returns False when no more are wanted."""
 
     def final(self, data: Data) -> bool:
-        """The result."""
+        """Take the result."""
 
     def fail(self, error: RequestError) -> bool:
         """Take the error that ended the analysis."""
@@ -64,7 +67,6 @@ class AnalysisService:
 
     def __init__(
         self,
-        scheduler: Scheduler,
         workers: SearchThreads,
         books: Books,
         cache: AnalysisCache,
@@ -79,18 +81,16 @@ class AnalysisService:
         ``share_turns``: the engines have ``short_searches``, so that one turn of a search thread answers many
         questions.
         """
-        self.scheduler = scheduler
+        self.scheduler = workers.scheduler
+        self.helpers = HelperPool(workers)
+        self.turns = QuestionTurns(workers, lambda: health.mistake("analyze")) if share_turns else None
         self.books = books
         self.cache = cache
         self.health = health
-        turns = QuestionTurns(scheduler, workers, lambda: health.mistake("analyze")) if share_turns else None
-        self.tools = SearchServices(scheduler, workers, cache, health, turns, HelperPool(scheduler, workers))
         self.level = level
         self.deterministic = deterministic
         self._preparer = ThreadPool(1, "questions")
-        self._followers = threading.local()
-        """Each thread's `LineFollower`."""
-        self._with_partials: set[QuestionSet] = set()
+        self._with_partials: set[PendingAnalysis] = set()
         self._pulsing = False
         self._lock = threading.Lock()
 
@@ -117,21 +117,15 @@ class AnalysisService:
             request.fail(error)
         except Exception:
             self.health.mistake("analyze")
-            request.fail(RequestError("internal", "an internal error; its log has more"))
+            request.fail(RequestError("internal", _MISTAKE))
 
     def _begin(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        values = request.values
-        questions = read_questions(
-            values,
-            self.level,
-            self.line_follower(),
-            deterministic=self.deterministic,
-            pause=self.health.give_way,
-        )
+        values, client = request.values, request.client
+        terms = Terms(values, self.level, deterministic=self.deterministic)
+        questions = read_questions(terms, values, self.health.give_way)
         admit()
-        client = request.client
-        owner = TurnOwner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
-        analysis = QuestionSet(self, request, values, questions, owner)
+        owner = Owner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
+        analysis = PendingAnalysis(self, request, terms, questions, owner, values.get("partial_ms", 0))
         if not request.attach(analysis.cancel, analysis.found):
             return
         request.endless = not all(question.limits.bounded for question in questions)
@@ -139,24 +133,7 @@ class AnalysisService:
             self._begin_partials(analysis)
         analysis.begin()
 
-    def line_follower(self) -> LineFollower | None:
-        """The compiled reader of lines of play of this thread once a search has loaded the library; None before.
-
-
-        Loading the library here would block the loop.
-        """
-        if self.tools.turns is None or not self.health.searches:
-            return None
-        follower: LineFollower | None = getattr(self._followers, "own", None)
-        if follower is None:
-            from desdaemon.engine.short_searches import LineFollower
-
-            follower = self._followers.own = LineFollower()
-        return follower
-
-    # Partials
-
-    def _begin_partials(self, analysis: QuestionSet) -> None:
+    def _begin_partials(self, analysis: PendingAnalysis) -> None:
         with self._lock:
             self._with_partials.add(analysis)
             if self._pulsing:
@@ -179,45 +156,14 @@ class AnalysisService:
         """Start no more analyses and release the thread that reads large requests. At the end of the daemon."""
         self._preparer.close()
 
-    def ended(self, analysis: QuestionSet) -> None:
+    def ended(self, analysis: PendingAnalysis) -> None:
         """Remove a finished analysis from those that get partials."""
         with self._lock:
             self._with_partials.discard(analysis)
 
-    # Answers without a search
 
-    def known(self, question: Question, book: BookAnswer) -> Data | None:
-        """The answer from book and cache; None when a search is needed."""
-        position = question.position
-        if question.facts.over:
-            score = rules.final_score(position.player, position.opponent)
-            return answer(question, [], 0, 0.0, over=True, score=score)
-        if question.book == "only":
-            return answer(question, book.moves[: question.multipv], 0, 0.0)
-        if book.sufficient:
-            if len(book.moves) < min(question.multipv, max(1, (question.facts.moves & question.allow).bit_count())):
-                return None
-            return answer(question, book.moves[: question.multipv], 0, 0.0)
-        # What is kept may be of several threads, or of one whose table knew something.
-        if question.allow != rules.FULL or question.deterministic:
-            return None
-        # A search that is also bounded by nodes or time is answered by what was read out to the depth all the same.
-        limits = question.limits
-        kept = self.cache.get(
-            position.player,
-            position.opponent,
-            question.multipv,
-            limits.depth,
-            limits.selectivity,
-            question.facts.canonical,
-        )
-        if kept is None:
-            return None
-        return answer(question, [line_data(line) for line in kept], 0, 0.0, cached=True)
-
-
-class QuestionSet:
-    """The questions of one request, each answered once.
+class PendingAnalysis:
+    """The questions of one request, each answered once. Any thread.
 
     Short ones share turns of search threads. Of the others of a list twice as many as can be searched at a time wait
     for a thread, so that a cancel has little to undo.
@@ -225,125 +171,156 @@ class QuestionSet:
 
     def __init__(
         self,
-        analyses: AnalysisService,
+        service: AnalysisService,
         receiver: AnalysisReceiver,
-        values: Data,
+        terms: Terms,
         questions: list[Question],
-        owner: TurnOwner,
+        owner: Owner,
+        partial_ms: int = 0,
     ) -> None:
-        """``values`` are the checked arguments of the request; ``owner`` is charged for its searches."""
+        """``owner`` is charged for the searches; a partial comes each ``partial_ms``, 0 for none."""
+        self.service = service
+        self.owner = owner
+        self.budget: Budget | None = None
         self.cancelled = False
-        self._analyses = analyses
         self._receiver = receiver
-        self._values = values
+        self._terms = terms
         self._questions = questions
-        self._owner = owner
         self._answers: list[Data | None] = [None] * len(questions)
-        self._short: list[PendingQuestion] = []
-        """Questions that wait for a shared turn, or had one; emptied at the end, because they refer to this."""
-        self._waiting: deque[tuple[int, BookAnswer]] = deque()
+        self._waiting: deque[tuple[Question, BookAnswer]] = deque()
         """Questions without a search as yet."""
-        self._searches: dict[int, ResumableSearch] = {}
-        listed = values.get("positions") is not None
-        self._most_searches = 2 * analyses.scheduler.slots if listed else len(questions)
-        self._budget: Budget | None = None
+        self._searches: dict[int, QuestionSearch] = {}
+        """Of unanswered questions, by number."""
+        self._most_searches = 2 * service.scheduler.slots if terms.listed else len(questions)
         self._left = len(questions)
+        """Questions without an answer."""
         self._lock = threading.Lock()
         self._begun = time.perf_counter()
-        wanted = values.get("partial_ms", 0)
-        self._interval = max(SHORTEST_PARTIAL_MS, wanted) / 1000 if wanted else 0.0
-        self._tells_done = bool(self._interval) if listed else values.get("plies") is not None
+        self._interval = max(SHORTEST_PARTIAL_MS, partial_ms) / 1000 if partial_ms else 0.0
+        self._tells_done = bool(self._interval) if terms.listed else terms.plies is not None
         """Whether a partial says that a question is done."""
-        self._tells_book = bool(self._interval) or not listed
+        self._tells_book = bool(self._interval) or not terms.listed
         """Whether a partial says what the book knows of a question that is then searched."""
-        self._standing_in: dict[int, list[Data]] = {}
-        """What the book knows of such questions."""
+        self._preliminary: dict[int, Data] = {}
+        """What the book says of questions that are then searched, by number."""
 
     def begin(self) -> None:
         """Answer what book and cache know, and start searches for the rest."""
         if not self._questions:
             self._finish()
             return
-        nodes = self._values.get("game_nodes")
-        # A shared turn tells nothing on the way, and counts no budget.
-        shares = not (nodes or self._interval)
-        rest: deque[tuple[int, BookAnswer]] = deque()
+        rest: deque[tuple[Question, BookAnswer]] = deque()
         for first in range(0, len(self._questions), _BEGUN_AT_ONCE):
             if first:
-                self._analyses.health.give_way()
+                self.service.health.give_way()
             if self.cancelled:
                 return
-            self._begin_some(range(first, min(first + _BEGUN_AT_ONCE, len(self._questions))), rest, shares=shares)
-        deterministic = any(question.deterministic for question in self._questions)
-        self._budget = Budget(nodes, len(rest), deterministic=deterministic) if nodes else None
+            self._begin_some(self._questions[first : first + _BEGUN_AT_ONCE], rest)
+        terms = self._terms
+        if terms.game_nodes:
+            self.budget = Budget(terms.game_nodes, len(rest), deterministic=terms.deterministic)
         with self._lock:
             self._waiting = rest
         self._search_more()
 
-    def _begin_some(self, numbers: range, rest: deque[tuple[int, BookAnswer]], *, shares: bool) -> None:
-        """Begin the questions of these numbers, but for those that are added to ``rest``."""
-        analyses = self._analyses
-        short: list[tuple[int, int]] = []
-        for number in numbers:
-            question = self._questions[number]
-            book = NOTHING if question.facts.over else book_answer(analyses.books, question)
-            known = analyses.known(question, book)
-            if known is not None:
-                self.answered(number, known)
+    def _begin_some(self, questions: list[Question], rest: deque[tuple[Question, BookAnswer]]) -> None:
+        """Answer or search these questions, but add those that need a search of their own to ``rest``."""
+        short: list[ShortQuestion] = []
+        for question in questions:
+            book = book_answer(self.service.books, question)
+            answer = self._known(question, book)
+            if answer is not None:
+                self.answered(question.number, answer)
                 continue
             if book.moves and self._tells_book:
-                self._standing_in[number] = book.moves[: question.multipv]
-                self._receiver.partial({**self._stand_in(number), "done": False})
-            short_us = short_search_us(question, analyses.tools) if shares else 0
-            if short_us:
-                short.append((number, short_us))
+                preliminary = question.answer(book.moves[: self._terms.multipv])
+                self._preliminary[question.number] = preliminary
+                self._receiver.partial({**preliminary, "done": False})
+            estimated_us = self._short_us(question)
+            if estimated_us:
+                board = question.position
+                short.append(
+                    ShortQuestion(self, question.number, board.player, board.opponent, question.limits, estimated_us)
+                )
             else:
-                rest.append((number, book))
-        if short:
-            searches = SharedTurnSearches(self, self._questions, analyses.tools, self._owner)
-            searches.submit(short, self._short)
+                rest.append((question, book))
+        if short and self.service.turns is not None:
+            self.service.turns.submit(self.owner, short)
             if self.cancelled:
-                self._cancel_short()
+                self.service.turns.cancel(self.owner, self)
 
-    def _stand_in(self, number: int) -> Data:
-        return answer(self._questions[number], self._standing_in[number], 0, 0.0)
+    def _known(self, question: Question, book: BookAnswer) -> Data | None:
+        """Return the answer of the rules, the book or the cache; None if a search is needed."""
+        terms, position, limits = self._terms, question.position, question.limits
+        if position.over:
+            score = rules.final_score(position.player, position.opponent)
+            return question.answer([], over=True, score=score)
+        if terms.book == "only":
+            return question.answer(book.moves[: terms.multipv])
+        if book.sufficient:
+            moves = book.moves[: terms.multipv]
+            return question.answer(moves) if len(moves) >= min(terms.multipv, question.lines(question.allow)) else None
+        # Entries of the cache may be of several threads, or of one whose table knew something.
+        if question.allow != rules.FULL or terms.deterministic:
+            return None
+        # A search that is also bounded by nodes or time is answered by what was read out to the depth all the same.
+        lines = self.service.cache.get(
+            position.player, position.opponent, terms.multipv, limits.depth, limits.selectivity
+        )
+        return question.answer([line_data(line) for line in lines], cached=True) if lines is not None else None
+
+    def _short_us(self, question: Question) -> int:
+        """Return the estimated microseconds of a question that can share a turn, else 0."""
+        terms = self._terms
+        # A shared turn sends no partials and does not charge the node budget.
+        if self.service.turns is None or terms.game_nodes or self._interval or terms.multipv > 1:
+            return 0
+        if question.allow != rules.FULL or terms.deterministic:
+            return 0
+        from desdaemon.engine.limits import estimated_us
+
+        return estimated_us(question.limits, question.position.empties)
 
     def _search_more(self) -> None:
         """Start searches up to the most that there may be."""
         begun = []
         with self._lock:
             while self._waiting and len(self._searches) < self._most_searches:
-                number, book = self._waiting.popleft()
-                search = ResumableSearch(
-                    self, number, self._questions[number], book, self._analyses.tools, self._owner, self._budget
-                )
-                self._searches[number] = search
+                question, book = self._waiting.popleft()
+                search = self._searches[question.number] = QuestionSearch(self, question, book)
                 begun.append(search)
         for search in begun:
             if not self.cancelled:
-                search.submit()
+                self.service.scheduler.add(search)
 
     def cancel(self) -> None:
         """Cancel all searches; no reply is sent any more."""
         self.cancelled = True
-        self._analyses.ended(self)
+        self.service.ended(self)
         with self._lock:
             self._waiting.clear()
             searches = list(self._searches.values())
             self._searches.clear()
         for search in searches:
-            search.cancel()
-        self._cancel_short()
+            search.stop()
+        if self.service.turns is not None:
+            self.service.turns.cancel(self.owner, self)
 
-    def _cancel_short(self) -> None:
-        turns = self._analyses.tools.turns
-        waiting = list(self._short)
-        self._short.clear()
-        if waiting and turns is not None:
-            turns.cancel(self._owner, waiting)
+    def short_answered(self, number: int, result: Result) -> None:
+        """See `QuestionReceiver`."""
+        self.service.health.searched(result.nodes)
+        if not self.cancelled:
+            question = self._questions[number]
+            self.service.cache.put(question.position.player, question.position.opponent, result.lines)
+            moves = [line_data(line) for line in result.lines]
+            self.answered(number, question.answer(moves, result.nodes, result.time_ms))
+
+    def short_failed(self, number: int, error: Exception) -> None:
+        """See `QuestionReceiver`."""
+        self.failed(RequestError("internal", str(error)))
 
     def answered(self, number: int, data: Data) -> None:
-        """See `searches.SearchListener`."""
+        """Take the answer to the question ``number``."""
         with self._lock:
             # Under the lock, so that nothing preliminary follows.
             if self._tells_done:
@@ -358,41 +335,38 @@ class QuestionSet:
             self._search_more()
 
     def failed(self, error: RequestError) -> None:
-        """See `searches.SearchListener`."""
+        """Take the error of a search that cannot be finished."""
         if not self.cancelled:
-            self._analyses.health.refused(error.code)
+            self.service.health.refused(error.code)
             self._receiver.fail(error)
             self.cancel()
 
     def _finish(self) -> None:
-        self._analyses.ended(self)
-        self._short.clear()
-        self._receiver.final(self._result([found for found in self._answers if found is not None]))
+        self.service.ended(self)
+        self._receiver.final(self._result([answer for answer in self._answers if answer is not None]))
 
     def _result(self, answers: list[Data]) -> Data:
-        """The data of a final with these answers."""
-        listed = self._values.get("positions") is not None
-        if not listed and self._values.get("plies") is None:
+        """Return the data of a final with these answers."""
+        if self._terms.single:
             return answers[0]
         spent = round((time.perf_counter() - self._begun) * 1000, 3)
-        nodes = sum(found["nodes"] for found in answers)
-        return {"results" if listed else "plies": answers, "nodes": nodes, "time_ms": spent}
+        nodes = sum(answer["nodes"] for answer in answers)
+        return {"results" if self._terms.listed else "plies": answers, "nodes": nodes, "time_ms": spent}
 
     def found(self) -> Data | None:
-        """The results so far as the data of a final with ``finished`` false; None without any."""
+        """Return the results so far as the data of a final with ``finished`` false; None without any."""
         with self._lock:
             answers, searches = list(self._answers), dict(self._searches)
-        for number, search in searches.items():
-            known = search.so_far()
-            answers[number] = {**known, "finished": False} if known is not None else None
-        for number in list(self._standing_in):
-            if answers[number] is None:
-                answers[number] = {**self._stand_in(number), "finished": False}
-        known_answers = [found for found in answers if found is not None]
-        return {**self._result(known_answers), "finished": False} if known_answers else None
+        for number, answer in enumerate(answers):
+            if answer is None:
+                so_far = searches[number].so_far() if number in searches else None
+                preliminary = so_far or self._preliminary.get(number)
+                answers[number] = {**preliminary, "finished": False} if preliminary is not None else None
+        told = [answer for answer in answers if answer is not None]
+        return {**self._result(told), "finished": False} if told else None
 
     def progressed(self) -> None:
-        """See `searches.SearchListener`. Sends a partial for each question in progress whose interval has passed."""
+        """Send a partial for each question in progress whose interval has passed. Called after each iteration."""
         if not self._interval:
             return
         with self._lock:
@@ -403,3 +377,212 @@ class QuestionSet:
                 if data is not None:
                     search.reported_at = now
                     self._receiver.partial({**data, "done": False})
+
+
+class QuestionSearch(ResumableSearch):
+    """The search for one question. The moves of a sufficient answer of the book are not searched again."""
+
+    def __init__(self, analysis: PendingAnalysis, question: Question, book: BookAnswer) -> None:
+        terms = question.terms
+        self.reported_at = 0.0
+        """When the last partial was sent, by `time.perf_counter`."""
+        self._analysis = analysis
+        self._question = question
+        self._settled = book.moves if book.sufficient else []
+        names = {move["move"] for move in self._settled}
+        settled = sum(1 << move for move in rules.squares(question.allow) if moves_text((move,)) in names)
+        wanted = max(1, terms.multipv - len(self._settled))
+        allow = question.allow & ~settled
+        self._lines = FoundLines(min(wanted, question.lines(allow)))
+        super().__init__(
+            analysis.service.helpers,
+            analysis.owner,
+            question.position.player,
+            question.position.opponent,
+            question.limits,
+            most_threads=terms.threads if analysis.owner.purpose is Purpose.ANALYSIS else 1,
+            restarts=terms.deterministic,
+            multipv=wanted,
+            allow=allow,
+        )
+
+    def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
+        """See `ResumableSearch.search`; each turn takes its share of the budget."""
+        budget = self._analysis.budget
+        share, nodes, again = budget.take() if budget is not None else most_nodes, self.nodes, False
+        try:
+            # Given here and not to the constructor: an object that holds its own method is freed by the collector only.
+            again = super().search(engine, share, progress=self._progress, **options)
+        finally:
+            if budget is not None:
+                budget.settle(share, self.nodes - nodes, goes_on=again)
+        return again
+
+    def ended(self) -> None:
+        """See `ResumableSearch.ended`."""
+        service, result, question = self._analysis.service, self.result, self._question
+        if result is not None:
+            service.health.searched(self.nodes)
+        if self.stopped or result is None:
+            return
+        if question.allow == rules.FULL and not self._settled and result.lines:
+            service.cache.put(*question.position[:2], result.lines)
+        data = self._answer([line_data(line) for line in result.lines], self.nodes, self.ms)
+        if not result.complete:
+            data["stopped"] = True
+        if result.threads > 1:
+            data["threads"] = result.threads
+        self._analysis.answered(question.number, data)
+
+    def fail(self, error: Exception) -> None:
+        """See `Work.fail`."""
+        if not isinstance(error, EngineFailure):
+            self._analysis.service.health.mistake("analyze")
+        self._analysis.failed(RequestError("internal", str(error) if isinstance(error, EngineFailure) else _MISTAKE))
+
+    def _progress(self, rank: int, line: Line) -> None:
+        with self._lock:
+            self._lines.add(rank, line)
+            complete = self._lines.complete
+        # Before the first iteration has come to all moves, which takes it no time, a partial would tell one of them
+        # and keep the others waiting for its interval; should it take long, `AnalysisService` asks.
+        if complete:
+            self.reported = True
+            self._analysis.progressed()
+
+    def so_far(self) -> Data | None:
+        """Return the answer with the lines found so far, earlier turns included; None without any. Any thread."""
+        with self._lock:
+            lines = self._lines.known()
+        return self._answer([line_data(line) for line in lines], *self.spent()) if lines else None
+
+    def _answer(self, found: list[Data], nodes: int, ms: float) -> Data:
+        moves = sorted([*self._settled, *found], key=lambda move: -int(move["score"]))
+        return self._question.answer(moves[: self._question.terms.multipv], nodes, ms)
+
+
+class FoundLines:
+    """The ``count`` best lines of a search that deepens: each iteration tells them by rank from 0, whatever the order
+    before. Not thread-safe.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._latest: list[Line] = []
+        self._before: list[Line] = []
+
+    def add(self, rank: int, line: Line) -> None:
+        """Take a line of the iteration at hand; rank 0 begins one."""
+        if rank == 0:
+            self._before, self._latest = self.known(), []
+        self._latest.append(line)
+
+    def known(self) -> list[Line]:
+        """Return the lines of the last iteration as far as it has come, then those of the moves it has not come to."""
+        moves = {line.move for line in self._latest}
+        return [*self._latest, *(line for line in self._before if line.move not in moves)][: self._count]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all lines are known that there will be."""
+        return len(self._latest) == self._count or len(self._before) == self._count
+
+
+class Budget:
+    """The node limit that all searches of a request share. Any thread.
+
+    Each starting search may use an equal part of the rest; nodes that it does not use are left for the others. With
+    ``deterministic`` all have equal parts, because the rest depends on which search is first.
+    """
+
+    def __init__(self, nodes: int, questions: int, *, deterministic: bool = False) -> None:
+        self._left = nodes
+        self._without_share = questions
+        self._fixed = max(1, nodes // max(1, questions)) if deterministic else 0
+        self._lock = threading.Lock()
+
+    def take(self) -> int:
+        """Reserve nodes for a starting search, at least 1."""
+        if self._fixed:
+            return self._fixed
+        with self._lock:
+            share = max(1, self._left // max(1, self._without_share))
+            self._without_share -= 1
+            self._left -= share
+            return share
+
+    def settle(self, share: int, used: int, *, goes_on: bool) -> None:
+        """Account a turn that had reserved ``share`` and visited ``used`` nodes; ``goes_on``: it will reserve again."""
+        with self._lock:
+            self._left += share - used
+            self._without_share += goes_on
+
+
+class BookAnswer(NamedTuple):
+    """The book's moves of a position: best first, as items of ``moves``.
+
+    ``sufficient``: each of these moves, and the best move that leaves the book, is exact or at least of the level (or
+    depth and selectivity) asked for. Otherwise the scores are preliminary, and a search is needed.
+    """
+
+    moves: list[Data]
+    sufficient: bool
+
+
+def book_answer(books: Books, question: Question) -> BookAnswer:
+    """Return the answer of the book to a question. Any thread; takes microseconds for each move that the book has."""
+    terms, position = question.terms, question.position
+    look = books.look_up(position.player, position.opponent) if terms.book != "ignore" else None
+    if look is None:
+        return BookAnswer([], sufficient=False)
+    moves: list[Data] = []
+    leaving: list[Data] = []
+    for known in sorted(look.moves, key=lambda known: (-known.score, known.move)):
+        if known.move == rules.PASS or question.allow >> known.move & 1:
+            leaf = known is look.leaf
+            moves.append(_book_move(books, position, known.move, known.score, look.leaf_level if leaf else None))
+            leaving += moves[-1:] if leaf else []
+    # Of a position outside the book the other moves are not known to be worse.
+    sufficient = look.inside and bool(moves)
+    return BookAnswer(
+        moves, sufficient=sufficient and all(_is_enough(move, question) for move in moves[: terms.multipv] + leaving)
+    )
+
+
+def _is_enough(move: Data, question: Question) -> bool:
+    terms, limits = question.terms, question.limits
+    if move["exact"] or terms.any_depth:
+        return True
+    if terms.endless:
+        return False
+    if terms.level is not None:
+        return int(move["level"]) >= terms.level
+    return bool(move["depth"] >= limits.depth and move["selectivity"] >= limits.selectivity)
+
+
+def _book_move(books: Books, position: Position, move: int, score: int, level: int | None) -> Data:
+    """Return a move as an item of ``moves``; ``level`` None is that of the position it leads to."""
+    from desdaemon.engine.limits import MAX_LEVEL, level_limits
+
+    after = position.after(move)
+    lower, upper = score, score
+    if level is None:
+        child = books.look_up(after.player, after.opponent)
+        level = child.level if child else 0
+        if child:
+            lower, upper = -child.upper, -child.lower
+    level = max(0, min(level, MAX_LEVEL))
+    limits = level_limits(level, after.empties)
+    return {
+        "move": moves_text((move,)),
+        "score": score,
+        "lower": lower,
+        "upper": upper,
+        "depth": limits.depth + (move != rules.PASS),
+        "selectivity": limits.selectivity,
+        "exact": limits.depth >= after.empties and limits.selectivity == Selectivity.FULL and lower == upper,
+        "source": "book",
+        "level": level,
+        "pv": moves_text((move, *books.line(after.player, after.opponent))),
+        "nodes": 0,
+    }

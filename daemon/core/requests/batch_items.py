@@ -14,7 +14,7 @@ from desdaemon.protocol.wire.constants import MOST_LINES_OF_FILE
 from desdaemon.protocol.wire.messages import ITEM, RequestError, check_fields
 from desdaemon.protocol.wire.positions import read_moves
 
-from .questions import read_questions
+from .questions import Terms
 
 if TYPE_CHECKING:
     from .request import Data
@@ -30,7 +30,7 @@ def check_arguments(values: Data, level: int) -> None:
     """
     for name in ("allow", "avoid"):
         read_moves(name, values.get(name) or [])
-    read_questions({**values, "plies": None, "allow": None, "avoid": None}, level)
+    Terms(values, level)
     if not any(name in values for name in ("level", "depth", "nodes", "time_ms", "game_nodes")):
         values["level"] = level
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from desdaemon.core.books.jobs import CANCELLED, DONE, RUNNING, BookJob, BookJobs
 from desdaemon.core.search.scheduler import Purpose
-from desdaemon.core.search.short_questions import TurnOwner
+from desdaemon.core.search.workers import Owner
 from desdaemon.core.threads import begin
 from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.errors import BadInput
@@ -25,10 +25,10 @@ from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.constants import MOST_RESULTS
 from desdaemon.protocol.wire.messages import RequestError
 
-from .analysis import AnalysisService, QuestionSet
+from .analysis import AnalysisService, PendingAnalysis
 from .batch_files import SUFFIX, BatchFile
 from .batch_items import check_arguments, file_items, item_data
-from .questions import read_questions
+from .questions import Terms, read_questions
 
 if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
@@ -63,7 +63,7 @@ class _Batch:
         self.job = job
         self.next = 0
         """The first item that may still have to be searched."""
-        self.in_flight: dict[int, QuestionSet] = {}
+        self.in_flight: dict[int, PendingAnalysis] = {}
         self.found: list[Data] = []
         """Results that are not on the disk yet."""
         self.ending = ""
@@ -390,23 +390,21 @@ class Batches:
             self._put(lambda: self._found(batch, number, {"item": number, "id": item.get("id", number), **answer}))
 
         receiver = _BatchItem(on_answer)
+        analyses = self._analyses
         self._health.give_way()
+        terms = Terms(batch.file.args, analyses.level, deterministic=analyses.deterministic)
         try:
             item = batch.file.item(number)
             values = dict(batch.file.args)
             values.update((name, item[name]) for name in ("board", "moves") if name in item)
-            analyses = self._analyses
-            questions = read_questions(
-                values, analyses.level, analyses.line_follower(), deterministic=analyses.deterministic
-            )
+            questions = read_questions(terms, values)
         except RequestError as error:
             receiver.fail(error)
             questions = []
         except ValueError as error:
             receiver.fail(RequestError("internal", str(error)))
             questions = []
-        owner = TurnOwner(Purpose.BATCH, batch.file.owner, 0)
-        analysis = QuestionSet(self._analyses, receiver, batch.file.args, questions, owner)
+        analysis = PendingAnalysis(analyses, receiver, terms, questions, Owner(Purpose.BATCH, batch.file.owner, 0))
         batch.in_flight[number] = analysis
         if questions:
             analysis.begin()

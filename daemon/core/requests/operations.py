@@ -19,12 +19,10 @@ from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import board_text, move_text
 from desdaemon.protocol.othello.rules import squares
-from desdaemon.protocol.wire import constants, messages
+from desdaemon.protocol.wire import constants, messages, positions
 from desdaemon.protocol.wire.messages import Operation, RequestError
-from desdaemon.protocol.wire.positions import read_last
 
-from .admission import Admission
-from .request import ENDINGS, ClientRecord, Data, PendingRequest, Reply, ServerLimits, TextLines, refusal
+from .request import ENDINGS, Admission, ClientRecord, Data, PendingRequest, Reply, ServerLimits, TextLines, refusal
 
 if TYPE_CHECKING:
     from .analysis import AnalysisService
@@ -291,7 +289,7 @@ class Operations:
         self.analyses.ask(request, lambda: self.admit(request, positions))
 
     def _legal(self, request: PendingRequest) -> None:
-        position = read_last(request.values)
+        position = positions.read_line(request.values).last
         moves = [move_text(move).lower() for move in squares(position.moves)]
         if not moves and position.must_pass:
             moves = ["pa"]

@@ -8,18 +8,20 @@ each of them help the search that has fewest helpers.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
-from .scheduler import Purpose, Scheduler, Task
-from .workers import HelperWork, SearchThreads
+from .loader import LoadedEngine
+from .scheduler import Purpose
+from .workers import EnginePool, Owner, SearchThreads, Work
 
 
 class Joinable(Protocol):
     """The threads of a search that others may join: `desdaemon.engine.team.Team`. Any thread."""
 
     def join(self) -> int:
-        """A seat for a thread that will call `help`; 0 where there is none."""
+        """Return a seat for a thread that will call `help`; 0 if there is none."""
 
     def help(self, seat: int) -> None:
         """Search until the search is over or `dismiss` is called."""
@@ -31,17 +33,34 @@ class Joinable(Protocol):
 class HelperPool:
     """Idle threads and the searches that they may help. Every method may be called from any thread."""
 
-    def __init__(self, scheduler: Scheduler, workers: SearchThreads) -> None:
-        self.scheduler = scheduler
+    def __init__(self, workers: SearchThreads) -> None:
         self.workers = workers
+        self.scheduler = workers.scheduler
         self._lock = threading.Lock()
         self._searches: dict[HelpedSearch, None] = {}
-        self._resting = [_Helper(self) for _ in range(scheduler.slots - 1)]
+        self._resting = [_Helper(self) for _ in range(self.scheduler.slots - 1)]
         """Helpers that neither wait for a thread nor have one."""
 
     def most(self, threads: int) -> int:
         """The number of helpers that a search by at most ``threads`` threads (0: all) can have."""
         return min(threads or self.scheduler.slots, self.scheduler.slots) - 1
+
+    @contextmanager
+    def helped(self, engine: LoadedEngine, threads: int, key: Hashable) -> Iterator[Callable[[], None] | None]:
+        """A context in which idle threads may join a search on ``engine``, ``threads`` in all at most (0: all).
+
+        Its value is the search's ``welcome``; None if no thread can join.
+        """
+        most = self.most(threads)
+        team: Joinable | None = getattr(engine.searcher, "team", None) if most else None
+        if team is None:
+            yield None
+            return
+        search = HelpedSearch(self, team, most, key)
+        try:
+            yield search.begin
+        finally:
+            search.end()
 
     def open(self, search: HelpedSearch) -> None:
         """A search can be joined from now on; others that have more than an equal part of the helpers lose some."""
@@ -62,7 +81,7 @@ class HelperPool:
             self._searches.pop(search, None)
 
     def join(self, helper: _Helper) -> tuple[HelpedSearch, int] | None:
-        """The search that needs a helper most, and a seat there; None where none needs one."""
+        """Find the search with fewest helpers. Returns it with a seat there; None if no search wants another one."""
         with self._lock:
             for search in sorted(self._searches, key=lambda each: len(each.helpers)):
                 if len(search.helpers) < search.most and (seat := search.team.join()):
@@ -88,10 +107,10 @@ class HelperPool:
 
 
 class HelpedSearch:
-    """A search that idle threads may join between `begin`, its ``welcome``, and `end`; of ``key``, whose time it is."""
+    """A search that idle threads may join between `begin`, its ``welcome``, and `end`. Their time is ``key``'s."""
 
     def __init__(self, pool: HelperPool, team: Joinable, most: int, key: Hashable) -> None:
-        """At most ``most`` threads help at a time."""
+        """``most`` threads at most help at a time."""
         self.team = team
         self.most = most
         self.key = key
@@ -108,42 +127,39 @@ class HelpedSearch:
         self._pool.close(self)
 
 
-class _Helper(Task):
-    """One idle thread at most: work for the scheduler, of which every turn is spent at one search."""
+class _Helper(Work):
+    """One idle thread at most: a task of which every turn is spent on one search, with that search's engine."""
 
     def __init__(self, pool: HelperPool) -> None:
-        super().__init__(Purpose.IDLE, "", "")
+        super().__init__(pool.workers, Owner(Purpose.IDLE, "", ""))
         self._pool = pool
-        self._work = HelperWork(self._run, self._done)
         self._lock = threading.Lock()
-        self._place: tuple[HelpedSearch, int] | None = None
+        self._seat: tuple[HelpedSearch, int] | None = None
 
     def interrupt(self) -> None:
         """See `Task.interrupt`."""
         with self._lock:
-            place = self._place
-        if place is not None:
-            search, seat = place
+            seated = self._seat
+        if seated is not None:
+            search, seat = seated
             search.team.dismiss(seat)
 
-    def start(self) -> None:
-        """See `Task.start`."""
-        self._pool.workers.put(self._work)
-
-    def _run(self) -> None:
+    def turn(self, _: EnginePool) -> bool:
+        """See `Work.turn`."""
         with self._lock:
             # An instruction to leave may come before the one to start.
-            place = self._place = None if self.interrupted else self._pool.join(self)
-        if place is None:
-            return
-        search, seat = place
-        self.key = search.key
-        try:
-            search.team.help(seat)
-        finally:
-            with self._lock:
-                self._place = None
-            self._pool.part(self, search)
+            seated = self._seat = None if self.interrupted else self._pool.join(self)
+        if seated is not None:
+            search, seat = seated
+            self.key = search.key
+            try:
+                search.team.help(seat)
+            finally:
+                with self._lock:
+                    self._seat = None
+                self._pool.part(self, search)
+        return False
 
-    def _done(self) -> None:
+    def release(self, *, again: bool) -> None:
+        """See `Work.release`; it waits for another turn if a search wants it."""
         self._pool.turn_over(self)

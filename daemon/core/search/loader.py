@@ -86,6 +86,23 @@ class TooLate(Exception):
     """The time for the move is up before the engine is loaded."""
 
 
+class Engines(Protocol):
+    """Where a session gets its engine: `EngineSource`, or `resumable.SharedEngines` in a server. Any thread."""
+
+    def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
+        """Start to build the engine unless that was done; returns at once. ``on_failure`` is called if it fails."""
+
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
+        """Return the engine; waits until it is built.
+
+        Raises `EngineFailure`, or `Abandoned` soon after ``abandoned`` returns true.
+        """
+
+    @property
+    def busy(self) -> bool:
+        """Whether an engine is being built."""
+
+
 class EngineSource:
     """Builds the engine of a configuration once, on a thread of its own. Any thread."""
 
@@ -97,17 +114,14 @@ class EngineSource:
         self._job: _EngineBuild | None = None
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """Start to build the engine unless that was done; returns at once. ``on_failure`` is called if it fails."""
+        """See `Engines.prepare`."""
         with self._lock:
             if self._job is None or self._config != config:
                 self._config = config
                 self._job = _EngineBuild(self._build, config, on_failure)
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
-        """The engine; waits until it is built.
-
-        Raises `EngineFailure`, or `Abandoned` soon after ``abandoned`` returns true.
-        """
+        """See `Engines.get`."""
         self.prepare(config)
         job = self._job
         assert job is not None
@@ -123,7 +137,7 @@ class EngineSource:
 
     @property
     def busy(self) -> bool:
-        """Whether an engine is being built."""
+        """See `Engines.busy`."""
         job = self._job
         return job is not None and not job.done.is_set()
 

@@ -14,13 +14,63 @@ from contextlib import contextmanager
 
 from desdaemon.core.threads import begin
 
-from .accounts import Accounts
 from .loader import Abandoned
 from .schedule import Instructions, Purpose, Task, ThreadSchedule
 
-__all__ = ["Lease", "Purpose", "Scheduler", "Task"]
+__all__ = ["Account", "Lease", "Purpose", "Scheduler", "Task", "account_of"]
 
 _POLL_S = 0.01
+
+
+def account_of(client: str) -> str:
+    """The key in a client's name: the part before the number of its connection."""
+    return client.partition("/")[0]
+
+
+class Account:
+    """What one key has used since the start of the process: requests, nodes, and seconds of search threads."""
+
+    __slots__ = ("nodes", "requests", "seconds")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.nodes = 0
+        self.seconds = 0.0
+
+
+class Accounts:
+    """The account of each key, and one for each way to connect without a key. Any thread."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[Hashable, Account] = {}
+        self._lock = threading.Lock()
+
+    def asked(self, key: Hashable) -> None:
+        """Count a request of a key."""
+        with self._lock:
+            self._account(key).requests += 1
+
+    def searched(self, key: Hashable, nodes: int) -> None:
+        """Count the nodes of a finished search, or of a turn of one."""
+        with self._lock:
+            self._account(key).nodes += nodes
+
+    def ran(self, key: Hashable, seconds: float) -> None:
+        """Count seconds of search threads."""
+        if seconds:
+            with self._lock:
+                self._account(key).seconds += seconds
+
+    def _account(self, key: Hashable) -> Account:
+        account = self._accounts.get(key)
+        if account is None:
+            account = self._accounts[key] = Account()
+        return account
+
+    def listed(self) -> list[tuple[str, Account]]:
+        """All accounts, ordered by name."""
+        with self._lock:
+            return sorted((str(key), account) for key, account in self._accounts.items())
 
 
 class Lease(Task):
@@ -44,7 +94,7 @@ class Lease(Task):
         self.again = False
         """Set within `Scheduler.turn_of`: it is to wait for its next turn as soon as this one ends."""
         self.news = threading.Event()
-        """Set when its turn begins, and by its owner when waiting may have become pointless."""
+        """Set when its turn begins."""
         self._on_interrupt = on_interrupt
 
     def start(self) -> None:
@@ -152,12 +202,10 @@ class Scheduler:
             yield
 
     @contextmanager
-    def turn_of(
-        self, lease: Lease, abandoned: Callable[[], bool] = lambda: False, *, poll: bool = True
-    ) -> Iterator[None]:
+    def turn_of(self, lease: Lease, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """As `lease`, for one that may have had turns before; `Lease.again` prepares the next one.
 
-        ``abandoned`` is called whenever ``lease.news`` is set, and with ``poll`` at intervals.
+        ``abandoned`` is called at intervals.
         """
         if not (lease.waiting or lease.running):
             self.add(lease)
@@ -165,7 +213,7 @@ class Scheduler:
             while not lease.running:
                 if abandoned() and self.remove(lease):
                     raise Abandoned
-                lease.news.wait(_POLL_S if poll else None)
+                lease.news.wait(_POLL_S)
                 lease.news.clear()
             yield
         finally:

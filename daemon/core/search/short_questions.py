@@ -14,12 +14,12 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from .loader import EngineFailure
-from .scheduler import Purpose, Scheduler, Task
-from .workers import SearchThreads, SearchWork
+from .workers import Owner, SearchThreads, Work
 
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
+    from desdaemon.engine.short_searches import ShortSearches
 
     from .loader import LoadedEngine
 
@@ -33,52 +33,25 @@ MOST_IN_TURN = 128
 """Questions of one turn."""
 
 
-MISTAKE = "an internal error; its log has more"
-"""The message of the error reply after an unexpected exception."""
-
-
-class TurnOwner(NamedTuple):
-    """The owner of questions that share turns: purpose, key, client, and the priority among that client's questions."""
-
-    purpose: Purpose
-    key: Hashable
-    client: Hashable
-    priority: int = 0
-
-
 class QuestionReceiver(Protocol):
-    """The receiver of results, by the numbers of its questions. Called from search threads; must not raise."""
+    """The receiver of results, by the numbers of its questions. Called from search threads."""
 
-    def answered(self, number: int, result: Result) -> None:
+    def short_answered(self, number: int, result: Result) -> None:
         """Take the result of a question."""
 
-    def failed(self, number: int, error: EngineFailure) -> None:
+    def short_failed(self, number: int, error: Exception) -> None:
         """Take the error of a question that cannot be searched."""
 
 
-class PendingQuestion:
-    """A position to be searched, and the receiver of its result. Compared by identity.
+class ShortQuestion(NamedTuple):
+    """A position to be searched: the question ``number`` of ``receiver``, about ``estimated_us`` microseconds long."""
 
-    ``estimated_us`` is the estimated search time; ``number`` is the receiver's for the question.
-    """
-
-    __slots__ = ("estimated_us", "limits", "number", "opponent", "player", "receiver")
-
-    def __init__(
-        self,
-        player: int,
-        opponent: int,
-        limits: Limits,
-        estimated_us: int,
-        receiver: QuestionReceiver,
-        number: int,
-    ) -> None:
-        self.player = player
-        self.opponent = opponent
-        self.limits = limits
-        self.estimated_us = estimated_us
-        self.receiver = receiver
-        self.number = number
+    receiver: QuestionReceiver
+    number: int
+    player: int
+    opponent: int
+    limits: Limits
+    estimated_us: int
 
 
 _Question = TypeVar("_Question", bound=Hashable)
@@ -106,13 +79,10 @@ class QuestionQueue(Generic[_Question]):
         self._total_us += estimated_us
         return self._ask()
 
-    def remove(self, question: _Question) -> bool:
-        """Remove a question. Returns False where it does not wait."""
-        estimated_us = self._costs.pop(question, None)
-        if estimated_us is None:
-            return False
-        self._total_us -= estimated_us
-        return True
+    def remove(self, unwanted: Callable[[_Question], bool]) -> None:
+        """Remove the questions for which ``unwanted`` is true."""
+        for question in [question for question in self._costs if unwanted(question)]:
+            self._total_us -= self._costs.pop(question)
 
     def begin_turn(self) -> tuple[list[_Question], bool]:
         """Start the requested turn. Returns its questions, oldest first, and whether to request another turn."""
@@ -154,135 +124,110 @@ class QuestionQueue(Generic[_Question]):
 
 
 class QuestionTurns:
-    """The queues of all owners, on the scheduler's threads. Every method may be called from any thread."""
+    """The queues of all owners, on the search threads. Every method may be called from any thread."""
 
-    def __init__(self, scheduler: Scheduler, workers: SearchThreads, mistake: Callable[[], None]) -> None:
+    def __init__(self, workers: SearchThreads, mistake: Callable[[], None]) -> None:
         """``mistake`` is called inside the handler of an unexpected exception."""
-        self._scheduler = scheduler
-        self._workers = workers
-        self._mistake = mistake
+        self.workers = workers
+        self.mistake = mistake
         self._lock = threading.Lock()
-        self._queues: dict[TurnOwner, QuestionQueue[PendingQuestion]] = {}
+        self._queues: dict[Owner, QuestionQueue[ShortQuestion]] = {}
 
-    def submit(self, owner: TurnOwner, questions: Iterable[PendingQuestion]) -> None:
+    def submit(self, owner: Owner, questions: Iterable[ShortQuestion]) -> None:
         """Queue questions of an owner, in this order."""
+        wanted = False
         with self._lock:
-            queue = self._queues.get(owner)
-            if queue is None:
-                queue = self._queues[owner] = QuestionQueue(self._scheduler.slots)
-            wanted = False
+            queue = self._queue(owner)
             for question in questions:
                 wanted |= queue.put(question, question.estimated_us)
-        if wanted:
-            self._ask_for_turn(owner)
+        self._request(owner, wanted=wanted)
 
-    def cancel(self, owner: TurnOwner, questions: Iterable[PendingQuestion]) -> None:
-        """Remove questions; those that are being searched are answered nevertheless."""
+    def cancel(self, owner: Owner, receiver: QuestionReceiver) -> None:
+        """Remove the questions of a receiver; those that are being searched are answered nevertheless."""
         with self._lock:
-            queue = self._queues.get(owner)
-            if queue is not None:
-                for question in questions:
-                    queue.remove(question)
+            if owner in self._queues:
+                self._queues[owner].remove(lambda question: question.receiver is receiver)
 
-    def _ask_for_turn(self, owner: TurnOwner) -> None:
-        self._scheduler.add(_SearchTurn(self, owner, self._scheduler, self._workers))
-
-    def begin(self, owner: TurnOwner) -> list[PendingQuestion]:
-        """The questions of a starting turn."""
+    def begin(self, owner: Owner) -> list[ShortQuestion]:
+        """Return the questions of a starting turn."""
         with self._lock:
-            queue = self._queues.get(owner)
-            if queue is None:
-                return []
+            queue = self._queue(owner)
             questions, wanted = queue.begin_turn()
-            self._forget_empty(owner, queue)
-        if wanted:
-            self._ask_for_turn(owner)
+            if not len(queue) and not wanted:
+                del self._queues[owner]
+        self._request(owner, wanted=wanted)
         return questions
 
-    def put_back(self, owner: TurnOwner, questions: list[PendingQuestion]) -> None:
+    def put_back(self, owner: Owner, questions: list[ShortQuestion]) -> None:
         """Queue questions that an interrupted turn did not reach for the next one."""
         with self._lock:
-            queue = self._queues.setdefault(owner, QuestionQueue(self._scheduler.slots))
-            wanted = queue.put_back({question: question.estimated_us for question in questions})
-        if wanted:
-            self._ask_for_turn(owner)
+            wanted = self._queue(owner).put_back({question: question.estimated_us for question in questions})
+        self._request(owner, wanted=wanted)
 
-    def fail(self, owner: TurnOwner, error: EngineFailure) -> None:
+    def fail(self, owner: Owner, error: Exception) -> None:
         """Fail all waiting questions of an owner, because there is no engine for their turn."""
         with self._lock:
             queue = self._queues.pop(owner, None)
-            questions = queue.drain() if queue is not None else []
-        for question in questions:
-            question.receiver.failed(question.number, error)
+        for question in queue.drain() if queue is not None else ():
+            question.receiver.short_failed(question.number, error)
 
-    def count(self, owner: TurnOwner, nodes: int) -> None:
-        """Charge the nodes of a turn to its key."""
-        self._scheduler.accounts.searched(owner.key, nodes)
+    def _queue(self, owner: Owner) -> QuestionQueue[ShortQuestion]:
+        queue = self._queues.get(owner)
+        if queue is None:
+            queue = self._queues[owner] = QuestionQueue(self.workers.scheduler.slots)
+        return queue
 
-    def note_mistake(self) -> None:
-        """See ``mistake``."""
-        self._mistake()
-
-    def _forget_empty(self, owner: TurnOwner, queue: QuestionQueue[PendingQuestion]) -> None:
-        if not len(queue) and not queue.turn_waiting:
-            del self._queues[owner]
+    def _request(self, owner: Owner, *, wanted: bool) -> None:
+        if wanted:
+            self.workers.scheduler.add(_SharedTurn(self, owner))
 
 
-class _SearchTurn(Task):
-    """One turn: waits in the scheduler, searches its questions in one call, and ends."""
+class _SharedTurn(Work):
+    """A turn that is shared by short questions of one owner."""
 
-    def __init__(self, turns: QuestionTurns, owner: TurnOwner, scheduler: Scheduler, workers: SearchThreads) -> None:
-        super().__init__(owner.purpose, owner.key, owner.client, priority=owner.priority)
+    def __init__(self, turns: QuestionTurns, owner: Owner) -> None:
+        super().__init__(turns.workers, owner)
         self._turns = turns
         self._owner = owner
-        self._scheduler = scheduler
-        self._workers = workers
-        self._engine: LoadedEngine | None = None
-
-    def start(self) -> None:
-        """See `Task.start`."""
-        self._workers.put(SearchWork(self._run, self._done, self._failed))
+        self._searches: ShortSearches | None = None
+        """Those that run."""
 
     def interrupt(self) -> None:
         """See `Task.interrupt`."""
-        engine = self._engine
-        if engine is not None and engine.short_searches is not None:
-            engine.short_searches.stop()
+        searches = self._searches
+        if searches is not None:
+            searches.stop()
 
-    def _failed(self, error: EngineFailure) -> None:
+    def fail(self, error: Exception) -> None:
+        """See `Work.fail`."""
         self._turns.fail(self._owner, error)
 
-    def _done(self) -> None:
-        self._scheduler.release(self)
-
-    def _run(self, engine: LoadedEngine) -> None:
+    def run(self, engine: LoadedEngine) -> bool:
+        """See `Work.run`."""
         questions = self._turns.begin(self._owner)
         if not questions:
-            return
+            return False
         assert engine.short_searches is not None
-        self._engine = engine
+        self._searches = engine.short_searches
         try:
-            results = engine.short_searches.search(
-                [(question.player, question.opponent, question.limits) for question in questions]
-            )
+            results = self._searches.search([(each.player, each.opponent, each.limits) for each in questions])
         except Exception:
-            self._turns.note_mistake()
+            self._turns.mistake()
             for question in questions:
-                question.receiver.failed(question.number, EngineFailure(MISTAKE))
-            return
+                question.receiver.short_failed(question.number, EngineFailure("an internal error; its log has more"))
+            return False
         finally:
-            self._engine = None
+            self._searches = None
         nodes = 0
-        unfinished = []
         for question, result in zip(questions, results, strict=True):
-            if result is None:
-                unfinished.append(question)
-                continue
-            nodes += result.nodes
-            try:
-                question.receiver.answered(question.number, result)
-            except Exception:
-                self._turns.note_mistake()
-        self._turns.count(self._owner, nodes)
+            if result is not None:
+                nodes += result.nodes
+                try:
+                    question.receiver.short_answered(question.number, result)
+                except Exception:
+                    self._turns.mistake()
+        self.workers.scheduler.accounts.searched(self.key, nodes)
+        unfinished = [question for question, result in zip(questions, results, strict=True) if result is None]
         if unfinished:
             self._turns.put_back(self._owner, unfinished)
+        return False
