@@ -20,8 +20,9 @@ from desdaemon.core.requests.request import ServerLimits
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.text import read_line
 from desdaemon.server.endpoints import open_acceptors
+from desdaemon.server.incoming import may_have_effect
 from desdaemon.server.peers import LARGEST_OUTBOXES
-from desdaemon.server.sockets import _EFFECT, Sockets
+from desdaemon.server.sockets import Sockets
 
 ENDLESS = {"depth": 37, "book": "ignore"}
 
@@ -155,7 +156,7 @@ def test_no_line_that_must_be_carried_out_is_overlooked(line: str, blank: str, f
     word, _, rest = line.partition(" ")
     word = "".join(data.draw(st.sampled_from([c, c.upper(), "\u212a" if c == "k" else c])) for c in word)
     line = f"{first}{word}{blank}{rest}"
-    assert _EFFECT.search(frame(line.encode())) is not None or not read_line(line).outlives
+    assert may_have_effect(frame(line.encode())) or not read_line(line).outlives
     command = next(command for command in BOOK_COMMANDS if command.name == rest)
     assert read_line(line).outlives == (command.long or command.writes)
 
@@ -267,7 +268,7 @@ def test_handshakes_that_fail(make: Callable[..., Loop], sent: bytes, reason: st
         peer.send(sent)
         assert peer.closed
     assert loop.counters["handshakes refused"] == 1
-    assert loop.sockets._refusals.get(reason) == 1 or not loop.sockets._refusals
+    assert loop.sockets._newcomers._refusals.get(reason) == 1 or not loop.sockets._newcomers._refusals
 
 
 @pytest.mark.parametrize(
@@ -363,8 +364,8 @@ def test_a_peer_that_does_not_read_holds_few_replies_outside_its_outbox(make: Ca
 
 
 def test_handshakes_that_never_end_are_given_up(make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("desdaemon.server.sockets._HANDSHAKE_S", 0.3)
-    monkeypatch.setattr("desdaemon.server.sockets._MOST_HANDSHAKES", 20)
+    monkeypatch.setattr("desdaemon.server.newcomers._HANDSHAKE_S", 0.3)
+    monkeypatch.setattr("desdaemon.server.newcomers._MOST_HANDSHAKES", 20)
     loop = make()
     slow = [RawPeer(loop.ipc) for _ in range(50)]
     with Peer(loop.ipc) as polite:
@@ -380,9 +381,9 @@ def test_silent_connections_keep_nobody_out(
     make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     """Not even where a handshake may last for ever: 50 hold all places, and their own address's."""
-    monkeypatch.setattr("desdaemon.server.sockets._HANDSHAKE_S", 1e9)
-    monkeypatch.setattr("desdaemon.server.sockets._MOST_HANDSHAKES", 20)
-    monkeypatch.setattr("desdaemon.server.sockets._MOST_OF_AN_ADDRESS", 10 if address == "127.0.0.1" else 50)
+    monkeypatch.setattr("desdaemon.server.newcomers._HANDSHAKE_S", 1e9)
+    monkeypatch.setattr("desdaemon.server.newcomers._MOST_HANDSHAKES", 20)
+    monkeypatch.setattr("desdaemon.server.newcomers._MOST_OF_AN_ADDRESS", 10 if address == "127.0.0.1" else 50)
     loop = make()
     slow = [RawPeer(loop.tcp) for _ in range(50)]
     host, _, port = loop.tcp.removeprefix("tcp://").rpartition(":")

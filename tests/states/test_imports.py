@@ -11,6 +11,7 @@ ALLOWED = {
 }
 MACHINES = (
     *("core/books/job_turns", "core/search/schedule", "dialogue/stops", "server/client_table", "dialogue/client_lines"),
+    *("server/handshakes", "server/reading_order"),
 )
 
 

@@ -1,0 +1,125 @@
+"""Messages of clients: requests go to `Operations`, lines to the client's text session; all else is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.core.requests.request import Data, refusal
+from desdaemon.protocol.commands.text import read_line
+from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE, REPEATABLE
+from desdaemon.protocol.wire.messages import RequestError, readable_id
+from desdaemon.server.transport.outbox import Outgoing
+from desdaemon.server.transport.zmtp import Frame
+
+from .peers import REVOKED, SocketClient
+
+if TYPE_CHECKING:
+    from desdaemon.core.metrics import ServerMetrics
+    from desdaemon.core.requests.operations import Operations
+
+# As msgpack has `op` and its value.
+_ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(REPEATABLE))
+_ASKING = re.compile(b"\xa2op(?:" + _ASKING_NAMES + b")")
+# The other operations, and lines about the book, read generously: `K` is also the lower case of a sign of three bytes.
+_EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb](?:[Oo][Oo](?:[Kk]|\xe2\x84\xaa))?[\\s=\x80-\xff]")
+
+
+def may_have_effect(unread: bytes) -> bool:
+    """Whether bytes of any number of messages may contain one that must be carried out though its client has gone.
+
+    False is certain. True may be wrong: the messages are then read one by one.
+    """
+    return _EFFECT.search(unread) is not None
+
+
+def _only_asks(body: Frame) -> bool:
+    """Whether a request or a too large message can be dropped after its client has gone: nothing but a reply follows.
+
+    Thousands of them may wait, so only the name of the operation is looked for.
+    """
+    return isinstance(body, int) or (codec.is_structured(body) and _ASKING.search(body) is not None)
+
+
+class Incoming:
+    """Reads messages and gives them to those who carry them out. For the loop's thread; replies come from any."""
+
+    def __init__(
+        self, operations: Operations, health: ServerMetrics, send: Callable[[SocketClient, Outgoing], None]
+    ) -> None:
+        """``send`` queues a reply; it may be called from any thread."""
+        self._operations = operations
+        self._health = health
+        self._send = send
+
+    def take(self, peer: SocketClient, frames: tuple[Frame, ...], *, deserted: bool) -> None:
+        """Handle a message. ``deserted``: nobody hears the reply, so that what only asks is dropped."""
+        body = frames[-1]
+        if deserted and _only_asks(body):
+            return
+        prefix: tuple[bytes, ...] = ()
+        if len(frames) == 2 and frames[0] == b"":
+            prefix = (b"",)
+        elif len(frames) != 1:
+            self._health.count("wrong frames")
+            wrong = RequestError("bad_request", "expected one frame, or an empty one and one")
+            self._refuse(peer, (b"",) if frames[0] == b"" else (), wrong)
+            return
+        try:
+            if isinstance(body, int) or (codec.is_structured(body) and len(body) > LARGEST_BODY):
+                size = body if isinstance(body, int) else len(body)
+                excess = RequestError("too_large", f"a body of {size} bytes: expected at most {LARGEST_BODY}")
+                self._refuse(peer, prefix, excess)
+            elif codec.is_structured(body):
+                self._take_request(peer, prefix, body)
+            elif peer.role:
+                self._take_text(peer, prefix, body)
+            else:
+                self._refuse(peer, prefix, REVOKED)
+        except Exception:
+            self._health.mistake("message")
+
+    def _take_request(self, peer: SocketClient, prefix: tuple[bytes, ...], body: bytes) -> None:
+        try:
+            message = codec.decode(body)
+        except codec.WireError as error:
+            self._refuse(peer, prefix, RequestError("bad_request", str(error)))
+            return
+        if not peer.role:
+            self._refuse(peer, prefix, REVOKED, readable_id(message))
+            return
+        last_only = bool(prefix) and peer.last_only
+
+        def reply(answer: Data) -> None:
+            partial = answer["type"] == "partial"
+            if not (partial and last_only):
+                self._send(peer, Outgoing(prefix, codec.encode(answer), partial))
+
+        self._operations.handle(peer, message, reply)
+
+    def _take_text(self, peer: SocketClient, prefix: tuple[bytes, ...], body: bytes) -> None:
+        def reply(text: str) -> None:
+            self._send(peer, Outgoing(prefix, text.encode("utf-8", "backslashreplace"), False))
+
+        if len(body) > LONGEST_LINE:
+            self._health.refused("too_large")
+            reply(f"WARNING: a line of {len(body)} bytes: expected at most {LONGEST_LINE}\n")
+            return
+        try:
+            line = read_line(body.decode())
+        except UnicodeDecodeError:
+            self._health.refused("bad_request")
+            reply("WARNING: expected a msgpack map or a line of UTF-8 text\n")
+            return
+        if peer.departed and line.asks:
+            return
+        peer.lines += 1
+        self._operations.handle_text(peer, peer.lines, line, reply)
+
+    def _refuse(
+        self, peer: SocketClient, prefix: tuple[bytes, ...], error: RequestError, identity: str | int | None = None
+    ) -> None:
+        self._health.refused(error.code)
+        self._send(peer, Outgoing(prefix, codec.encode(refusal(identity, error)), False))

@@ -1,0 +1,134 @@
+"""Connections from their arrival to the end of their handshake: accepted, refused, or given up.
+
+Nobody can keep others out by opening connections: `HandshakeTable` bounds how many handshakes go on, and says which one
+gives way. Without descriptors nothing is accepted for a moment.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from desdaemon.server.handshakes import GIVES_WAY_S, HandshakeTable
+from desdaemon.server.transport.connection import accepted
+from desdaemon.server.transport.poller import READ, Poller
+from desdaemon.server.transport.zmtp import SocketKind
+
+from .endpoints import Acceptor
+from .peers import ServedConnection
+
+if TYPE_CHECKING:
+    from desdaemon.core.metrics import ServerMetrics
+
+_ACCEPTED_AT_ONCE = 32
+_HANDSHAKE_S = 10.0
+_MOST_HANDSHAKES, _MOST_OF_AN_ADDRESS = 1024, 512
+_REFUSALS_LOGGED_S = 60.0
+
+
+class Newcomers:
+    """Accepts connections and ends those whose handshake fails or takes too long. For the loop's thread."""
+
+    def __init__(
+        self,
+        acceptors: list[Acceptor],
+        poller: Poller,
+        health: ServerMetrics,
+        arrived: Callable[[ServedConnection], None],
+        close: Callable[[ServedConnection], None],
+    ) -> None:
+        """``arrived`` is called with each new connection; ``close`` closes one, and calls `leave` for it."""
+        self._poller = poller
+        self._health = health
+        self._arrived = arrived
+        self._close = close
+        self._handshaking: HandshakeTable[ServedConnection] = HandshakeTable(_MOST_HANDSHAKES, _MOST_OF_AN_ADDRESS)
+        """All and only connections that are open and whose handshake is not over."""
+        self._paused: list[tuple[socket.socket, Callable[[int], None]]] = []
+        """Listening sockets that the poller does not watch until the next `tidy`, and their handlers."""
+        self._refusals: dict[str, int] = {}
+        """Number by reason, since the last log line."""
+        self._refusals_logged = -_REFUSALS_LOGGED_S
+        for acceptor in acceptors:
+            for listening, kind in acceptor.listening:
+                poller.register(listening.fileno(), READ, partial(self._on_listening, acceptor, listening, kind))
+
+    def __contains__(self, connection: ServedConnection) -> bool:
+        """Whether a connection's handshake is not over."""
+        return connection in self._handshaking
+
+    def leave(self, connection: ServedConnection) -> None:
+        """Forget a connection: its handshake is over, or it is closed."""
+        self._handshaking.discard(connection)
+
+    def refuse(self, connection: ServedConnection, reason: str) -> None:
+        """Close a connection in its handshake, after sending what it is told."""
+        self._count_refusal(reason)
+        connection.flush()
+        self._close(connection)
+
+    def tidy(self, now: float) -> None:
+        """Accept again, end the handshakes that take too long, and log refusals; call it a few times a second."""
+        for listening, handler in self._paused:
+            self._poller.register(listening.fileno(), READ, handler)
+        self._paused.clear()
+        while (late := self._handshaking.oldest(now, _HANDSHAKE_S)) is not None:
+            self.refuse(late, "took too long")
+        self._log_refusals(now)
+
+    def _on_listening(self, acceptor: Acceptor, listening: socket.socket, kind: SocketKind, mask: int) -> None:
+        handler = partial(self._on_listening, acceptor, listening, kind)
+        now = time.monotonic()
+        for _ in range(_ACCEPTED_AT_ONCE):
+            if not self._make_room(now):
+                # The others wait in the system's queue.
+                self._pause(listening, handler)
+                return
+            try:
+                newcomer = accepted(listening)
+            except OSError as error:
+                # No descriptors are left: let one go that the table would keep.
+                self._count_refusal(error.strerror or "no descriptors")
+                self._pause(listening, handler)
+                oldest = self._handshaking.oldest(now, 0.0)
+                if oldest is not None:
+                    self.refuse(oldest, "too many")
+                return
+            if newcomer is None:
+                return
+            peer, address = newcomer
+            if not self._make_room(now, address):
+                self._count_refusal("too many of an address")
+                peer.close()
+                continue
+            connection = ServedConnection(acceptor, kind, peer)
+            self._handshaking.add(connection, address, now)
+            self._arrived(connection)
+
+    def _make_room(self, now: float, address: str = "") -> bool:
+        """Return whether there is room for one more handshake, from ``address`` if given, after ending a late one."""
+        while self._handshaking.is_full(address):
+            late = self._handshaking.oldest(now, GIVES_WAY_S, address)
+            if late is None:
+                return False
+            self.refuse(late, "too many")
+        return True
+
+    def _pause(self, listening: socket.socket, handler: Callable[[int], None]) -> None:
+        self._poller.unregister(listening.fileno())
+        self._paused.append((listening, handler))
+
+    def _count_refusal(self, reason: str) -> None:
+        self._refusals[reason] = self._refusals.get(reason, 0) + 1
+        self._health.count("handshakes refused")
+
+    def _log_refusals(self, now: float) -> None:
+        """Log refused connections, at most one line a minute."""
+        if self._refusals and now - self._refusals_logged >= _REFUSALS_LOGGED_S:
+            self._refusals_logged = now
+            reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(self._refusals.items()))
+            self._health.log.warning("handshakes refused", number=sum(self._refusals.values()), reasons=reasons)
+            self._refusals.clear()
