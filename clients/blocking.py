@@ -11,22 +11,23 @@ It is an `AsyncClient` on a thread of its own, and may be used from several thre
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from typing import Any, Generic, TypeVar, Unpack
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from desdaemon.protocol.system import platform
 
 from .asynchronous import AsyncClient
 from .errors import ConnectionLost, Forked
 from .handle import AsyncHandle
-from .requests import AnalysisLimits, BatchItem, BatchLimits, ListedPosition
-from .results import Analysed, BatchPage, BatchResult, BookPosition, Data, Hello, JobDone, JobProgress, Legal
+from .results import Analysed, Data, Hello, JobDone, JobProgress
 
 P = TypeVar("P")
 F = TypeVar("F")
 T = TypeVar("T")
+A = ParamSpec("A")
 
 
 class _Loop:
@@ -137,8 +138,44 @@ ListAnalysis = Handle[Analysed, tuple[Analysed, ...]]
 BookJob = Handle[JobProgress, JobDone]
 
 
+def _waits(
+    method: Callable[Concatenate[AsyncClient, A], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Client, A], T]:
+    """The method of `Client` that waits for a coroutine of the asyncio client."""
+
+    @functools.wraps(method)
+    def call(client: Client, /, *args: A.args, **kwargs: A.kwargs) -> T:
+        return client._loop.run(method(client._client, *args, **kwargs))
+
+    return call
+
+
+def _starts(
+    method: Callable[Concatenate[AsyncClient, A], AsyncHandle[P, F]],
+) -> Callable[Concatenate[Client, A], Handle[P, F]]:
+    """The method of `Client` that makes a request without waiting for it."""
+
+    @functools.wraps(method)
+    def call(client: Client, /, *args: A.args, **kwargs: A.kwargs) -> Handle[P, F]:
+        return Handle(client._loop, client._loop.call(lambda: method(client._client, *args, **kwargs)))
+
+    return call
+
+
+def _follows(
+    method: Callable[Concatenate[AsyncClient, A], AsyncIterator[T]],
+) -> Callable[Concatenate[Client, A], Iterator[T]]:
+    """The method of `Client` that iterates what arrives."""
+
+    @functools.wraps(method)
+    def call(client: Client, /, *args: A.args, **kwargs: A.kwargs) -> Iterator[T]:
+        return _iterate(client._loop, method(client._client, *args, **kwargs))
+
+    return call
+
+
 class Client:
-    """A client of one daemon; see `AsyncClient` for each method."""
+    """A client of one daemon; its methods are those of `AsyncClient`, and wait."""
 
     def __init__(self, loop: _Loop, client: AsyncClient) -> None:
         self._loop = loop
@@ -189,94 +226,31 @@ class Client:
         """The number of connections made so far; more than 1 after a reconnection."""
         return self._client.connections
 
-    def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
-        """The final data of any operation."""
-        return self._loop.run(self._client.request(op, args, timeout_s=timeout_s))
-
     def start(self, op: str, args: Data | None = None) -> Handle[Data, Data]:
         """Make a request of any kind."""
         return Handle(self._loop, self._loop.call(lambda: self._client.start(op, args)))
-
-    def ping(self, timeout_s: float | None = 5.0) -> float:
-        """The milliseconds of a round trip to the daemon."""
-        return self._loop.run(self._client.ping(timeout_s))
-
-    def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
-        """Analyse one position; with ``partial_ms`` the partials report the progress."""
-        return Handle(self._loop, self._loop.call(lambda: self._client.analyze(board, moves, **limits)))
-
-    def analyze_game(
-        self, moves: str, board: str | None = None, plies: Iterable[int] | None = None, **limits: Unpack[AnalysisLimits]
-    ) -> GameAnalysis:
-        """Analyse plies of a game, by default all: a partial for each finished one, then all of them."""
-        return Handle(self._loop, self._loop.call(lambda: self._client.analyze_game(moves, board, plies, **limits)))
-
-    def analyze_many(self, positions: Iterable[ListedPosition], **limits: Unpack[AnalysisLimits]) -> ListAnalysis:
-        """Analyse up to 1,000 positions in one request: the final has an analysis of each, in their order."""
-        return Handle(self._loop, self._loop.call(lambda: self._client.analyze_many(positions, **limits)))
-
-    def legal(self, board: str | None = None, moves: str = "") -> Legal:
-        """The legal moves, the board, whether the game is over, and the discs."""
-        return self._loop.run(self._client.legal(board, moves))
-
-    def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> BookPosition:
-        """The book's data of a position, with ``children`` of each legal move too."""
-        return self._loop.run(self._client.book_get(board, moves, children=children))
-
-    def look_up(self, lines: Iterable[str]) -> list[BookPosition]:
-        """The book's data of the positions after these lines, all requested together."""
-        return self._loop.run(self._client.look_up(lines))
 
     def book(self, command: str, **args: Any) -> BookJob:
         """Run a book command by its name as a job; partials are its progress."""
         return Handle(self._loop, self._loop.call(lambda: self._client.book(command, **args)))
 
-    def analyze_batch(
-        self, items: Iterable[BatchItem] | None = None, *, file: str | None = None, **limits: Unpack[BatchLimits]
-    ) -> int:
-        """Analyse many positions as a job of the lowest priority. Returns its number, which outlives both sides."""
-        return self._loop.run(self._client.analyze_batch(items, file=file, **limits))
-
-    def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
-        """Results of a batch after a cursor, in the order in which they were found; 0 is the beginning."""
-        return self._loop.run(self._client.batch_results(job, after, limit))
-
-    def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> Iterator[BatchResult]:
-        """All results of a batch, each as soon as it is found, until the batch is over."""
-        return _iterate(self._loop, self._client.batch(job, after=after, poll_s=poll_s))
-
-    def batch_forget(self, job: int) -> bool:
-        """Cancel a batch if need be, and remove its results."""
-        return self._loop.run(self._client.batch_forget(job))
-
-    def cache_clear(self) -> int:
-        """Clear the daemon's cache of analyses. Returns the number removed; requires the role admin."""
-        return self._loop.run(self._client.cache_clear())
-
-    def jobs(self) -> list[Data]:
-        """The daemon's list of book jobs and batches."""
-        return self._loop.run(self._client.jobs())
-
-    def cancel_job(self, job: int) -> bool:
-        """Cancel a book job or a batch of any client."""
-        return self._loop.run(self._client.cancel_job(job))
-
-    def text(self, line: str) -> tuple[str, str]:
-        """Run a command of the text protocol in this client's own session: its output and error messages."""
-        return self._loop.run(self._client.text(line))
-
-    def status(self) -> Data:
-        """Threads, queue, book and memory."""
-        return self._loop.run(self._client.status())
-
-    def metrics(self) -> str:
-        """Counters as OpenMetrics text."""
-        return self._loop.run(self._client.metrics())
-
-    def shutdown(self) -> None:
-        """End the daemon; requires the role admin."""
-        self._loop.run(self._client.shutdown())
-
-    def events(self, *topics: str) -> Iterator[tuple[str, Data]]:
-        """Events as they arrive: ``job.<id>``, ``book``, ``status``; all of them where none is named."""
-        return _iterate(self._loop, self._client.events(*topics))
+    request = _waits(AsyncClient.request)
+    ping = _waits(AsyncClient.ping)
+    legal = _waits(AsyncClient.legal)
+    book_get = _waits(AsyncClient.book_get)
+    look_up = _waits(AsyncClient.look_up)
+    analyze_batch = _waits(AsyncClient.analyze_batch)
+    batch_results = _waits(AsyncClient.batch_results)
+    batch_forget = _waits(AsyncClient.batch_forget)
+    cache_clear = _waits(AsyncClient.cache_clear)
+    jobs = _waits(AsyncClient.jobs)
+    cancel_job = _waits(AsyncClient.cancel_job)
+    text = _waits(AsyncClient.text)
+    status = _waits(AsyncClient.status)
+    metrics = _waits(AsyncClient.metrics)
+    shutdown = _waits(AsyncClient.shutdown)
+    analyze = _starts(AsyncClient.analyze)
+    analyze_game = _starts(AsyncClient.analyze_game)
+    analyze_many = _starts(AsyncClient.analyze_many)
+    batch = _follows(AsyncClient.batch)
+    events = _follows(AsyncClient.events)

@@ -1,12 +1,13 @@
-"""The command line of `desdaemon analyze`: reads games, has a daemon analyse them, writes the reports."""
+"""The command line of `desdaemon analyze`: reads games, has them judged, writes the reports."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,11 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
-from .game import GameAnalysis, analyze_game, as_json
+from .game import GameAnalysis, analyze_game, as_json, result_text
 from .inputs import games_of
-from .notes import NOTE_FORMATS, note_format, with_notes
-from .source import ChildDaemon, RemoteDaemon
-from .table import WIDE, result_text, table
+from .page import page
+from .reports import NOTE_FORMATS, WIDE, Collection, csv_head, csv_line, note_format, table, with_notes
+from .source import OwnEngine, RemoteDaemon
 
 if TYPE_CHECKING:
     import argparse
@@ -44,8 +45,7 @@ def main(arguments: list[str]) -> int:
     where a signal ended it, after writing the results so far.
     """
     options = _checked(command_line(), arguments)
-    groups = ProcessGroups()
-    signals = StoppedBySignals(groups)
+    signals = StoppedBySignals(ProcessGroups())
     try:
         for name in _OUTPUTS:
             if not (options.all and name == "html"):
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
             _list(options)
             return 0
         with signals:
-            (_all if options.all else _one)(options, groups, signals)
+            (_all if options.all else _one)(options, signals)
     except (BadInput, DaemonError) as error:
         if not signals.number:
             _mention(str(error))
@@ -75,7 +75,7 @@ def command_line() -> Parser:
     effort.add_argument("--level", type=whole(0, 60), default=16, metavar="N", help="level of the search (default 16)")
     effort.add_argument("--depth", type=whole(0, 60), metavar="N", help="plies to search instead")
     effort.add_argument("--time", type=real(0.001, 10**6), metavar="S", help="seconds a position instead")
-    add("--book", choices=("use", "ignore"), default="ignore", help="whether the daemon's book may answer")
+    add("--book", choices=("use", "ignore"), default="ignore", help="whether the book may answer")
     add("--html", default="", metavar="FILE", help="write a page with board and graph; with --all a folder of pages")
     add("--json", default="", metavar="FILE", help="write the analysis as JSON; with --all a line a game")
     add("--csv", default="", metavar="FILE", help="write a line of figures a game")
@@ -91,8 +91,8 @@ def command_line() -> Parser:
         metavar="URL",
         help="link the page's positions to a board; {moves} and {board} in it are filled in",
     )
-    add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
-    add("--eval-file", default="", metavar="FILE", help="evaluation weights of the daemon that is started")
+    add("--threads", type=whole(1, 256), metavar="N", help="positions to search at a time")
+    add("--eval-file", default="", metavar="FILE", help="evaluation weights")
     add("--server", nargs="?", const="", metavar="ENDPOINT", help="ask a daemon that runs; without a name, this user's")
     add("--key", metavar="FILE", help="this client's key for the server, made by `desdaemon keys new`")
     add("--server-key", metavar="KEY", help="the server's public key where the file does not hold it")
@@ -127,13 +127,12 @@ def _effort(options: argparse.Namespace) -> dict[str, Any]:
     return {**effort, "book": options.book}
 
 
-def _source(options: argparse.Namespace, groups: ProcessGroups) -> ChildDaemon | RemoteDaemon:
-    if options.server is not None:
-        from desdaemon.clients.blocking import Client
+def _judge(options: argparse.Namespace) -> OwnEngine | RemoteDaemon:
+    if options.server is None:
+        return OwnEngine(options.threads, options.eval_file, book=options.book == "use")
+    from desdaemon.clients.blocking import Client
 
-        return RemoteDaemon(Client.connect(options.server or None, key=options.key, server_key=options.server_key))
-    own = ["-n", str(options.threads)] if options.threads else []
-    return ChildDaemon([*own, *(["-eval-file", options.eval_file] if options.eval_file else [])], groups)
+    return RemoteDaemon(Client.connect(options.server or None, key=options.key, server_key=options.server_key))
 
 
 # Choosing games
@@ -195,50 +194,37 @@ def _interrupt() -> None:
 
 
 def _analyzed(
-    options: argparse.Namespace,
-    game: FileGame,
-    source: ChildDaemon | RemoteDaemon,
-    signals: StoppedBySignals,
-    what: str,
+    options: argparse.Namespace, game: FileGame, judge: OwnEngine | RemoteDaemon, signals: StoppedBySignals, label: str
 ) -> GameAnalysis:
-    """The analysis of a game, or of its first moves where a signal has arrived."""
+    """The analysis of a game, or of its first moves if a signal arrived; ``label`` begins the line of progress."""
 
     line = ProgressLine()
 
     def show(done: int, total: int) -> None:
-        line.show(f"{what}{done} of {total} positions")
+        line.show(f"{label}{done} of {total} positions")
 
-    if isinstance(source, RemoteDaemon):
-        # The end of a child daemon's process wakes the thread that waits for it.
-        signals.stop = _interrupt
+    signals.stop = _interrupt
     try:
-        return analyze_game(game, source, source.engine, _effort(options), show, lambda: signals.number != 0)
+        return analyze_game(game, judge, _effort(options), show, lambda: signals.number != 0)
     finally:
         signals.stop = lambda: None
         line.clear()
 
 
-def _one(options: argparse.Namespace, groups: ProcessGroups, signals: StoppedBySignals) -> None:
+def _one(options: argparse.Namespace, signals: StoppedBySignals) -> None:
     if options.save:
         note_format(options.save)
     game = _chosen(options)
-    source = _source(options, groups)
-    try:
-        analysis = _analyzed(options, game, source, signals, "")
-    finally:
-        source.close()
+    with closing(_judge(options)) as judge:
+        analysis = _analyzed(options, game, judge, signals, "")
     if not analysis.steps:
         _mention("interrupted before anything was found")
         return
     if options.html:
-        from .page import page
-
         _write(options.html, page(analysis, options.board))
     if options.json:
         _write(options.json, json.dumps(as_json(analysis), indent=1, ensure_ascii=False) + "\n")
     if options.csv:
-        from .collection import csv_head, csv_line
-
         _write(options.csv, csv_head() + csv_line(analysis))
     if options.save:
         _write(options.save, with_notes(analysis, note_format(options.save)))
@@ -246,30 +232,26 @@ def _one(options: argparse.Namespace, groups: ProcessGroups, signals: StoppedByS
         _write("-", table(analysis, _columns()))
 
 
-def _all(options: argparse.Namespace, groups: ProcessGroups, signals: StoppedBySignals) -> None:
-    from .collection import Collection
-
+def _all(options: argparse.Namespace, signals: StoppedBySignals) -> None:
     format = note_format(options.save) if options.save else ""
     games = (game for game in _wanted(options) if _has_moves(game))
     first = next(games, None)
     if first is None:
         raise BadInput(f"{_named(options)}: no game with moves: --list shows what there is")
-    source = _source(options, groups)
     try:
         with (
-            contextlib.suppress(BrokenPipeError),
-            Collection(options.json, options.csv, options.save, format, options.html, options.board) as found,
+            closing(_judge(options)) as judge,
+            suppress(BrokenPipeError),
+            Collection(options.json, options.csv, options.save, format, options.html, options.board) as collection,
         ):
-            game: FileGame | None = first
-            while game and not signals.number:
-                analysis = _analyzed(options, game, source, signals, f"game {game.number}: ")
+            for game in chain([first], games):
+                if signals.number:
+                    break
+                analysis = _analyzed(options, game, judge, signals, f"game {game.number}: ")
                 if analysis.complete:
-                    found.add(analysis)
-                game = next(games, None)
+                    collection.add(analysis)
     except OSError as error:
         raise BadInput(f"{error.filename or 'output'}: {error.strerror}: expected room to write") from None
-    finally:
-        source.close()
 
 
 # What comes out

@@ -1,22 +1,27 @@
-"""An analysis as one self-contained HTML page: board, graph, mistakes and all moves.
+"""Analyses as HTML pages that need no other file: one of a game with board, graph, mistakes and all moves, and the
+index of many games.
 
-It is complete without scripts; a small one steps through the game.
+Pages are complete without scripts; a small one steps through the game.
 """
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Sequence
 from html import escape
+from importlib import resources
+from typing import NamedTuple
 from urllib.parse import quote
 
+from desdaemon.protocol.games.judgement import GRADES, JudgedMove, PlayerSummary
+from desdaemon.protocol.othello.diagrams import colour_sheet
 from desdaemon.protocol.othello.notation import Position, board_text, move_text, moves_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import BlackScore
 
-from .game import AnalyzedPly, GameAnalysis, line_text, side_names
-from .page_script import SCRIPT
-from .page_style import STYLE
+from .game import GameAnalysis, line_text, result_text, side_names
 from .pictures import board, graph
-from .table import result_text
 
 _MOST_MISTAKES = 8
 _LINE_MOVES = 8
@@ -33,17 +38,8 @@ def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
     start = _start(analysis)
     about = " · ".join(part for part in (analysis.game.event, analysis.game.date) if part)
     discs = f"{final.black.bit_count()}\u2013{final.white.bit_count()}"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(black)} &ndash; {escape(white)}, analysed by {escape(analysis.engine)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<header>
+    title = f"{escape(black)} &ndash; {escape(white)}, analysed by {escape(analysis.engine)}"
+    return f"""{_head(title)}<header>
 <h1><span class="player"><span class="stone black"></span>{escape(black)}</span> <span class="against">against</span>
 <span class="player"><span class="stone white"></span>{escape(white)}</span></h1>
 <p>{f"{escape(about)} · " if about else ""}<strong>{result_text(analysis.result)}</strong> ({discs}) ·
@@ -67,8 +63,7 @@ analysed by {escape(analysis.engine)}, {escape(analysis.effort)}{_interrupted(an
 <h2>Score</h2>
 {graph(analysis)}
 <p class="legend">Discs by which a side would win with best play from there on.
-<span class="key blunder">●</span> 10 or more lost <span class="key mistake">●</span> 4 or more
-<span class="key inaccuracy">●</span> 2 or more; circles for Black, diamonds for White.</p>
+Coloured moves lost discs: {_legend()}; circles for Black, diamonds for White.</p>
 <h2>Players</h2>
 {_summary(analysis)}
 </section>
@@ -82,10 +77,35 @@ analysed by {escape(analysis.engine)}, {escape(analysis.effort)}{_interrupted(an
 <button type="button" id="copy" hidden>Copy</button>
 </section>
 <script type="application/json" id="data">{_data(analysis, link)}</script>
-<script>{SCRIPT}</script>
+<script>{_resource("page.js")}</script>
 </body>
 </html>
 """
+
+
+def _head(title: str) -> str:
+    """The beginning of a page, up to the beginning of its body."""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{colour_sheet()}{_resource("page.css")}</style>
+</head>
+<body>
+"""
+
+
+@functools.cache
+def _resource(name: str) -> str:
+    return (resources.files(__package__) / name).read_text("utf-8")
+
+
+def _legend() -> str:
+    """The colours of the grades, and the discs from which on they count."""
+    return " ".join(f'<span class="key {name}">●</span> {least} or more' for least, name in GRADES)
 
 
 def _last_move(analysis: GameAnalysis) -> int:
@@ -94,7 +114,7 @@ def _last_move(analysis: GameAnalysis) -> int:
 
 def _start(analysis: GameAnalysis) -> int:
     """The number of the position shown first: before the first mistake, or else the end."""
-    return next((step.number - 1 for step in analysis.steps if step.grade), len(analysis.steps))
+    return next((step.ply - 1 for step in analysis.steps if step.grade), len(analysis.steps))
 
 
 def _board(analysis: GameAnalysis, at: int) -> str:
@@ -102,7 +122,7 @@ def _board(analysis: GameAnalysis, at: int) -> str:
         final = analysis.game.record.final
         return board(final, f"The board at the end, {_discs(final)}", played=_last_move(analysis), name="board")
     step = analysis.steps[at]
-    return board(step.position, _sentence(step), played=step.move, best=step.best, name="board")
+    return board(step.position, _sentence(step), played=step.move, best=step.best.move, name="board")
 
 
 def _interrupted(analysis: GameAnalysis) -> str:
@@ -144,17 +164,19 @@ def _sentence_at(analysis: GameAnalysis, at: int) -> str:
     return _sentence(analysis.steps[at]) if at < len(analysis.steps) else _sentence_at_end(analysis)
 
 
-def _sentence(step: AnalyzedPly) -> str:
+def _sentence(step: JudgedMove) -> str:
     """A sentence on the position before a move."""
     side = "Black" if step.position.black_to_move else "White"
     if step.move == PASS:
-        return f"{step.number}. {side} has to pass."
+        return f"{step.ply}. {side} has to pass."
     name = move_text(step.move)
-    if not step.lost:
-        return f"{step.number}. {side} plays {name} ({_signed(step.played)}): nothing is better."
+    if not step.loss:
+        return f"{step.ply}. {side} plays {name} ({_signed(step.played.score)}): nothing is better."
     given = f", giving away {step.turned}" if step.turned else ""
-    worth = f"{name} ({_signed(step.played)})"
-    return f"{step.number}. {side} plays {worth}{given}; best was {move_text(step.best)} ({_signed(step.score)})."
+    worth = f"{name} ({_signed(step.played.score)})"
+    return (
+        f"{step.ply}. {side} plays {worth}{given}; best was {move_text(step.best.move)} ({_signed(step.best.score)})."
+    )
 
 
 def _signed(score: int) -> str:
@@ -172,38 +194,41 @@ def _summary(analysis: GameAnalysis) -> str:
     ]
     for grade, name in (("blunder", "Blunders"), ("mistake", "Mistakes"), ("inaccuracy", "Inaccuracies")):
         rows.append(_summary_row(name, [str(account.grades[grade]) for account in accounts]))
-    heads = "".join(
-        f'<th scope="col"><span class="stone {side}"></span>{escape(name)}</th>'
+    heads = [
+        (f'<span class="stone {side}"></span>{escape(name)}', "")
         for side, name in zip(("black", "white"), side_names(analysis.game), strict=True)
-    )
-    return _table("Players", "summary", f"<td></td>{heads}", rows)
+    ]
+    return _table("Players", "summary", [("", ""), *heads], rows)
 
 
 def _summary_row(name: str, cells: list[str]) -> str:
     return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
-def _table(label: str, kind: str, head: str, rows: list[str]) -> str:
-    """A table that scrolls where it is too wide, by the keyboard too."""
+def _table(label: str, kind: str, heads: Sequence[tuple[str, str]], rows: Sequence[str]) -> str:
+    """A table that scrolls if it is too wide, by the keyboard too; ``heads`` are names and classes of columns."""
+    head = "".join(
+        f'<th scope="col"{f" class={chr(34)}{style}{chr(34)}" if style else ""}>{name}</th>' for name, style in heads
+    )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return f'<div class="scroll {kind}" role="region" tabindex="0" aria-label="{label}">{table}</div>'
 
 
 def _mistakes(analysis: GameAnalysis) -> str:
     """The worst moves, the costliest first, each with its board."""
-    worst = sorted((step for step in analysis.steps if step.grade), key=lambda step: (-step.lost, step.number))
+    worst = sorted((step for step in analysis.steps if step.grade), key=lambda step: (-step.loss, step.ply))
     worst = worst[:_MOST_MISTAKES]
     if not worst:
         return ""
     figures = []
     for step in worst:
         black = step.position.black_to_move
-        title = f"Before move {step.number}, {_discs(step.position)}"
+        title = f"Before move {step.ply}, {_discs(step.position)}"
         figures.append(
-            f"<figure>{board(step.position, title, played=step.move, best=step.best, small=True)}"
+            f"<figure>{board(step.position, title, played=step.move, best=step.best.move, small=True)}"
             f"<figcaption><strong>{escape(_sentence(step))}</strong> "
-            f'<a class="line" href="#board" data-ply="{step.number}" data-line="1">'
-            f"{line_text(step.line, black, _LINE_MOVES)}</a></figcaption></figure>"
+            f'<a class="line" href="#board" data-ply="{step.ply}" data-line="1">'
+            f"{line_text(step.best.line, black, _LINE_MOVES)}</a></figcaption></figure>"
         )
     return (
         '<section class="mistakes"><h2>The costliest moves</h2><p class="legend">The ring is the move that was '
@@ -217,22 +242,21 @@ def _moves(analysis: GameAnalysis) -> str:
         black = step.position.black_to_move
         side = "black" if black else "white"
         name = "pass" if step.move == PASS else move_text(step.move)
-        best = move_text(step.best) if step.lost else ""
-        line = line_text(step.line, black, _LINE_MOVES)
+        best = move_text(step.best.move) if step.loss else ""
+        line = line_text(step.best.line, black, _LINE_MOVES)
         if step.move != PASS:
-            line = f'<a href="#board" data-ply="{step.number}" data-line="1">{line}</a>'
+            line = f'<a href="#board" data-ply="{step.ply}" data-line="1">{line}</a>'
         cells = [
-            f'<th scope="row"><a href="#board" data-ply="{step.number}">{step.number}</a></th>',
+            f'<th scope="row"><a href="#board" data-ply="{step.ply}">{step.ply}</a></th>',
             f'<td><span class="stone {side}" role="img" aria-label="{side}"></span><b>{name}</b></td>',
-            f"<td>{_signed(step.played) if step.move != PASS else ''}</td>",
-            f"<td>{best}</td><td>{_signed(step.score) if step.lost else ''}</td>",
-            f"<td>{step.lost or ''}</td><td>{step.grade}</td><td>{step.sure}</td>",
+            f"<td>{_signed(step.played.score) if step.move != PASS else ''}</td>",
+            f"<td>{best}</td><td>{_signed(step.best.score) if step.loss else ''}</td>",
+            f"<td>{step.loss or ''}</td><td>{step.grade}</td><td>{step.sure}</td>",
             f'<td class="line">{line}</td>',
         ]
-        rows.append(f'<tr class="{step.grade}" data-row="{step.number}">{"".join(cells)}</tr>')
+        rows.append(f'<tr class="{step.grade}" data-row="{step.ply}">{"".join(cells)}</tr>')
     heads = ("Ply", "Move", "Score", "Best", "Its score", "Lost", "", "How sure", "Best line, Black in capitals")
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    return _table("All moves", "all", head, rows)
+    return _table("All moves", "all", [(name, "") for name in heads], rows)
 
 
 def _data(analysis: GameAnalysis, link: str) -> str:
@@ -247,10 +271,10 @@ def _data(analysis: GameAnalysis, link: str) -> str:
                 "board": squares_text(step.position),
                 "side": "X" if step.position.black_to_move else "O",
                 "played": step.move,
-                "best": step.best if step.lost else PASS,
+                "best": step.best.move if step.loss else PASS,
                 "told": _sentence(step),
-                "line": "" if passes else step.line,
-                "followed": "" if passes or not step.lost else step.followed,
+                "line": "" if passes else moves_text(step.best.line),
+                "followed": "" if passes or not step.loss else moves_text(step.played.line),
                 **({"link": _address(analysis, link, at)} if link else {}),
             }
         )
@@ -268,3 +292,119 @@ def _data(analysis: GameAnalysis, link: str) -> str:
         }
     )
     return json.dumps(places, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+# The index of many games
+
+
+class GameRow(NamedTuple):
+    """A row of the index: the summary of a game's analysis. ``page`` is the file name of its page, or empty; names may
+    be empty.
+    """
+
+    number: int
+    black: str
+    white: str
+    about: str
+    result: BlackScore | None
+    summaries: tuple[PlayerSummary, PlayerSummary]
+    worst: tuple[str, str]
+    page: str
+
+
+class PlayerRow(NamedTuple):
+    """A player, identified by name, over all games."""
+
+    name: str
+    games: int
+    choices: int
+    accuracy: float
+    lost: int
+
+
+def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
+    """The players that have names, the most accurate first; accuracy is the mean of all their choices."""
+    found: dict[str, list[tuple[int, float, int]]] = {}
+    for row in rows:
+        for name, account in zip((row.black, row.white), row.summaries, strict=True):
+            if not name:
+                continue
+            found.setdefault(name, []).append((account.choices, account.accuracy, account.lost))
+    listed = []
+    for name, games in found.items():
+        choices = sum(count for count, _, _ in games)
+        accuracy = sum(count * value for count, value, _ in games) / choices if choices else 100.0
+        listed.append(PlayerRow(name, len(games), choices, accuracy, sum(lost for _, _, lost in games)))
+    return sorted(listed, key=lambda player: (-player.accuracy, player.name))
+
+
+def index_page(rows: Sequence[GameRow], engine: str) -> str:
+    """The index of many games: the games, and each player's losses in all of them."""
+    games = f"{len(rows)} {'game' if len(rows) == 1 else 'games'}"
+    return f"""{_head(f"{games}, analysed by {escape(engine)}")}<header><h1>{games}</h1>
+<p>analysed by {escape(engine)}</p></header>
+<section class="games"><h2>Games</h2>
+{_game_table(rows)}
+</section>
+<section class="games"><h2>Players</h2>
+{_player_table(players(rows))}
+</section>
+</body>
+</html>
+"""
+
+
+_HEADS = (
+    ("Game", ""),
+    ("Black", "text"),
+    ("acc.", ""),
+    ("lost", "minor"),
+    ("White", "text"),
+    ("acc.", ""),
+    ("lost", "minor"),
+    ("Result", "text"),
+    ("Costliest", "minor"),
+    ("Event", "text minor"),
+)
+"""The columns of the games and their classes; ``minor`` ones are left out on narrow screens."""
+
+
+def _game_table(rows: Sequence[GameRow]) -> str:
+    body = []
+    for row in rows:
+        number = f'<a href="{escape(row.page)}">{row.number}</a>' if row.page else str(row.number)
+        cells = [f'<th scope="row">{number}</th>']
+        for name, account in zip((row.black, row.white), row.summaries, strict=True):
+            cells.append(f'<td class="text">{escape(name or "?")}</td>')
+            cells.append(f'<td>{account.accuracy:.1f}&nbsp;%</td><td class="minor">{account.lost}</td>')
+        at = max((0, 1), key=lambda side: _cost(row, side))
+        worst = row.summaries[at].worst
+        text = escape(row.worst[at])
+        if worst and row.page:
+            text = f'<a href="{escape(row.page)}#{worst}">{text}</a>'
+        cells.append(f'<td class="text">{_result(row.result)}</td><td class="minor">{text}</td>')
+        cells.append(f'<td class="text minor">{escape(row.about)}</td>')
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    return _table("Games", "index", _HEADS, body)
+
+
+def _result(score: int | None) -> str:
+    if not score:
+        return "" if score is None else "draw"
+    return f"{'Black' if score > 0 else 'White'} +{abs(score)}"
+
+
+def _cost(row: GameRow, side: int) -> int:
+    """The loss of a side's costliest move."""
+    return int(row.worst[side].rpartition(" ")[2] or 0)
+
+
+def _player_table(listed: Sequence[PlayerRow]) -> str:
+    body = [
+        f'<tr><th scope="row">{escape(one.name)}</th><td>{one.games}</td><td class="minor">{one.choices}</td>'
+        f"<td>{one.accuracy:.1f}&nbsp;%</td><td>{one.lost}</td>"
+        f'<td class="minor">{one.lost / max(1, one.choices):.2f}</td></tr>'
+        for one in listed
+    ]
+    heads = [("Player", ""), ("Games", ""), ("Choices", "minor"), ("Accuracy", ""), ("Lost", ""), ("a move", "minor")]
+    return _table("Players", "index", heads, body)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from html import escape
 
+from desdaemon.protocol.games.judgement import JudgedMove
 from desdaemon.protocol.othello.diagrams import DISC_RADIUS, SIZE, board_parts, centre_of
 from desdaemon.protocol.othello.notation import Position, move_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
 
-from .game import AnalyzedPly, GameAnalysis
+from .game import GameAnalysis
 
 WIDTH, HEIGHT = 760, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 12, 16, 26
@@ -81,7 +82,7 @@ def graph(analysis: GameAnalysis) -> str:
     parts.append(f'<path id="cursor" class="cursor" d="M0 {_TOP}V{HEIGHT - _BOTTOM}" transform="translate(-9 0)"/>')
     for made in analysis.steps:
         if made.grade:
-            parts.append(_blot(made, points[made.number - 1]))
+            parts.append(_blot(made, points[made.ply - 1]))
     parts.append(f'<text class="side" x="{_LEFT + 6}" y="{_TOP + 14}">Black ahead</text>')
     parts.append(f'<text class="side" x="{_LEFT + 6}" y="{HEIGHT - _BOTTOM - 6}">White ahead</text>')
     parts.append("</svg>")
@@ -93,7 +94,7 @@ def _described(scores: list[BlackScore]) -> str:
     return f"Score before each move from Black's side: between {worst:+} and {best:+}, at the end {scores[-1]:+}"
 
 
-def _solved_from(steps: tuple[AnalyzedPly, ...]) -> int:
+def _solved_from(steps: tuple[JudgedMove, ...]) -> int:
     """The index of the first position from which on all are exact."""
     at = len(steps)
     while at and (steps[at - 1].sure in ("exact", "")):
@@ -101,11 +102,11 @@ def _solved_from(steps: tuple[AnalyzedPly, ...]) -> int:
     return at
 
 
-def _blot(step: AnalyzedPly, at: tuple[float, float]) -> str:
+def _blot(step: JudgedMove, at: tuple[float, float]) -> str:
     """Round for Black's mistakes, a square on its corner for White's."""
     black = step.position.black_to_move
     shape = '<circle r="5"/>' if black else '<path d="M0 -6.5L6.5 0L0 6.5L-6.5 0Z"/>'
-    text = f"{step.number}. {'Black' if black else 'White'} {move_text(step.move)}: {step.grade}, {step.lost} lost"
+    text = f"{step.ply}. {'Black' if black else 'White'} {move_text(step.move)}: {step.grade}, {step.loss} lost"
     return (
         f'<g class="blot {step.grade}" transform="translate({at[0]:.1f} {at[1]:.1f})"><title>{text}</title>{shape}</g>'
     )

@@ -1,77 +1,58 @@
-"""The two sources of analyses: a daemon as a child process, and a running daemon."""
+"""The two judges of games: an engine in this process, and a daemon that runs."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from desdaemon.clients.errors import DaemonError, NoDaemon, from_reply
-from desdaemon.clients.match import engine_process
-from desdaemon.clients.match.engine_process import EngineFault, EngineProcess
-from desdaemon.clients.match.process_groups import GROUPS, ProcessGroups
+from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, as_played
+from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.notation import board_text, move_text, moves_text, parse_move, parse_moves
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
+
+from .game import Data
 
 if TYPE_CHECKING:
-    from desdaemon.clients.blocking import Client
-
-Data = Mapping[str, Any]
-
-_LINE = re.compile(rb"[^\n]*\n")
-_A_DAY_S = 86_400.0
-_AT_ONCE = 32
-"""Requests in flight; a server allows a client 64 by default."""
+    from desdaemon.clients.blocking import Analysis, Client
+    from desdaemon.clients.results import AnalysedMove
 
 
-class ChildDaemon:
-    """`desdaemon --protocol json` as a child process with options of its own; ended by `close`."""
+class OwnEngine:
+    """An engine in this process, with weights, book and threads of the configuration file unless they are given."""
 
-    def __init__(self, options: Sequence[str] = (), groups: ProcessGroups = GROUPS) -> None:
-        """Raises `NoDaemon`."""
-        command = [*engine_process.OWN_COMMAND, "--protocol", "json", *options]
-        try:
-            self._process = EngineProcess(command, quiet=False, groups=groups)
-        except EngineFault as fault:
-            raise NoDaemon(str(fault)) from None
-        self._number = 0
-        try:
-            hello = self._ask([("hello", {})], lambda data: None)[0]
-        except DaemonError:
-            self.close()
-            raise
-        self.engine = f"{hello['name']} {hello['version']}"
+    def __init__(self, threads: int | None, eval_file: str, *, book: bool) -> None:
+        """Raises `BadInput`."""
+        from desdaemon import __version__
+        from desdaemon.api import Engine
+        from desdaemon.core.settings import SessionSettings
+        from desdaemon.dialogue.configuration import configuration_path, configure
 
-    def analyze(self, requests: Sequence[Data], on_partial: Callable[[Data], None]) -> list[Data]:
-        """See `game.AnalysisSource`."""
-        return self._ask([("analyze", args) for args in requests], on_partial)
+        settings = SessionSettings()
+        if os.path.isfile(path := configuration_path()):  # noqa: PTH113
+            configure(settings, path, "")
+        self._engine = Engine(
+            threads=threads or settings.n_tasks or None,
+            eval_file=eval_file or settings.eval_file or None,
+            book=(settings.book_file if book else "") or None,
+        )
+        self.engine = f"desdaemon {__version__}"
 
-    def _ask(self, requests: Sequence[tuple[str, Data]], on_partial: Callable[[Data], None]) -> list[Data]:
-        first = self._number
-        self._number += len(requests)
-        finals: dict[int, Data] = {}
-        try:
-            self._process.send(
-                *(
-                    json.dumps({"v": 1, "id": first + at, "op": op, "args": args})
-                    for at, (op, args) in enumerate(requests)
-                )
-            )
-            while len(finals) < len(requests):
-                found, _ = self._process.until(_LINE, _A_DAY_S)
-                reply = json.loads(found[0])
-                if reply["type"] == "error":
-                    raise from_reply(reply["error"])
-                if reply["type"] == "partial":
-                    on_partial(reply["data"])
-                else:
-                    finals[reply["id"] - first] = reply["data"]
-        except EngineFault as fault:
-            raise NoDaemon(f"the daemon started for the analysis is gone: {fault}") from None
-        return [finals[at] for at in range(len(requests))]
+    def judge(self, record: GameRecord, effort: Data) -> Iterator[JudgedMove]:
+        """See `game.Judge`."""
+        from desdaemon.api import Board
+
+        how = {name: effort[name] for name in ("level", "depth") if name in effort}
+        if "time_ms" in effort:
+            how["time_s"] = effort["time_ms"] / 1000
+        board = Board(board_text(record.initial)).play(moves_text([played.move for played in record.moves]))
+        return self._engine.judge_game(board, book=effort["book"] == "use", **how)
 
     def close(self) -> None:
-        """End the process."""
-        self._process.close()
+        """End the searches."""
+        self._engine.close()
 
 
 class RemoteDaemon:
@@ -81,17 +62,54 @@ class RemoteDaemon:
         self._client = client
         self.engine = f"{client.hello.name} {client.hello.version}"
 
-    def analyze(self, requests: Sequence[Data], on_partial: Callable[[Data], None]) -> list[Data]:
-        """See `game.AnalysisSource`."""
-        finals: list[Data] = []
-        for at in range(0, len(requests), _AT_ONCE):
-            handles = [self._client.start("analyze", dict(args)) for args in requests[at : at + _AT_ONCE]]
-            for handle in handles:
-                for partial in handle:
-                    on_partial(partial)
-                finals.append(handle.result())
-        return finals
+    def judge(self, record: GameRecord, effort: Data) -> Iterator[JudgedMove]:
+        """See `game.Judge`. A move that was not the best is asked about as soon as the best one is known."""
+        moves = [played.move for played in record.moves]
+        positions = [record.initial]
+        for move in moves:
+            positions.append(positions[-1].after(move))
+        waiting = [ply for ply, move in enumerate(moves) if move != PASS]
+        best: dict[int, SearchedMove] = {}
+        others: dict[int, Analysis] = {}
+
+        def take(ply: int, found: AnalysedMove) -> None:
+            best[ply] = _searched_move(found)
+            if as_played(positions[ply], best[ply], moves[ply]) is None:
+                allow = [move_text(moves[ply]).lower()]
+                others[ply] = self._client.analyze(board_text(positions[ply]), allow=allow, **effort)
+
+        def judged(ply: int) -> JudgedMove:
+            same = as_played(positions[ply], best[ply], moves[ply])
+            if same is not None:
+                return JudgedMove(ply + 1, positions[ply], same, None)
+            return JudgedMove(ply + 1, positions[ply], _searched_move(others[ply].result().moves[0]), best[ply])
+
+        if not waiting:
+            return
+        game = self._client.analyze_game(moves_text(moves), board_text(record.initial), waiting[:], **effort)
+        for found in game:
+            # After a reconnection the same come again.
+            if found.ply is not None and found.ply not in best and found.moves:
+                take(found.ply, found.moves[0])
+            while waiting and waiting[0] in best and (waiting[0] not in others or others[waiting[0]].done):
+                yield judged(waiting.pop(0))
+        for found in game.result():
+            if found.ply is not None and found.ply not in best:
+                take(found.ply, found.moves[0])
+        yield from map(judged, waiting)
 
     def close(self) -> None:
         """Close the client."""
         self._client.close()
+
+
+def _searched_move(found: AnalysedMove) -> SearchedMove:
+    return SearchedMove(
+        parse_move(found.move),
+        MoverScore(found.score),
+        found.depth,
+        Selectivity(found.selectivity),
+        found.exact,
+        line=tuple(parse_moves(found.pv)),
+        of_book=found.source == "book",
+    )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import re
+from html import escape
 from importlib import resources
 from typing import NamedTuple
 
+from desdaemon.protocol.games.judgement import GRADES
 from desdaemon.protocol.othello.diagrams import board_svg, colour_sheet
 
 STATIC_FILES = (
@@ -46,6 +49,7 @@ _COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
 _LINE_COMMENT_OR_MARGIN = re.compile(r"^[ \t]+(?://.*)?|^//.*", re.MULTILINE)
 _BOARD = "<!-- board -->"
 _MODULES = "<!-- modules -->"
+_GRADES = "<!-- grades -->"
 _TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -69,6 +73,7 @@ def page_files() -> dict[str, PageFile]:
     folder = resources.files(__package__) / "static"
     found = {name: _light(name, (folder / name).read_bytes()) for name in STATIC_FILES}
     page = found["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links())
+    page = page.replace(_GRADES, escape(json.dumps(GRADES)))
     found["index.html"] = page.encode()
     found[COLOURS] = colour_sheet().encode()
     return {name: _file(name, data) for name, data in found.items()}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from desdaemon.engine.processors import processors
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, as_played
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import move_text, parse_move
+from desdaemon.protocol.othello.notation import move_text, parse_move, parse_moves
+from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.interpreter import WITHOUT_LOCK, has_global_lock
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line as FoundLine
     from desdaemon.engine.search import Control, Searcher
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _MANY_HASH_BITS = 18
 _AHEAD = 4
@@ -198,31 +203,72 @@ class Engine:
 
         ``boards`` may be endless: only some are taken ahead. Leaving the loop ends the searches.
         """
+
+        def search(searcher: Searcher, board: Board, control: Control) -> Analysis:
+            limits, multipv, allow = self._asked(board, how)
+            return self._search(searcher, board, limits, multipv, allow, None, control)
+
+        return self._spread(boards, search)
+
+    def judge_game(self, board: Board, *, book: bool = False, **how: Any) -> Iterator[JudgedMove]:
+        """Judge the moves of a board's line in their order, passes left out, as many at a time as `threads`.
+
+        ``how`` is as in `analyze`, of both the best move and the one that was played. With ``book`` the engine's book
+        answers for the positions that it knows to the level asked for. Leaving the loop ends the searches; after `stop`
+        no more moves come.
+        """
+        history, moves = board.history, parse_moves(board.line)
+
+        def judge(searcher: Searcher, ply: int, control: Control) -> JudgedMove | None:
+            before, move = history[ply], moves[ply]
+
+            def searched(allow: list[str] | None) -> SearchedMove:
+                known = self._book_move(before, move if allow else None, how.get("level")) if book else None
+                if known is not None:
+                    return known
+                limits, multipv, mask = self._asked(before, {**how, "allow": allow})
+                found = self._search(searcher, before, limits, multipv, mask, None, control)
+                return _searched_move(before, found.lines)
+
+            best = searched(None)
+            same = as_played(before.position, best, move)
+            played = same or searched([_name(move)])
+            # Of searches that `stop` has ended the scores do not compare.
+            return None if control.stopped else JudgedMove(ply + 1, before.position, played, None if same else best)
+
+        plies = [ply for ply, move in enumerate(moves) if move != rules.PASS]
+        with closing(self._spread(plies, judge)) as game:
+            for judged in game:
+                if judged is None:
+                    return
+                yield judged
+
+    def _spread(self, items: Iterable[T], work: Callable[[Searcher, T, Control], R]) -> Generator[R]:
+        """The results of ``work`` in the order of the items, `threads` of them at work at a time."""
         from concurrent.futures import Future, ThreadPoolExecutor
+
+        from desdaemon.engine.search import Control, Searcher
 
         idle: queue.SimpleQueue[Searcher] = queue.SimpleQueue()
         for _ in range(self.threads):
-            idle.put(self._single())
-        from desdaemon.engine.search import Control
-
+            idle.put(Searcher(threads=1, hash_bits=_MANY_HASH_BITS, weights=self._weights))
         controls: set[Control] = set()
 
-        def search(board: Board, control: Control) -> Analysis:
-            limits, multipv, allow = self._asked(board, how)
+        def run(item: T, control: Control) -> R:
             searcher = idle.get()
             try:
-                return self._search(searcher, board, limits, multipv, allow, None, control)
+                return work(searcher, item, control)
             finally:
                 idle.put(searcher)
                 controls.discard(control)
 
         pool = ThreadPoolExecutor(self.threads, "desdaemon search")
-        waiting: list[Future[Analysis]] = []
+        waiting: list[Future[R]] = []
         try:
-            for board in boards:
+            for item in items:
                 control = Control()
                 controls.add(control)
-                waiting.append(pool.submit(search, board, control))
+                waiting.append(pool.submit(run, item, control))
                 if len(waiting) >= _AHEAD * self.threads:
                     yield waiting.pop(0).result()
             while waiting:
@@ -238,11 +284,6 @@ class Engine:
         """Analyses of every position of a board's line, the first and the last included."""
         with closing(self.analyze_many(board.history, **how)) as found:  # type: ignore[type-var]
             return list(found)
-
-    def _single(self) -> Searcher:
-        from desdaemon.engine.search import Searcher
-
-        return Searcher(threads=1, hash_bits=_MANY_HASH_BITS, weights=self._weights)
 
     # The book
 
@@ -260,6 +301,23 @@ class Engine:
         known = tuple(BookMove(_name(move.move), Score(move.score, board.side), move.linked) for move in moves)
         score = Score(entry.score, board.side)
         return BookEntry(board, score, entry.lower, entry.upper, entry.level, entry.lines, known)
+
+    def _book_move(self, board: Board, move: int | None, level: int | None) -> SearchedMove | None:
+        """The book's score of a move, by default its best one; None if it is not known to that level."""
+        entry = self.look_up(board)
+        if self._book is None or entry is None or (level is not None and entry.level < level):
+            return None
+        known = next((one for one in entry.moves if move in (None, parse_move(one.move))), None)
+        if known is None:
+            return None
+        from desdaemon.book.choose import line
+
+        played = parse_move(known.move)
+        after = board.position.after(played)
+        with self._book.table.lock:
+            moves = (played, *line(self._book, after.player, after.opponent))
+        score = MoverScore(int(known.score.discs))
+        return SearchedMove(played, score, 0, Selectivity.FULL, line=moves, of_book=True)
 
     # Searching
 
@@ -351,6 +409,17 @@ def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, c
             )
         )
     return Analysis(board, tuple(found), nodes, ms / 1000, complete)
+
+
+def _searched_move(board: Board, lines: tuple[MoveLine, ...]) -> SearchedMove:
+    """The best of the lines; a pass with an unknown score if a stop has left none."""
+    if not lines:
+        return SearchedMove(rules.PASS, MoverScore(0), -1, Selectivity.FULL)
+    line = lines[0]
+    moves = tuple(map(parse_move, line.pv))
+    full = line.depth >= board.empties
+    score = MoverScore(int(line.score.discs))
+    return SearchedMove(parse_move(line.move), score, line.depth, line.selectivity, line.exact, full, moves)
 
 
 def _name(move: int) -> str:

@@ -57,7 +57,7 @@ def configured(arguments: list[str], program: str = "", section: str = "") -> In
     ``program`` is the name that desdaemon was started by, ``section`` the table of the configuration file to read,
     the protocol's where it is empty. Raises as `read_arguments`.
     """
-    from .configuration import configuration_path, configure
+    from desdaemon.dialogue.configuration import configuration_path, configure
 
     begun = Invocation(SessionSettings(), "", [], protocol_of_program(program), edax="edax" in program.lower())
     asked = read_arguments(arguments, begun.edax, begun.protocol)

@@ -204,8 +204,7 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
 def usage(width: int = 0) -> str:
     """The text of ``--help`` before the options, in lines of at most ``width`` columns; 0 does not break any."""
     from desdaemon.dialogue.commands.help import HelpEntry, HelpPage, laid_out
-
-    from .configuration import shown_path
+    from desdaemon.dialogue.configuration import shown_path
 
     shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": shown_path()}
     page: HelpPage = ["Usage:", *(HelpEntry(f"desdaemon {head}", text.format(**shown), 37) for head, text in USAGES)]

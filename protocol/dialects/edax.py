@@ -6,12 +6,15 @@ Black's moves are in lower case and White's in upper case; announcements and the
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
+
+if TYPE_CHECKING:
+    from desdaemon.protocol.games.judgement import JudgedMove
 
 GAME_OVER = "*** Game Over ***"
 TABLE_HEADER = " depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
@@ -225,77 +228,54 @@ def _move_rows(initial: Position, moves: tuple[int, ...]) -> list[str]:
     return ["|" + "|".join(cells[8 * rank : 8 * rank + 8]) + "|" for rank in range(8)]
 
 
-class MoveVerdict(NamedTuple):
-    """The analysis of a move: ``exact`` when both scores are proved, ``full`` when both searches reached the end.
-
-    ``alternative`` is the best other move, None when there is none.
-    """
-
-    ply: int
-    depth: int
-    selectivity: Selectivity
-    choices: int
-    move: int
-    black: bool
-    score: MoverScore
-    alternative: int | None
-    alternative_score: MoverScore
-    exact: bool
-    full: bool
-
-    @property
-    def loss(self) -> int:
-        """Discs that the alternative is better by; 0 when it is not."""
-        return 0 if self.alternative is None else max(0, self.alternative_score - self.score)
-
-
-def analysis_line(verdict: MoveVerdict, engine: str) -> str:
+def analysis_line(judged: JudgedMove, engine: str) -> str:
     """A line of the analysis; ``engine`` is the name that disagrees."""
-    depth = f"  {verdict.depth:2d}   "
-    if verdict.selectivity < 100:
-        depth = f"{verdict.depth:2d}@{verdict.selectivity:2d}% "
-    move = _coloured(verdict.move, verdict.black)
-    line = f"{verdict.ply:3d} {depth} {verdict.choices:3d}    {move}{verdict.score:+7d}"
-    if verdict.alternative is None:
+    search = judged.best
+    depth = f"  {search.depth:2d}   "
+    if search.selectivity < 100:
+        depth = f"{search.depth:2d}@{search.selectivity:2d}% "
+    black = judged.position.black_to_move
+    line = f"{judged.ply:3d} {depth} {judged.choices:3d}    {_coloured(judged.move, black)}{judged.played.score:+7d}"
+    if judged.other is None:
         return line
-    better = verdict.alternative_score - verdict.score
+    better = judged.other.score - judged.played.score
     relation = "<" if better > 0 else ">" if better < 0 else "="
-    line += f"   {relation}{verdict.alternative_score:+6d}     {_coloured(verdict.alternative, verdict.black)} "
-    return line + _remark(verdict, engine)
+    line += f"   {relation}{judged.other.score:+6d}     {_coloured(judged.other.move, black)} "
+    return line + _remark(judged, engine)
 
 
 def _coloured(move: int, black: bool) -> str:
     return move_text(move) if black else move_text(move).lower()
 
 
-def _remark(verdict: MoveVerdict, engine: str) -> str:
-    if not verdict.loss:
+def _remark(judged: JudgedMove, engine: str) -> str:
+    if not judged.loss:
         return ""
-    if verdict.exact:
+    if judged.exact:
         return "<- Mistake"
-    if verdict.full:
+    if judged.played.full and judged.best.full:
         return "<- Possible mistake"
-    return f"<- {engine} disagrees" + (" strongly" if verdict.loss > 4 else "")
+    return f"<- {engine} disagrees" + (" strongly" if judged.loss > 4 else "")
 
 
-def analysis_summary(verdicts: list[MoveVerdict]) -> str:
+def analysis_summary(game: list[JudgedMove]) -> str:
     """Rejections (plies not proved) and errors (proved plies) of both sides; the error rate is discs per exact ply."""
     lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
     for name, black in (("Black", True), ("White", False)):
-        own = [verdict for verdict in verdicts if verdict.black == black]
-        worse, total, discs = _tally([verdict for verdict in own if not verdict.exact])
+        own = [judged for judged in game if judged.position.black_to_move == black]
+        worse, total, discs = _tally([judged for judged in own if not judged.exact])
         cells = f" {worse:3d} / {total:3d}  : {discs:+5d} |"
-        worse, total, discs = _tally([verdict for verdict in own if verdict.exact])
+        worse, total, discs = _tally([judged for judged in own if judged.exact])
         cells += f" {worse:3d} / {total:3d} : {discs:+5d} |"
         rate = f"{discs / total:10.3f}" if total else f"{'-':>10}"
         lines.append(f"{name} |{cells} {rate} |")
     return "\n".join(lines)
 
 
-def _tally(verdicts: list[MoveVerdict]) -> tuple[int, int, int]:
+def _tally(game: list[JudgedMove]) -> tuple[int, int, int]:
     """The number of moves with a better alternative, the number of all moves, and the sum of discs lost."""
-    losses = [verdict.loss for verdict in verdicts if verdict.loss]
-    return len(losses), len(verdicts), sum(losses)
+    losses = [judged.loss for judged in game if judged.loss]
+    return len(losses), len(game), sum(losses)
 
 
 def solve_summary(name: str, nodes: int, ms: float, cpu_ms: float) -> str:

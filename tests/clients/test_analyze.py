@@ -6,65 +6,62 @@ import functools
 import json
 import re
 import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import referee
-from checkout import SUPPORT
 from programs import PICTURES, programs
 from random_games import random_game, with_pass
 
 from desdaemon.clients.analysis import analyze as command
 from desdaemon.clients.analysis.game import GameAnalysis, analyze_game, as_json
 from desdaemon.clients.analysis.page import page
-from desdaemon.clients.analysis.source import ChildDaemon
-from desdaemon.clients.analysis.table import table
-from desdaemon.clients.errors import DaemonError
-from desdaemon.clients.match import engine_process
+from desdaemon.clients.analysis.reports import table
+from desdaemon.clients.analysis.source import RemoteDaemon
+from desdaemon.clients.results import Analysed, AnalysedMove, Hello
 from desdaemon.protocol.games.bases import FileGame, write_games
+from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
 from desdaemon.protocol.games.records import GameRecord
-from desdaemon.protocol.othello.notation import START, Position, move_text, parse_board, parse_moves, squares_text
+from desdaemon.protocol.othello.notation import (
+    START,
+    Position,
+    board_text,
+    move_text,
+    parse_board,
+    parse_moves,
+    squares_text,
+)
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 NASTY = '</script><script>alert("x")</script>&'
 
 
-class ExactSource:
-    """Answers by the referee's own search, exactly; `asked` are the requests."""
+class ExactJudge:
+    """Judges by the referee's own search, exactly."""
 
-    def __init__(self) -> None:
-        self.asked: list[Mapping[str, Any]] = []
+    engine = "referee 1"
 
-    def analyze(
-        self, requests: Sequence[Mapping[str, Any]], on_partial: Callable[[Mapping[str, Any]], None]
-    ) -> list[Mapping[str, Any]]:
-        return [self._one(args, on_partial) for args in requests]
+    def judge(self, record: GameRecord, effort: Mapping[str, Any]) -> Iterator[JudgedMove]:
+        position = record.initial
+        for ply, played in enumerate(record.moves, 1):
+            if played.move != PASS:
+                yield self.one(ply, position, played.move)
+            position = position.after(played.move)
 
-    def _one(self, args: Mapping[str, Any], on_partial: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
-        self.asked.append(args)
-        position = parse_board(args["board"])
-        if "plies" not in args:
-            return self._position(position, [referee.square(name) for name in args["allow"]])
-        found = []
-        moves = parse_moves(args["moves"])
-        for ply in range(len(moves) + 1):
-            if ply in args["plies"]:
-                found.append(self._position(position, None))
-                on_partial(found[-1])
-            if ply < len(moves):
-                position = position.after(moves[ply])
-        return {"plies": found}
-
-    def _position(self, position: Position, allowed: list[int] | None) -> Mapping[str, Any]:
+    def one(self, ply: int, position: Position, move: int) -> JudgedMove:
         scores = referee.solve_moves(referee.from_bits(position.player, position.opponent))
-        best = max(allowed or scores, key=lambda move: scores[move])
-        name = referee.name(best).lower()
-        line = {"move": name, "score": scores[best], "depth": position.empties, "selectivity": 100}
-        return {"moves": [{**line, "exact": True, "source": "search", "pv": name}]}
+        best = max(scores, key=lambda move: scores[move])
+        searched = {one: exact(one, scores[one], position.empties) for one in (best, move)}
+        return JudgedMove(ply, position, searched[move], searched[best] if best != move else None)
+
+
+def exact(move: int, score: int, empties: int) -> SearchedMove:
+    return SearchedMove(move, MoverScore(score), empties, Selectivity.FULL, True, True, (move,))
 
 
 def late_game(seed: int) -> FileGame:
@@ -80,7 +77,7 @@ def late_game(seed: int) -> FileGame:
 @functools.cache
 def analysed(game: FileGame) -> GameAnalysis:
     """By the referee; many tests look at the same games."""
-    return analyze_game(game, ExactSource(), "referee 1", {"level": 60, "book": "ignore"}, lambda done, total: None)
+    return analyze_game(game, ExactJudge(), {"level": 60, "book": "ignore"}, lambda done, total: None)
 
 
 def games() -> Iterator[FileGame]:
@@ -99,13 +96,13 @@ def test_scores_are_the_referee_s() -> None:
                 passes += 1
                 continue
             scores = referee.solve_moves(referee.from_bits(step.position.player, step.position.opponent))
-            assert (step.score, step.played) == (max(scores.values()), scores[step.move])
-            assert scores[step.best] == step.score
-            assert step.lost == step.score - step.played
+            assert (step.best.score, step.played.score) == (max(scores.values()), scores[step.move])
+            assert scores[step.best.move] == step.best.score
+            assert step.loss == step.best.score - step.played.score
             assert step.sure == "exact"
-            mistakes += step.lost > 0
+            mistakes += step.loss > 0
         for before, after in zip(analysis.steps, analysis.steps[1:], strict=False):
-            assert before.played == -after.score
+            assert before.played.score == -after.best.score
         final = game.record.final
         cells = referee.from_bits(final.player, final.opponent)
         assert analysis.result == (1 if final.black_to_move else -1) * referee.final_score(cells)
@@ -113,24 +110,73 @@ def test_scores_are_the_referee_s() -> None:
         assert len(analysis.scores()) == len(analysis.steps) + 1
         lost = {True: 0, False: 0}
         for step in analysis.steps:
-            lost[step.position.black_to_move] += step.lost
+            lost[step.position.black_to_move] += step.loss
         assert {black: analysis.summary(black).lost for black in lost} == lost
     assert mistakes > 10
     assert passes > 3
 
 
-def test_only_what_was_not_best_is_asked_again() -> None:
+def test_progress_counts_the_moves_that_are_judged() -> None:
     game = next(games())
-    source = ExactSource()
     told = []
-    analysis = analyze_game(game, source, "x", {"depth": 9}, lambda done, total: told.append((done, total)))
+    analyze_game(game, ExactJudge(), {"depth": 9}, lambda done, total: told.append((done, total)))
     moves = sum(played.move != PASS for played in game.record.moves)
     assert told == [(done, moves) for done in range(1, moves + 1)]
-    assert source.asked[0]["depth"] == 9
-    again = {(args["board"][:64], *args["allow"]) for args in source.asked[1:]}
-    others = [step for step in analysis.steps if step.best != step.move]
-    assert len(again) == len(others) == len(source.asked) - 1
-    assert {name for _, name in again} == {move_text(step.move).lower() for step in others}
+
+
+class PretendedClient:
+    """A daemon's client: what is asked is answered at once, by the referee, the plies of a game backwards."""
+
+    hello = Hello("referee", "1", 1, "reader", (), (), {})
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, tuple[str, ...], int]] = []
+
+    def analyze_game(self, moves: str, board: str, plies: list[int], **limits: Any) -> PretendedHandle:
+        positions = [parse_board(board)]
+        for move in parse_moves(moves):
+            positions.append(positions[-1].after(move))
+        found = [self._analysed(positions[ply], None, ply) for ply in plies]
+        return PretendedHandle([*reversed(found), found[0]], found)
+
+    def analyze(self, board: str, *, allow: list[str], **limits: Any) -> PretendedHandle:
+        self.asked.append((board, tuple(allow), limits["depth"]))
+        return PretendedHandle([], self._analysed(parse_board(board), allow, None))
+
+    def _analysed(self, position: Position, allow: list[str] | None, ply: int | None) -> Analysed:
+        scores = referee.solve_moves(referee.from_bits(position.player, position.opponent))
+        best = max(map(referee.square, allow) if allow else scores, key=lambda move: scores[move])
+        name, score = referee.name(best).lower(), scores[best]
+        move = AnalysedMove(name, score, score, score, position.empties, 100, True, "search", name, 1)
+        return Analysed(board_text(position), (move,), 1, 1.0, board_text(position), ply=ply)
+
+
+class PretendedHandle(NamedTuple):
+    partials: list[Analysed]
+    final: Any
+    done: bool = True
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.partials)
+
+    def result(self) -> Any:
+        return self.final
+
+
+def test_a_daemon_is_asked_again_about_moves_that_were_not_best() -> None:
+    again = 0
+    for game in games():
+        client = PretendedClient()
+        analysis = analyze_game(game, RemoteDaemon(client), {"depth": 9, "book": "ignore"}, lambda done, total: None)
+        exact = analysed(game)
+        assert [step.loss for step in analysis.steps] == [step.loss for step in exact.steps]
+        others = [step for step in analysis.steps if step.other]
+        assert client.asked == [
+            (board_text(step.position), (move_text(step.move).lower(),), 9)
+            for step in sorted(others, key=lambda step: -step.ply)
+        ]
+        again += len(others)
+    assert again > 10
 
 
 def test_a_table_for_the_terminal() -> None:
@@ -138,7 +184,7 @@ def test_a_table_for_the_terminal() -> None:
     text = table(analysis)
     rows = re.findall(r"^ +(\d+)  ([XO]) ([A-H][1-8]|PA)", text, re.MULTILINE)
     assert [(int(number), name) for number, _, name in rows] == [
-        (step.number, move_text(step.move)) for step in analysis.steps
+        (step.ply, move_text(step.move)) for step in analysis.steps
     ]
     assert f"Cup, 1999: {'Black' if (analysis.result or 0) > 0 else 'White' if analysis.result else 'a draw'}" in text
     assert all(step.sure in text for step in analysis.steps)
@@ -148,7 +194,7 @@ def test_json_for_programs() -> None:
     analysis = analysed(next(games()))
     found = json.loads(json.dumps(as_json(analysis)))
     assert found["black_scores"] == analysis.scores()
-    assert [step["lost"] for step in found["steps"]] == [step.lost for step in analysis.steps]
+    assert [step["lost"] for step in found["steps"]] == [step.loss for step in analysis.steps]
     assert parse_board(found["steps"][0]["board"]) == analysis.game.record.initial
     assert found["summary"]["black"]["lost"] == analysis.summary(True).lost
 
@@ -218,13 +264,6 @@ def test_games_without_an_end() -> None:
 
 
 @pytest.fixture
-def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The daemon that is started has an engine that pretends."""
-    script = SUPPORT / "fake_daemon.py"
-    monkeypatch.setattr(engine_process, "OWN_COMMAND", [sys.executable, str(script)])
-
-
-@pytest.fixture
 def base(tmp_path: Path) -> str:
     path = str(tmp_path / "base.wtb")
     whole = with_pass()
@@ -234,7 +273,6 @@ def base(tmp_path: Path) -> str:
     return path
 
 
-@pytest.mark.usefixtures("pretending")
 def test_the_command(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     html, out = tmp_path / "game.html", tmp_path / "game.json"
     assert command.main([base, "--player", "dora", "--depth", "3", "--html", str(html), "--json", str(out)]) == 0
@@ -248,7 +286,6 @@ def test_the_command(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert Page(html.read_text()).open == []
 
 
-@pytest.mark.usefixtures("pretending")
 def test_the_first_game_of_several(base: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([base, "--depth", "3", "--json", "-"]) == 0
     out, err = capsys.readouterr()
@@ -271,7 +308,6 @@ def test_the_list_knows_results_that_the_file_does_not_tell(tmp_path: Path, caps
     assert capsys.readouterr().out == f"{1:6}  {'? - ?':44}  Black wins by 64\n{2:6}  {'? - ?':44}  not finished\n"
 
 
-@pytest.mark.usefixtures("pretending")
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -314,13 +350,6 @@ def test_command_lines_that_it_refuses(
     err = capsys.readouterr().err
     assert line in err
     assert err.count("\n") == 1
-
-
-def test_a_daemon_that_does_not_start(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_process, "OWN_COMMAND", [sys.executable, "-c", "raise SystemExit(7)"])
-    assert command.main([base]) == 1
-    with pytest.raises(DaemonError, match="it has ended with status 7"):
-        ChildDaemon()
 
 
 # A browser
@@ -404,11 +433,11 @@ document.getElementById("found").textContent=JSON.stringify([begun,found]);
         tmp_path,
     )
     begun, boards = found
-    assert begun == next(step.number - 1 for step in analysis.steps if step.grade)
+    assert begun == next(step.ply - 1 for step in analysis.steps if step.grade)
     for step, shown in zip(analysis.steps, boards, strict=False):
         position = step.position
         assert shown[0] == squares_text(position)
-        moves = parse_moves(step.line) if step.move != PASS else []
+        moves = list(step.best.line) if step.move != PASS else []
         assert len(shown) == 1 + min(14, len(moves))
         for move, after in zip(moves, shown[1:], strict=False):
             position = position.after(move)

@@ -11,33 +11,35 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import IMPORT, ROOT, SUPPORT
-from processes import alive, gone
+from checkout import IMPORT, ROOT
 from random_games import random_game, with_pass
-from test_analyze import NASTY, ExactSource, Page, analysed, base, games, late_game, pretending  # noqa: F401
+from test_analyze import NASTY, ExactJudge, Page, analysed, base, games, late_game  # noqa: F401
 
 from desdaemon.clients.analysis import analyze as command
-from desdaemon.clients.analysis.collection import Collection
-from desdaemon.clients.analysis.game import AnalyzedPly, analyze_game, as_json
-from desdaemon.clients.analysis.notes import with_notes
+from desdaemon.clients.analysis.game import analyze_game, as_json
 from desdaemon.clients.analysis.page import page
-from desdaemon.clients.analysis.table import table
+from desdaemon.clients.analysis.reports import Collection, table, with_notes
+from desdaemon.clients.analysis.source import OwnEngine
 from desdaemon.clients.errors import NoDaemon
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.games.bases import FileGame, parse_games, read_games
-from desdaemon.protocol.games.records import GameRecord
-from desdaemon.protocol.othello.notation import START, move_text, moves_text, parse_moves
+from desdaemon.protocol.games.bases import FileGame, parse_games, read_games, write_games
+from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, as_played, equivalents
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.othello.notation import START, move_text, moves_text, parse_move, parse_moves
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 # Input
 
 
-@pytest.mark.usefixtures("pretending")
 @pytest.mark.parametrize("words", [["f5d6c3"], ["F5", "d6", "C3"], ["f5 d6 c3"]])
 def test_moves_as_an_argument(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([*words, "--depth", "3", "--json", "-"]) == 0
@@ -65,14 +67,9 @@ def test_words_that_are_neither(words: list[str], line: str, capsys: pytest.Capt
 
 
 def child(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
-    """The command in a process of its own, with a daemon that pretends."""
-    code = (
-        IMPORT + "from desdaemon.clients.match import engine_process\n"
-        f"engine_process.OWN_COMMAND = [sys.executable, {str(SUPPORT / 'fake_daemon.py')!r}]\n"
-        "from desdaemon.clients.analysis import analyze; sys.exit(analyze.main(sys.argv[1:]))"
-    )
+    """The command in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
+        [sys.executable, "-c", f"{IMPORT}from desdaemon.cli.main import main; sys.exit(main())", "analyze", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
@@ -100,31 +97,23 @@ def test_a_pipe(tmp_path: Path) -> None:
 # Interruptions
 
 
-class StoppingSource(ExactSource):
-    """Ends after so many requests, as a daemon that is killed."""
+class StoppingJudge(ExactJudge):
+    """Ends after a number of moves, as a daemon that is killed."""
 
-    def __init__(self, requests: int) -> None:
-        super().__init__()
-        self.left = requests
+    def __init__(self, moves: int) -> None:
+        self.moves = moves
 
-    def analyze(
-        self, requests: Sequence[Mapping[str, Any]], on_partial: Callable[[Mapping[str, Any]], None]
-    ) -> list[Mapping[str, Any]]:
-        self.left -= 1
-        if self.left < 0:
-            raise NoDaemon("gone")
-        return super().analyze(requests, on_partial)
+    def judge(self, record: GameRecord, effort: Mapping[str, Any]) -> Iterator[JudgedMove]:
+        yield from islice(super().judge(record, effort), self.moves)
+        raise NoDaemon("gone")
 
 
-def test_an_interrupted_analysis_is_of_the_first_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    from desdaemon.clients.analysis import game as module
-
-    monkeypatch.setattr(module, "_CHUNK", 2)
+def test_an_interrupted_analysis_is_of_the_first_moves() -> None:
     game = next(game for game in games() if sum(played.move != PASS for played in game.record.moves) > 5)
     whole = analysed(game)
     seen = set()
-    for requests in range(7):
-        part = analyze_game(game, StoppingSource(requests), "x", {"level": 9}, lambda done, total: None, lambda: True)
+    for moves in range(7):
+        part = analyze_game(game, StoppingJudge(moves), {"level": 9}, lambda done, total: None, lambda: True)
         assert part.steps == whole.steps[: len(part.steps)]
         assert part.complete == (len(part.steps) == len(whole.steps))
         seen.add(len(part.steps))
@@ -136,40 +125,55 @@ def test_an_interrupted_analysis_is_of_the_first_moves(monkeypatch: pytest.Monke
             assert as_json(part)["moves"] == moves_text([played.move for played in game.record.moves])
     assert len(seen) > 3
     with pytest.raises(NoDaemon):
-        analyze_game(game, StoppingSource(1), "x", {"level": 9}, lambda done, total: None, lambda: False)
+        analyze_game(game, StoppingJudge(1), {"level": 9}, lambda done, total: None, lambda: False)
+
+
+def test_a_pass_before_the_first_move_that_is_not_judged_is_left_out() -> None:
+    for game in games():
+        moves = [played.move for played in game.record.moves]
+        for ply in (ply for ply, move in enumerate(moves) if move == PASS and ply + 1 < len(moves)):
+            before = sum(move != PASS for move in moves[:ply])
+            part = analyze_game(game, StoppingJudge(before), {"level": 9}, lambda done, total: None, lambda: True)
+            assert len(part.steps) == len(part.game.record.moves) == ply
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_prints_what_was_found(number: signal.Signals, tmp_path: Path) -> None:
-    """The daemon that pretends never ends the search of the second chunk."""
-    moves = moves_text([played.move for played in random_game(2, 20).moves])
-    out = tmp_path / "game.json"
-    reached = tmp_path / "reached"
-    process = child(moves, "--depth", "3", "--json", str(out), env={**os.environ, "ENDLESS": f"18:{reached}"})
-    while not reached.exists():
+    """The last moves of a game are solved at once, the first ones of the next not while a test runs."""
+    out, file = tmp_path / "games.jsonl", tmp_path / "games.sgf"
+    write_games(str(file), [next(games()), FileGame(random_game(2, 20))])
+    process = child(str(file), "--all", "--level", "60", "--json", str(out))
+    while not (out.exists() and out.read_text()):
         assert process.poll() is None
         time.sleep(0.02)
     process.send_signal(number)
     shown, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert b"Traceback" not in err
-    found = json.loads(out.read_text())
-    assert found["complete"] is False
-    assert 0 < len(found["steps"]) < 20
-    assert f"interrupted: the first {len(found['steps'])} of 20 moves" in shown.decode()
+    assert err == b""
+    (found,) = map(json.loads, out.read_text().splitlines())
+    assert found["complete"] is True
+    assert len(shown.splitlines()) == 2
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
-def test_a_killed_analysis_leaves_no_daemon_behind(tmp_path: Path) -> None:
-    mark, reached = f"desdaemon-analysis-{os.getpid()}", tmp_path / "reached"
-    process = child("f5d6c3", "--depth", "3", env={**os.environ, "ENDLESS": f"1:{reached}", "MARK": mark})
-    while not reached.exists():
-        assert process.poll() is None
-        time.sleep(0.02)
-    assert len(alive(mark)) > 1
-    process.kill()
-    process.communicate()
-    assert gone(mark)
+def test_an_interrupted_engine_judges_the_first_moves() -> None:
+    """Interrupted after some moves, as a signal does it, while the next ones are searched."""
+    moves = [played.move for played in random_game(2, 20).moves]
+    engine = OwnEngine(2, "", book=False)
+    told = []
+
+    def interrupt(done: int, total: int) -> None:
+        told.append((done, total))
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with closing(engine):
+        game = FileGame(random_game(2, 20))
+        part = analyze_game(game, engine, {"depth": 3, "book": "ignore"}, interrupt, lambda: True)
+        whole = analyze_game(game, engine, {"depth": 3, "book": "ignore"}, lambda done, total: None)
+    assert told == [(done, 20) for done in range(1, 6)]
+    assert [step.move for step in part.steps] == moves[:5]
+    assert [step.move for step in whole.steps] == moves
+    assert (part.complete, whole.complete) == (False, True)
 
 
 # What is thought of moves
@@ -177,27 +181,32 @@ def test_a_killed_analysis_leaves_no_daemon_behind(tmp_path: Path) -> None:
 
 def test_moves_that_are_the_same_are_no_mistakes() -> None:
     """The four first moves, and mirrored ones later, are equal whatever a search says of each."""
+    for best, reply in (("d3", "c5"), ("f5", "d6")):
+        searched = SearchedMove(parse_move(best), MoverScore(3), 8, Selectivity.PERCENT_73, line=(0,))
+        searched = searched._replace(line=tuple(parse_moves(best + reply)))
+        for first, second in (("f5", "d6"), ("c4", "e3"), ("e6", "f4"), ("d3", "c5")):
+            played = as_played(START, searched, parse_move(first))
+            assert played is not None
+            assert played == searched._replace(move=parse_move(first), line=tuple(parse_moves(first + second)))
+            assert equivalents(START, parse_move(first)) == START.moves
+    after = START.after(parse_move("f5"))
+    best = SearchedMove(parse_move("d6"), MoverScore(3), 8, Selectivity.FULL, line=(parse_move("d6"),))
+    assert as_played(after, best, parse_move("f6")) is None
+    assert equivalents(after, parse_move("d6")) == 1 << parse_move("d6")
 
-    class Partial(ExactSource):
-        def _position(self, position: Any, allowed: list[int] | None) -> Mapping[str, Any]:
-            best = "d3c5" if position == START else "f6"
-            assert allowed is None or position != START
-            line = {"move": best[:2], "score": 3 if allowed is None else -9, "depth": 8, "selectivity": 73}
-            return {"moves": [{**line, "exact": False, "source": "search", "pv": best}]}
 
-    for first, reply in (("f5", "d6"), ("c4", "e3"), ("e6", "f4"), ("d3", "c5")):
-        record = GameRecord(START, tuple(next(iter(parse_games(first.encode(), "a", None))).record.moves))
-        analysis = analyze_game(FileGame(record), Partial(), "x", {"level": 9}, lambda done, total: None)
-        (step,) = analysis.steps
-        assert (step.lost, step.grade, step.played) == (0, "", 3)
-        assert step.line == step.followed == first + reply
+def test_an_engine_judges_mirrored_first_moves_alike() -> None:
+    with closing(OwnEngine(1, "", book=False)) as engine:
+        for first in ("f5", "c4", "e6", "d3"):
+            game = FileGame(GameRecord(START, (PlayedMove(parse_move(first), 0.0),)))
+            (step,) = analyze_game(game, engine, {"level": 4, "book": "ignore"}, lambda done, total: None).steps
+            assert (step.loss, step.grade, step.best.line[0]) == (0, "", parse_move(first))
 
 
 def test_accuracy() -> None:
     """100 % for best moves, half of it for four discs, a quarter for eight."""
-    step = AnalyzedPly(1, START, 37, 37, 6, 6, "8", "f5", "f5")
-    assert [step._replace(played=6 - lost).accuracy for lost in (0, 4, 8)] == [100, 50, 25]
-    assert step._replace(played=9).accuracy == 100
+    best, *others = (SearchedMove(37, MoverScore(score), 8, Selectivity.FULL) for score in (6, 6, 2, -2, 9))
+    assert [JudgedMove(1, START, played, best).accuracy for played in others] == [100, 50, 25, 100]
     for analysis in map(analysed, games()):
         for black in (True, False):
             chosen = [
@@ -205,7 +214,7 @@ def test_accuracy() -> None:
                 for step in analysis.steps
                 if step.position.black_to_move == black and step.position.moves.bit_count() > 1
             ]
-            mean = sum(100 * 2 ** (-step.lost / 4) for step in chosen) / len(chosen) if chosen else 100
+            mean = sum(100 * 2 ** (-step.loss / 4) for step in chosen) / len(chosen) if chosen else 100
             assert analysis.summary(black).accuracy == pytest.approx(mean)
 
 
@@ -232,11 +241,11 @@ def test_the_page_begins_at_the_first_mistake_and_orders_by_cost() -> None:
     for analysis in map(analysed, games()):
         text = page(analysis)
         graded = [step for step in analysis.steps if step.grade]
-        start = graded[0].number - 1 if graded else len(analysis.steps)
+        start = graded[0].ply - 1 if graded else len(analysis.steps)
         assert re.search(rf'id="ply" min="0" max="{len(analysis.steps)}" value="{start}"', text)
         costs = [int(number) for number in re.findall(r"<figcaption><strong>(\d+)\.", text)]
-        wanted = sorted(graded, key=lambda step: (-step.lost, step.number))
-        assert costs == [step.number for step in wanted][:8]
+        wanted = sorted(graded, key=lambda step: (-step.loss, step.ply))
+        assert costs == [step.ply for step in wanted][:8]
         moves = moves_text([played.move for played in analysis.game.record.moves])
         assert f'<code id="transcript">{moves}</code>' in text
         tried += len(costs) > 1
@@ -273,17 +282,16 @@ def test_comments_are_written_into_games(format: str) -> None:
         assert f"referee 1, level 60; {'Ann ' if format == 'ggf' else 'Ann ]'}" in flat.replace("\\", "")
         for step in analysis.steps:
             passes += step.move == PASS
-            if step.move == PASS or not step.choice:
+            if step.move == PASS or step.choices < 2:
                 continue
             if format == "ggf":
-                assert f"[{move_text(step.move)}/{step.played:.2f}]" in text
-            elif step.lost:
-                assert f"loses {step.lost}" in flat
-                assert f"best {move_text(step.best)} {step.score:+}" in flat
+                assert f"[{move_text(step.move)}/{step.played.score:.2f}]" in text
+            elif step.loss:
+                assert f"loses {step.loss}" in flat
+                assert f"best {move_text(step.best.move)} {step.best.score:+}" in flat
     assert passes > 3
 
 
-@pytest.mark.usefixtures("pretending")
 def test_comments_by_the_command(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     saved = tmp_path / "games.pgn"
     assert command.main([base, "--all", "--depth", "3", "--save", str(saved)]) == 0
@@ -297,7 +305,6 @@ def test_comments_by_the_command(base: str, tmp_path: Path, capsys: pytest.Captu
 # Whole bases
 
 
-@pytest.mark.usefixtures("pretending")
 def test_a_whole_base(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     lines, figures, pages = tmp_path / "games.jsonl", tmp_path / "games.csv", tmp_path / "pages"
     outputs = ["--json", str(lines), "--csv", str(figures), "--html", str(pages)]
@@ -327,7 +334,6 @@ def test_a_whole_base(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert len(out.splitlines()) == 3
 
 
-@pytest.mark.usefixtures("pretending")
 def test_a_base_on_standard_output(base: str, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     for output in ("--json", "--csv"):
         assert command.main([base, "--all", "--depth", "2", output, "-"]) == 0

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
+from random_games import random_game
 
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.dialects.edax import MoveVerdict, SearchRow
-from desdaemon.protocol.othello.notation import START, parse_board, parse_move, parse_moves
+from desdaemon.protocol.dialects.edax import SearchRow
+from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
+from desdaemon.protocol.othello.notation import START, Position, parse_board, parse_move, parse_moves
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 EXACT = edax.EXACT
 
@@ -97,39 +104,45 @@ def test_board_at_the_end() -> None:
         assert lines[5][19:42].strip() == verdict
 
 
-def verdict(move: str, score: int, other: str, other_score: int, **more: bool) -> MoveVerdict:
-    return MoveVerdict(
-        ply=13,
-        depth=10,
-        selectivity=100,
-        choices=15,
-        move=parse_move(move),
-        black=move.isupper(),
-        score=score,
-        alternative=parse_move(other),
-        alternative_score=other_score,
-        exact=more.get("exact", False),
-        full=more.get("full", False),
+def judged(move: str, score: int, other: str, other_score: int, **more: Any) -> JudgedMove:
+    """A move in a position with ``choices`` legal moves, by the side whose case the move's letter has."""
+    choices = more.get("choices", 9)
+    boards = (position for position in played_positions() if position.moves.bit_count() == choices)
+    position = next(one for one in boards if one.black_to_move == move.isupper())
+    depth, exact, full = more.get("depth", 10), more.get("exact", False), more.get("full", False)
+    played, best = (
+        SearchedMove(parse_move(name), MoverScore(value), depth, Selectivity.FULL, exact, full)
+        for name, value in ((move, score), (other, other_score))
     )
+    return JudgedMove(more.get("ply", 13), position, played, best)
+
+
+def played_positions() -> Iterator[Position]:
+    """The positions of some random games."""
+    for seed in range(9):
+        position = START
+        for played in random_game(seed, 60).moves:
+            yield position
+            position = position.after(played.move)
 
 
 def test_analysis_lines() -> None:
-    good = verdict("B4", 2, "F2", 1)
-    assert edax.analysis_line(good, "Edax") == " 13   10     15    B4     +2   >    +1     F2 "
-    bad = verdict("c6", -2, "b4", 0)._replace(ply=12, choices=7)
+    good = judged("B4", 2, "F2", 1)
+    assert edax.analysis_line(good, "Edax") == " 13   10      9    B4     +2   >    +1     F2 "
+    bad = judged("c6", -2, "b4", 0, ply=12, choices=7)
     expected = " 12   10      7    c6     -2   <    +0     b4 <- Edax disagrees"
     assert edax.analysis_line(bad, "Edax") == expected
-    assert edax.analysis_line(verdict("c6", -2, "b4", 3), "Edax").endswith("<- Edax disagrees strongly")
-    assert edax.analysis_line(verdict("C6", 2, "B4", 4, full=True), "Edax").endswith("<- Possible mistake")
-    mistake = verdict("H1", 12, "G8", 18, full=True, exact=True)._replace(ply=47, depth=14, choices=7)
+    assert edax.analysis_line(judged("c6", -2, "b4", 3), "Edax").endswith("<- Edax disagrees strongly")
+    assert edax.analysis_line(judged("C6", 2, "B4", 4, full=True), "Edax").endswith("<- Possible mistake")
+    mistake = judged("H1", 12, "G8", 18, full=True, exact=True, ply=47, depth=14, choices=7)
     assert edax.analysis_line(mistake, "Edax") == " 47   14      7    H1    +12   <   +18     G8 <- Mistake"
-    alone = verdict("H1", 12, "G8", 18)._replace(alternative=None)
-    assert edax.analysis_line(alone, "Edax") == " 13   10     15    H1    +12"
+    alone = judged("H1", 12, "G8", 18)._replace(other=None)
+    assert edax.analysis_line(alone, "Edax") == " 13   10      9    H1    +12"
 
 
 def test_analysis_summary() -> None:
-    found = [verdict("c6", -2, "b4", 0), verdict("d6", 2, "b4", 0), verdict("H1", 12, "G8", 18, exact=True)]
-    assert edax.analysis_summary(found).split("\n")[2:] == [
+    game = [judged("c6", -2, "b4", 0), judged("d6", 2, "b4", 0), judged("H1", 12, "G8", 18, exact=True)]
+    assert edax.analysis_summary(game).split("\n")[2:] == [
         "Black |   0 /   0  :    +0 |   1 /   1 :    +6 |      6.000 |",
         "White |   1 /   2  :    +2 |   0 /   0 :    +0 |          - |",
     ]

@@ -73,7 +73,6 @@ LIGHT = ("desdaemon.engine.training.labelling.chunks",)
 AT_THE_PROMPT = """
     cli
     cli.arguments
-    cli.configuration
     cli.main
     protocol.commands.sub_commands
     core
@@ -85,6 +84,7 @@ AT_THE_PROMPT = """
     core.search.loader
     core.settings
     dialogue
+    dialogue.configuration
     dialogue.dialects
     dialogue.dialects.dialect
     dialogue.dialects.protocols

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import re
 import subprocess
@@ -245,6 +246,11 @@ def test_no_file_names_an_address_elsewhere_or_makes_markup() -> None:
         )
         assert " style=" not in text, name
         assert not re.search(r"\son\w+=\"", text), name
+
+
+def test_the_page_has_the_grades_of_the_reports() -> None:
+    (content,) = re.findall(r'<meta name="grades" content="([^"]*)">', page_files()["index.html"].data.decode())
+    assert json.loads(html.unescape(content)) == [[10, "blunder"], [4, "mistake"], [2, "inaccuracy"]]
 
 
 def test_the_page_is_light() -> None:

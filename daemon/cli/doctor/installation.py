@@ -141,7 +141,7 @@ def processor() -> Iterator[Finding]:
 def configuration() -> tuple[list[Finding], str, str]:
     """The configuration file, and what it says of the weights file and the book."""
     from desdaemon.cli.arguments import UnusableFile, UsageError, configured
-    from desdaemon.cli.configuration import configuration_path
+    from desdaemon.dialogue.configuration import configuration_path
 
     path = configuration_path()
     if not os.path.exists(path):  # noqa: PTH110

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from desdaemon.dialogue.session import Session
-from desdaemon.protocol.dialects.edax import MoveVerdict
+from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, equivalents
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.rules import PASS
@@ -24,8 +24,8 @@ class _Value(NamedTuple):
     full: bool
 
 
-def verdicts(session: Session, plies: int) -> Iterator[MoveVerdict]:
-    """A verdict on each of the last ``plies`` moves that was not a pass, the last move first.
+def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
+    """Judge each of the last ``plies`` moves that was not a pass, the last move first.
 
     A stop ends the walk; the move it came in is left out.
     """
@@ -40,47 +40,29 @@ def verdicts(session: Session, plies: int) -> Iterator[MoveVerdict]:
             if search.stopped:
                 return
             before, move = positions[at], moves[at]
-            played = _Value(opposite(value.score), value.exact, value.full)
+            value = _Value(opposite(value.score), value.exact, value.full)
             if move == PASS:
-                value = played
                 continue
-            verdict, value = _judge(session, before, move, played, at + 1)
+            judged = _judge(session, before, move, value, at + 1)
             if search.stopped:
                 return
-            yield verdict
+            if judged.other is not None:
+                full = judged.played.full and judged.other.full
+                value = _Value(max(value.score, judged.other.score), judged.exact, full)
+            yield judged
 
 
-def _judge(session: Session, before: Position, move: int, played: _Value, ply: int) -> tuple[MoveVerdict, _Value]:
+def _judge(session: Session, before: Position, move: int, value: _Value, ply: int) -> JudgedMove:
     limits = session.limits(before)
-    others = before.moves & ~_equivalents(before, move)
-    verdict = MoveVerdict(
-        ply=ply,
-        depth=limits.depth,
-        selectivity=limits.selectivity,
-        choices=before.moves.bit_count(),
-        move=move,
-        black=before.black_to_move,
-        score=played.score,
-        alternative=None,
-        alternative_score=MoverScore(0),
-        exact=played.exact,
-        full=played.full,
-    )
+    played = SearchedMove(move, value.score, limits.depth, limits.selectivity, value.exact, value.full)
+    others = before.moves & ~equivalents(before, move)
     result = session.search(before, limits, allow=others) if others else None
     if result is None or not result.lines:
-        return verdict, played
+        return JudgedMove(ply, before, played, None)
     line = result.lines[0]
-    exact = played.exact and line.exact
-    full = played.full and line.depth >= before.empties
-    verdict = verdict._replace(
-        depth=line.depth,
-        selectivity=line.selectivity,
-        alternative=line.move,
-        alternative_score=line.score,
-        exact=exact,
-        full=full,
-    )
-    return verdict, _Value(max(played.score, line.score), exact, full)
+    full = line.depth >= before.empties
+    other = SearchedMove(line.move, line.score, line.depth, line.selectivity, line.exact, full)
+    return JudgedMove(ply, before, played, other)
 
 
 def _position_value(session: Session, position: Position) -> _Value:
@@ -88,13 +70,3 @@ def _position_value(session: Session, position: Position) -> _Value:
         return _Value(rules.final_score(position.player, position.opponent), True, True)
     line = session.search(position, session.limits(position)).lines[0]
     return _Value(line.score, line.exact, line.depth >= position.empties)
-
-
-def _equivalents(position: Position, move: int) -> int:
-    """The moves that lead to the position after ``move`` or a mirror image of it, as a mask."""
-
-    def reached(square: int) -> tuple[int, int]:
-        return rules.canonical(*rules.play(position.player, position.opponent, square))
-
-    target = reached(move)
-    return sum(1 << square for square in rules.squares(position.moves) if reached(square) == target)

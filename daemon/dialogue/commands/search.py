@@ -84,16 +84,16 @@ def _eval(text: TextDialect, argument: str) -> None:
 
 
 def _analyze(text: TextDialect, argument: str) -> None:
-    from .analysis import verdicts
+    from .analysis import judged_moves
 
     plies = len(text.session.game.moves)
     last = min(plies, number_within("analyze", argument, 1, 10**9)) if argument else plies
     text.say(edax.ANALYSIS_HEADER)
-    found = []
-    for verdict in verdicts(text.session, last):
-        found.append(verdict)
-        text.say(edax.analysis_line(verdict, text.session.settings.engine_name))
-    text.say(edax.analysis_summary(found))
+    game = []
+    for judged in judged_moves(text.session, last):
+        game.append(judged)
+        text.say(edax.analysis_line(judged, text.session.settings.engine_name))
+    text.say(edax.analysis_summary(game))
 
 
 def _solve(text: TextDialect, argument: str) -> None:

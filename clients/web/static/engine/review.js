@@ -8,8 +8,9 @@ import { PASS, after, canonical, finalScore, isOver, other } from "../model/rule
 /** @typedef {{node: Node, score: number|null, sure: string, exact: boolean, lost: number, grade: string, best: string}} Step
  *   `score` is Black's before the move that leads on; `lost`, `grade` and `best` are about that move. */
 
-/** From so many discs on a move has lost; the same steps as in the report of `desdaemon analyze`. */
-export const GRADES = /** @type {[number, string][]} */ ([[10, "blunder"], [4, "mistake"], [2, "inaccuracy"]]);
+/** The least discs lost by a move of each grade, the worst first, as the gateway writes them into the page. */
+const GRADES = /** @type {[number, string][]} */ (
+  JSON.parse(/** @type {HTMLMetaElement} */ (document.querySelector("meta[name=grades]")).content));
 
 /** What is known of the line that is looked at. @param {App} app @returns {Step[]} */
 export function steps(app) {

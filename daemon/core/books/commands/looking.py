@@ -14,13 +14,12 @@ from desdaemon.book.storage.files import keep_backups
 from desdaemon.core.books.jobs import Result
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.dialects.edax import MoveVerdict
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import FileGame, write_games
+from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, equivalents
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text
-from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .context import BookCommandRun, Work
@@ -95,51 +94,41 @@ def _stats(run: BookCommandRun) -> Result:
     return {"scores": {str(score): count for score, count in found.scores.items()}, "text": lines}
 
 
-def _verdict(book: Book, before: Position, move: int, ply: int) -> MoveVerdict | None:
-    """The book's line about a move that was played; None where the book lacks the position or the move."""
-    known = {move.move: move.score for move in book.moves_on(before.player, before.opponent)}
-    if move not in known:
+def _judged(book: Book, before: Position, move: int, ply: int) -> JudgedMove | None:
+    """The book's judgement of a move that was played; None if the book lacks the position or the move."""
+    scores = {move.move: move.score for move in book.moves_on(before.player, before.opponent)}
+    if move not in scores:
         return None
-    reached = rules.canonical(*rules.play(before.player, before.opponent, move))
-    others = [
-        (score, other)
-        for other, score in known.items()
-        if other < rules.PASS and rules.canonical(*rules.play(before.player, before.opponent, other)) != reached
-    ]
-    best = max(others, key=lambda found: found[0], default=None)
-    return MoveVerdict(
-        ply=ply,
-        depth=0,
-        selectivity=Selectivity.FULL,
-        choices=before.moves.bit_count(),
-        move=move,
-        black=before.black_to_move,
-        score=known[move],
-        alternative=best[1] if best else None,
-        alternative_score=best[0] if best else MoverScore(0),
-        exact=False,
-        full=False,
+    same = equivalents(before, move)
+    others = [other for other in scores if other < rules.PASS and not same >> other & 1]
+    best = max(others, key=lambda other: scores[other], default=None)
+    played, other = (
+        SearchedMove(one, scores[one], 0, Selectivity.FULL, of_book=True) if one is not None else None
+        for one in (move, best)
     )
+    assert played is not None
+    return JudgedMove(ply, before, played, other)
 
 
-def _verdicts(run: BookCommandRun) -> Iterator[MoveVerdict]:
+def _game(run: BookCommandRun) -> Iterator[JudgedMove]:
+    """The moves of the game that the book knows, the last one first."""
     positions, moves = run.caller.positions, run.caller.moves
     wanted = run.values["n"]
     first = max(0, len(moves) - wanted) if isinstance(wanted, int) else 0
     for at in range(len(moves) - 1, first - 1, -1):
-        verdict = _verdict(run.book, positions[at], moves[at], at + 1) if moves[at] != rules.PASS else None
-        if verdict is not None:
-            yield verdict
+        judged = _judged(run.book, positions[at], moves[at], at + 1) if moves[at] != rules.PASS else None
+        if judged is not None:
+            yield judged
 
 
 def _analyze(run: BookCommandRun) -> Result:
-    found = list(_verdicts(run))
+    game = list(_game(run))
     name = run.caller.settings.engine_name
     lines = edax.ANALYSIS_HEADER.splitlines()
-    for verdict in found:
-        line = edax.analysis_line(verdict, name)
+    for judged in game:
+        line = edax.analysis_line(judged, name)
         lines.append(f"{line[:4]} book  {line[11:]}")
-    return {"plies": len(found), "text": [*lines, *edax.analysis_summary(found).splitlines()]}
+    return {"plies": len(game), "text": [*lines, *edax.analysis_summary(game).splitlines()]}
 
 
 def _grade(run: BookCommandRun) -> Result:

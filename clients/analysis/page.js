@@ -1,6 +1,4 @@
-"""The script of an analysis page: steps through the game and plays lines of play through."""
-
-SCRIPT = """
+// Steps through the game, and plays lines of play through.
 (()=>{
 const places=JSON.parse(document.getElementById("data").textContent),last=places.length-1;
 const board=document.getElementById("board"),discs=board.querySelectorAll(".disc");
@@ -118,4 +116,3 @@ const asked=/^#([0-9]+)$/.exec(location.hash);
 show(asked?asked[1]-1:now);
 addEventListener("hashchange",()=>{const to=/^#([0-9]+)$/.exec(location.hash);if(to)show(to[1]-1)});
 })();
-"""

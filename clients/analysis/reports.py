@@ -1,0 +1,291 @@
+"""Reports on analyses besides the pages: a table for the terminal, lines of CSV, comments in a game's file; and the
+reports on many games in one run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.bases import format_to_write
+from desdaemon.protocol.games.formats import game_text
+from desdaemon.protocol.games.judgement import GRADES, JudgedMove, PlayerSummary
+from desdaemon.protocol.othello.notation import move_text, moves_text
+from desdaemon.protocol.othello.rules import PASS
+
+from .game import MARKS, GameAnalysis, as_json, line_text, result_text, side_names
+from .page import GameRow, index_page
+from .page import page as game_page
+
+_HALF = 16
+"""Columns of the graph on either side of an even game."""
+_LINE_MOVES = 7
+WIDE = 108
+"""Columns that the whole table takes."""
+_PLAIN = 49
+"""Columns before the line of play without bars."""
+
+
+def table(analysis: GameAnalysis, width: int = WIDE) -> str:
+    """The report, lines with their ends; in less than `WIDE` columns without the bars and shorter lines of play."""
+    lines = [heading(analysis), f"{analysis.engine}, {analysis.effort}", ""]
+    if not analysis.complete:
+        moves = len(analysis.whole.record.moves)
+        lines[1:1] = [f"interrupted: the first {len(analysis.steps)} of {moves} moves"]
+    bars = width >= WIDE
+    most = _LINE_MOVES if bars else max(1, min(_LINE_MOVES, (width - _PLAIN) // 3))
+    largest = max(8, *map(abs, analysis.scores()))
+    scale = f"White {'':{_HALF - 6}}0{'':{_HALF - 6}} Black"
+    lines.append(f" ply  move  score  best  score  lost  how sure  {f'{scale}  ' if bars else ''}best line")
+    for step, score in zip(analysis.steps, analysis.scores(), strict=False):
+        lines.append(_row(step, f"{_bar(score, largest)}  " if bars else "", most))
+    lines.append("")
+    lines += summary_lines(analysis)
+    return "\n".join(lines) + "\n"
+
+
+def heading(analysis: GameAnalysis) -> str:
+    """The title line: players, event, date, result."""
+    game = analysis.game
+    black, white = side_names(game)
+    names = " - ".join(
+        name if name == side else f"{name} ({side})" for name, side in ((black, "Black"), (white, "White"))
+    )
+    where = ", ".join(part for part in (game.event, game.date) if part)
+    return f"{names}{f', {where}' if where else ''}: {result_text(analysis.result)}"
+
+
+def _row(step: JudgedMove, bar: str, most: int) -> str:
+    name = move_text(step.move)
+    black = step.position.black_to_move
+    move = f"{step.ply:4}  {'X' if black else 'O'} {name}"
+    if step.position.must_pass:
+        return f"{move:44}{bar}".rstrip()
+    best = f"{move_text(step.best.move):>4}  {step.best.score:+5}" if step.loss else f"{'':11}"
+    lost = f"{step.loss:4}{MARKS[step.grade]:2}" if step.loss else f"{'':6}"
+    line = line_text(step.best.line, black, most)
+    return f"{move:10}  {step.played.score:+5}  {best}  {lost}  {step.sure:>6}  {bar}{line}"
+
+
+def _bar(score: int, largest: int) -> str:
+    """A bar from the middle: to the right for Black, to the left for White."""
+    length = round(abs(score) * _HALF / largest)
+    if score >= 0:
+        return f"{'':{_HALF}}|{'#' * length:{_HALF}}"
+    return f"{'=' * length:>{_HALF}}|{'':{_HALF}}"
+
+
+def summary_lines(analysis: GameAnalysis) -> list[str]:
+    """A line for each player, with the worst move named."""
+    names = dict(zip((True, False), side_names(analysis.game), strict=True))
+    width = max(map(len, names.values()))
+    grades = "  ".join(f"{MARKS[name]:>2}" for _, name in GRADES)
+    lines = [f"{'':{width}}  choices  best  accuracy  lost  a move  {grades}  worst"]
+    return lines + [_summary(f"{name:{width}}", analysis.summary(black), analysis) for black, name in names.items()]
+
+
+def _summary(name: str, account: PlayerSummary, analysis: GameAnalysis) -> str:
+    grades = "  ".join(f"{account.grades[grade]:2}" for _, grade in GRADES)
+    worst = ""
+    if account.worst:
+        step = analysis.steps[account.worst - 1]
+        worst = f"{step.ply}. {move_text(step.move)}, {step.loss} worse than {move_text(step.best.move)}"
+        worst += f", gave away {step.turned}" if step.turned else ""
+    return (
+        f"{name}  {account.choices:7}  {account.best:4}  {account.accuracy:6.1f} %  {account.lost:4}  "
+        f"{account.mean:6.2f}  {grades}  {worst}"
+    ).rstrip()
+
+
+# Comments in a game
+
+NOTE_FORMATS = ("sgf", "ggf", "pgn")
+_NOTE_MOVES = 12
+
+
+def note_format(path: str) -> str:
+    """The one of `NOTE_FORMATS` that a file's name asks for; raises `BadInput`."""
+    format = format_to_write(path)
+    if format not in NOTE_FORMATS:
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(NOTE_FORMATS)}")
+    return format
+
+
+def with_notes(analysis: GameAnalysis, format: str) -> str:
+    """The game in that format, a comment about the players and one for each move that was chosen.
+
+    GGF has no comments of moves: it gets their scores.
+    """
+    whole = analysis.whole
+    notes = [_note(step) for step in analysis.steps]
+    scores = [None if step.move == PASS else step.played.score for step in analysis.steps]
+    return game_text(
+        whole.record,
+        format,
+        whole.date,
+        whole.event,
+        analysis.result,
+        comment=_about(analysis),
+        notes=notes,
+        scores=scores,
+    )
+
+
+def _about(analysis: GameAnalysis) -> str:
+    parts = [f"{analysis.engine}, {analysis.effort}"]
+    for name, black in zip(side_names(analysis.game), (True, False), strict=True):
+        account = analysis.summary(black)
+        parts.append(
+            f"{name}: accuracy {account.accuracy:.1f} %, {account.lost} discs lost in {account.choices} choices"
+        )
+    if not analysis.complete:
+        parts.append(f"interrupted after {len(analysis.steps)} moves")
+    return "; ".join(parts)
+
+
+def _note(step: JudgedMove) -> str:
+    """``-30 exact?? G7 -2: G7 f7 E8``: the move's score and how sure it is, its mark, what was better, and the line."""
+    if step.move == PASS or step.choices < 2:
+        return ""
+    text = f"{step.played.score:+} {step.sure}"
+    if not step.loss:
+        return text
+    given = f", gives away {step.turned}" if step.turned else ""
+    line = line_text(step.best.line, step.position.black_to_move, _NOTE_MOVES)
+    mark = f" {MARKS[step.grade]}" if step.grade else ""
+    return f"{text}{mark} loses {step.loss}{given}; best {move_text(step.best.move)} {step.best.score:+}: {line}"
+
+
+# Many games
+
+_SIDE_COLUMNS = ("choices", "best", "lost", "mean", "accuracy", "blunders", "mistakes", "inaccuracies", "worst")
+CSV_COLUMNS = (
+    *("game", "black", "white", "event", "date", "result", "moves", "engine", "effort"),
+    *(f"{side}_{column}" for side in ("black", "white") for column in _SIDE_COLUMNS),
+)
+
+
+def csv_line(analysis: GameAnalysis) -> str:
+    """A game as a line of `CSV_COLUMNS`; ``worst`` is a ply, 0 for none."""
+    record, game = analysis.whole.record, analysis.whole
+    cells: list[object] = [game.number, record.black, record.white, game.event, game.date]
+    cells += ["" if analysis.result is None else analysis.result, moves_text([played.move for played in record.moves])]
+    cells += [analysis.engine, analysis.effort]
+    for black in (True, False):
+        account = analysis.summary(black)
+        cells += [account.choices, account.best, account.lost, f"{account.mean:.3f}", f"{account.accuracy:.2f}"]
+        cells += [account.grades[grade] for _, grade in GRADES]
+        cells.append(account.worst)
+    return _csv(cells)
+
+
+def csv_head() -> str:
+    """The head line of the CSV file: the names of its columns."""
+    return _csv(list(CSV_COLUMNS))
+
+
+def _csv(cells: list[object]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()
+
+
+def text_line(row: GameRow) -> str:
+    """A game as a line of the table on standard output."""
+    sides = "  ".join(f"{account.accuracy:5.1f} % {account.lost:4}" for account in row.summaries)
+    names = f"{row.black or '?'} - {row.white or '?'}"
+    return f"{row.number:6}  {names:40}  {result_text(row.result):16}  {sides}\n"
+
+
+TEXT_HEAD = f"{'game':>6}  {'':40}  {'':16}  {'Black, lost':>12}  {'White, lost':>12}\n"
+
+
+def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
+    """The row of a game."""
+    accounts = (analysis.summary(True), analysis.summary(False))
+    worst = []
+    for account in accounts:
+        step = analysis.steps[account.worst - 1] if account.worst else None
+        worst.append(f"{step.ply}. {move_text(step.move)}, {step.loss}" if step else "")
+    about = ", ".join(part for part in (analysis.whole.event, analysis.whole.date) if part)
+    record = analysis.whole.record
+    return GameRow(
+        analysis.whole.number, record.black, record.white, about, analysis.result, accounts, (worst[0], worst[1]), page
+    )
+
+
+class Collection:
+    """Writes the reports on many games, each as soon as it is ready; `close` writes the index.
+
+    ``json_file`` and ``csv_file`` get a line a game, ``notes`` the games with comments in ``note_format``, the folder
+    ``html`` a page a game and ``index.html``. ``-`` is standard output, which otherwise has the table.
+    """
+
+    def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:
+        """Raises `BadInput` where something cannot be written."""
+        self._rows: list[GameRow] = []
+        self._engine = ""
+        self._files = contextlib.ExitStack()
+        self._note_format = note_format
+        self._board = board
+        self._json, self._csv, self._notes = (self._open(path) for path in (json_file, csv_file, notes))
+        self._folder = Path(html) if html else None
+        self._text = sys.stdout if "-" not in (json_file, csv_file, notes) else None
+        if self._folder:
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise BadInput(f"--html {quoted(html)}: {error.strerror}: expected a folder for the pages") from None
+        self._write(self._csv, csv_head())
+        self._write(self._text, TEXT_HEAD)
+
+    def _open(self, path: str) -> IO[str] | None:
+        if path == "-":
+            return sys.stdout
+        try:
+            return self._files.enter_context(Path(path).open("w", encoding="utf-8", newline="")) if path else None
+        except OSError as error:
+            raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
+
+    def _write(self, file: IO[str] | None, text: str) -> None:
+        if file:
+            file.write(text)
+            file.flush()
+
+    def add(self, analysis: GameAnalysis) -> None:
+        """Write a game to all outputs. Raises `OSError`."""
+        page = ""
+        if self._folder:
+            page = f"game-{analysis.whole.number}.html"
+            (self._folder / page).write_text(game_page(analysis, self._board, index="index.html"), encoding="utf-8")
+        row = row_of(analysis, page)
+        self._rows.append(row)
+        self._engine = f"{analysis.engine}, {analysis.effort}"
+        self._write(self._json, json.dumps(as_json(analysis), ensure_ascii=False, separators=(",", ":")) + "\n")
+        self._write(self._csv, csv_line(analysis))
+        if self._notes:
+            between = "\n" if self._note_format == "pgn" and len(self._rows) > 1 else ""
+            self._write(self._notes, between + with_notes(analysis, self._note_format))
+        self._write(self._text, text_line(row))
+
+    @property
+    def count(self) -> int:
+        """Games so far."""
+        return len(self._rows)
+
+    def __enter__(self) -> Collection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._files.close()
+        if self._folder and self._rows:
+            (self._folder / "index.html").write_text(index_page(self._rows, self._engine), encoding="utf-8")

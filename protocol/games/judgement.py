@@ -1,0 +1,166 @@
+"""What the moves of a game were worth: each beside the best one instead of it, and each player's account.
+
+The one judge of `desdaemon analyze`, of ``analyze`` and ``book analyze`` of the text protocol, and of the board in the
+browser, which gets `GRADES` from here. It compares scores; who has searched them is no matter to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position
+from desdaemon.protocol.othello.scores import BlackScore, MoverScore, seen_by_black
+from desdaemon.protocol.othello.selectivity import Selectivity, depth_text
+
+GRADES = ((10, "blunder"), (4, "mistake"), (2, "inaccuracy"))
+"""The least discs lost by a move of each name, the worst first."""
+
+HALF_ACCURACY = 4
+"""Discs lost by a move that is half as accurate as the best one; twice as many make it a quarter."""
+
+
+class SearchedMove(NamedTuple):
+    """A move with its score, seen by the side that plays it, and the depth of the search in plies, -1 if unknown.
+
+    ``exact``: the score is proved; ``full``: the search reached the end of the game; ``of_book``: the score is a
+    book's. ``line`` begins with the move.
+    """
+
+    move: int
+    score: MoverScore
+    depth: int
+    selectivity: Selectivity
+    exact: bool = False
+    full: bool = False
+    line: tuple[int, ...] = ()
+    of_book: bool = False
+
+
+class JudgedMove(NamedTuple):
+    """A move that was played in ``position`` beside another one: the best, or the best of all others.
+
+    ``ply`` counts from 1, passes included. ``other`` is None if no other move is compared.
+    """
+
+    ply: int
+    position: Position
+    played: SearchedMove
+    other: SearchedMove | None
+
+    @property
+    def move(self) -> int:
+        """The move that was played."""
+        return self.played.move
+
+    @property
+    def best(self) -> SearchedMove:
+        """The move to compare with: the other one, or the played one if there is none."""
+        return self.other or self.played
+
+    @property
+    def loss(self) -> int:
+        """Discs given away."""
+        return max(0, self.best.score - self.played.score)
+
+    @property
+    def choices(self) -> int:
+        """The number of legal moves."""
+        return self.position.moves.bit_count()
+
+    @property
+    def exact(self) -> bool:
+        """Whether both scores are proved."""
+        return self.played.exact and self.best.exact
+
+    @property
+    def grade(self) -> str:
+        """A name of `GRADES`, or empty."""
+        return next((name for least, name in GRADES if self.loss >= least), "")
+
+    @property
+    def accuracy(self) -> float:
+        """Percent: 100 for a best move, half of it for every `HALF_ACCURACY` discs lost."""
+        return 100 * math.exp2(-self.loss / HALF_ACCURACY)
+
+    @property
+    def turned(self) -> str:
+        """The proved outcome that the move gave away: ``the win``, ``the draw``, or empty."""
+        if not self.exact:
+            return ""
+        if self.best.score > 0 >= self.played.score:
+            return "the win"
+        return "the draw" if self.best.score == 0 > self.played.score else ""
+
+    @property
+    def sure(self) -> str:
+        """The shallower of both searches: ``exact``, ``book``, ``16`` or ``21@73%``; empty if nothing is known."""
+        if self.exact:
+            return "exact"
+        if self.played.of_book or self.best.of_book:
+            return "book"
+        depth, selectivity = min((move.depth, move.selectivity) for move in (self.played, self.best))
+        return depth_text(depth, selectivity) if depth >= 0 else ""
+
+    @property
+    def black_score(self) -> BlackScore:
+        """The score of the position before the move, from Black's side."""
+        return seen_by_black(max(self.best.score, self.played.score), self.position.black_to_move)
+
+
+def equivalents(position: Position, move: int) -> int:
+    """The moves that lead to the position after ``move`` or a mirror image of it, as a mask."""
+
+    def reached(square: int) -> tuple[int, int]:
+        return rules.canonical(*rules.play(position.player, position.opponent, square))
+
+    target = reached(move)
+    return sum(1 << square for square in rules.squares(position.moves) if reached(square) == target)
+
+
+def as_played(position: Position, best: SearchedMove, move: int) -> SearchedMove | None:
+    """The search of the best move as one of ``move``, if both lead to mirror images of one position; None otherwise."""
+    if best.move == move:
+        return best
+    reached, target = (rules.play(position.player, position.opponent, square) for square in (best.move, move))
+    for symmetry in range(8):
+        if tuple(rules.transform(discs, symmetry) for discs in reached) == target:
+            line = (rules.transform_move(square, symmetry) for square in best.line[1:])
+            return best._replace(move=move, line=(move, *line))
+    return None
+
+
+class PlayerSummary(NamedTuple):
+    """One player's moves, forced ones left out: the number of best moves, and the discs lost by the others.
+
+    ``accuracy`` is the mean of the moves' accuracies in percent, 100 for a player without a choice. ``grades`` counts
+    blunders, mistakes and inaccuracies; ``worst`` is the ply of the worst move, 0 for none.
+    """
+
+    choices: int
+    best: int
+    lost: int
+    accuracy: float
+    grades: dict[str, int]
+    worst: int
+
+    @property
+    def mean(self) -> float:
+        """Discs lost a choice."""
+        return self.lost / self.choices if self.choices else 0.0
+
+
+def summary(moves: Iterable[JudgedMove], black: bool) -> PlayerSummary:
+    """The account of a player."""
+    chosen = [move for move in moves if move.position.black_to_move == black and move.choices > 1]
+    worst = max(chosen, key=lambda move: (move.loss, -move.ply), default=None)
+    return PlayerSummary(
+        len(chosen),
+        sum(move.loss == 0 for move in chosen),
+        sum(move.loss for move in chosen),
+        sum(move.accuracy for move in chosen) / len(chosen) if chosen else 100.0,
+        {name: sum(move.grade == name for move in chosen) for _, name in GRADES},
+        worst.ply if worst and worst.loss else 0,
+    )
