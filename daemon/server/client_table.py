@@ -1,7 +1,7 @@
 """The clients of the sockets: who is connected, who may come back, who is forgotten. A state machine.
 
-A client that gave a routing id outlives its connections: within a grace period it gets what it missed, and its session
-lasts longer. Without one it ends with its one connection, as soon as nothing is in flight for it.
+A client that gave a routing id outlives its connections: for a grace period its replies are kept, and its text session
+for longer. A client without one ends with its only connection, as soon as none of its requests is in flight.
 
 `desdaemon.server.peers` carries out the instructions, on the loop's thread. Times are seconds of any clock.
 """
@@ -30,7 +30,7 @@ class Action(Enum):
 
 
 class Connected(Protocol):
-    """A connection, as far as the machine asks about it."""
+    """A connection, as far as the table depends on it."""
 
     @property
     def broken(self) -> bool:
@@ -38,11 +38,11 @@ class Connected(Protocol):
 
     @property
     def queued(self) -> bool:
-        """Whether it waits for its turn to be read from."""
+        """Whether it has sent something that was not read yet."""
 
 
 class PresentClient(ABC):
-    """The presence of a client; the component's class adds to it. The attributes are the machine's to write."""
+    """A client as the table sees it. The table alone writes these attributes, except ``seen``."""
 
     def __init__(self, key: Hashable, name: str, *, named: bool) -> None:
         self.key = key
@@ -51,17 +51,18 @@ class PresentClient(ABC):
         self.named = named
         """Whether it gave a routing id, so that it can come back."""
         self.connection: Any = None
+        """None from the end of its connection until it comes back."""
         self.seen = 0.0
-        """When it sent something; the component writes it."""
+        """When it sent something last."""
         self.gone: float | None = None
-        """Since when it has no connection."""
+        """When its connection ended; None while it has one."""
         self.dropped = False
-        """Whether what it had in flight was ended because it has gone."""
+        """Whether its requests were cancelled because it is gone: replies to it are thrown away."""
 
     @property
     @abstractmethod
     def waits(self) -> bool:
-        """Whether a request of it is in flight."""
+        """Whether one of its requests is in flight."""
 
     @property
     @abstractmethod
@@ -73,7 +74,7 @@ C = TypeVar("C", bound=PresentClient)
 
 
 class Instruction(NamedTuple, Generic[C]):
-    """An action, the client, and the connection that it had where the action is about one."""
+    """An action, its client, and for `Action.CLOSE` and `Action.SUPERSEDE` the connection."""
 
     action: Action
     client: C
@@ -83,13 +84,11 @@ class Instruction(NamedTuple, Generic[C]):
 class ClientTable(Generic[C]):
     """All clients by their keys. For one thread at a time.
 
-    Events return instructions, which are to be carried out in their order and before the next event.
+    Methods for events return instructions: carry them out in their order, before the next event.
     """
 
     def __init__(self, most: int, grace_s: float, session_s: float) -> None:
-        """``most`` clients are kept; one that has gone for ``grace_s`` is dropped, one with a session is forgotten
-        after ``session_s``.
-        """
+        """Keep at most ``most`` clients; one that is gone for ``grace_s``, with a text session for ``session_s``."""
         self._most = most
         self._grace_s = grace_s
         self._session_s = session_s
@@ -99,18 +98,18 @@ class ClientTable(Generic[C]):
         return len(self._clients)
 
     def __iter__(self) -> Iterator[C]:
-        """All clients, also while others join and leave."""
+        """Iterate over the present clients; they may be added and removed meanwhile."""
         return iter(list(self._clients.values()))
 
     def find(self, key: Hashable) -> C | None:
-        """The client of that key, if it is known."""
+        """Return the client of that key, None if it is unknown or forgotten."""
         return self._clients.get(key)
 
     def make_place(self) -> list[Instruction[C]]:
-        """Forget one client if there are as many as may be: call it before a new one is added.
+        """Forget a client if the table is full; call it before `add`.
 
-        If possible one without a connection, or one that has sent more than was read yet; of the others one that waits
-        for no reply, and of these the one not heard of for the longest time.
+        The first choice is one that is gone, then one with unread messages, then one without a request in flight; of
+        equals the one that has been silent for the longest time goes.
         """
 
         def worth(client: C) -> tuple[bool, bool, bool, float]:
@@ -123,19 +122,19 @@ class ClientTable(Generic[C]):
         return self._forget(min(self._clients.values(), key=worth), "evicted")
 
     def add(self, client: C) -> None:
-        """A client that is not known yet; its connection comes with `joined`."""
+        """Add a new client; its connection comes with `joined`."""
         assert client.key not in self._clients
         self._clients[client.key] = client
 
     def joined(self, client: C, connection: Connected, now: float) -> list[Instruction[C]]:
-        """A client has finished the handshake of a connection, its first or another one."""
+        """Note that a client has finished the handshake of a connection, its first or a newer one."""
         older = client.connection
         client.connection = connection
         client.gone, client.dropped, client.seen = None, False, now
         return [] if older is None else [Instruction(Action.SUPERSEDE, client, older)]
 
     def left(self, client: C, connection: Connected, now: float) -> list[Instruction[C]]:
-        """A connection of a client is closed."""
+        """Note that a connection of a client is closed."""
         if client.connection is not connection:
             return []
         client.connection = None
@@ -146,9 +145,7 @@ class ClientTable(Generic[C]):
         return found if client.waits else found + self._forget(client, "forgotten")
 
     def tidy(self, now: float) -> list[Instruction[C]]:
-        """Time has passed: what those had in flight that are gone for long is cancelled; those that stay away are
-        forgotten.
-        """
+        """Cancel the requests of clients that are gone for ``grace_s``, and forget clients that stay away."""
         found: list[Instruction[C]] = []
         for client in self:
             if client.gone is None:
@@ -165,7 +162,7 @@ class ClientTable(Generic[C]):
     def _forget(self, client: C, why: str) -> list[Instruction[C]]:
         self._clients.pop(client.key, None)
         connection, client.connection = client.connection, None
-        # What is still in progress for it must not fill the outbox again.
+        # Replies that still come must not fill the outbox again.
         client.dropped = True
         found = [Instruction(Action.CANCEL, client), Instruction(Action.END_SESSION, client)]
         if connection is not None:

@@ -1,7 +1,7 @@
-"""Endpoints: listening sockets, and the check of who may connect to them.
+"""Endpoints: listening sockets, and who may connect to them.
 
-An `Acceptor` listens for requests at any number of endpoints of one kind, ipc or TCP, and for subscribers to events
-beside each.
+An `Acceptor` listens at any number of endpoints of one kind, ipc or TCP: for requests, and at a second socket beside
+each endpoint for subscribers to events.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LAST_PORT = 65_534
 
 
 class Acceptor:
-    """Listening sockets of one kind, ipc or TCP. ``role`` is that of every client where there are no ``keys``."""
+    """Listening sockets of one kind, ipc or TCP. Every client has ``role``, or with ``keys`` the role of its key."""
 
     def __init__(self, name: str, role: str, keys: KeyStore | None) -> None:
         self.name = name
@@ -46,11 +46,11 @@ class Acceptor:
             self._security = _curve(keys, self.admits)
 
     def security(self) -> Security | None:
-        """The security of a new connection."""
+        """Return the security of a new connection, None without keys."""
         return self._security() if self._security is not None else None
 
     def bind(self, endpoint: str) -> None:
-        """Listen at an endpoint and, for events, beside it; raises `BadInput`."""
+        """Listen at an endpoint, and beside it for events; raises `BadInput`."""
         for _ in range(_ATTEMPTS):
             try:
                 listening, bound = _listen(endpoint)
@@ -74,7 +74,7 @@ class Acceptor:
         raise BadInput(f"{endpoint}: expected two free ports in a row")
 
     def role_of(self, user: str) -> tuple[str, str]:
-        """Name and role of a client by its public key; the role is empty for a key that was revoked."""
+        """Return name and role of a client by its public key; the role of a revoked key is ""."""
         if self.keys is None:
             return self.name, self.role
         found = self.keys.allowed().get(user)
@@ -88,7 +88,7 @@ class Acceptor:
             return False
 
     def keys_changed(self) -> bool:
-        """Whether the list of keys has changed since the last call."""
+        """Return whether the list of keys has changed since the last call."""
         if self.keys is None:
             return False
         try:
@@ -110,7 +110,7 @@ class Acceptor:
 
 
 def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Security]:
-    """The factory of CURVE security for new connections; raises `BadInput`."""
+    """Return a function that makes the CURVE security of a new connection; raises `BadInput`."""
     from desdaemon.server.transport.curve import CurveSecurity, from_z85
 
     public, secret = map(from_z85, keys.server())
@@ -118,7 +118,7 @@ def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Securi
 
 
 def _listen(endpoint: str) -> tuple[socket.socket, str]:
-    """A listening socket, and the endpoint that it has; raises `OSError`."""
+    """Return a listening socket and its endpoint, with the port that the system chose for 0; raises `OSError`."""
     if endpoint.startswith("ipc://"):
         return _listen_on_path(endpoint.removeprefix("ipc://")), endpoint
     host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
@@ -145,7 +145,7 @@ def _listen_on_path(path: str) -> socket.socket:
         raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
     address = "\0" + path[1:] if path.startswith("@") else path
     if not path.startswith("@"):
-        # One that a killed daemon left behind.
+        # A killed daemon leaves its socket behind.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)  # noqa: PTH108
     found = platform.ipc_socket()
@@ -165,9 +165,7 @@ def _is_listened_to(path: str) -> bool:
 
 
 def _holder(endpoint: str) -> str:
-    """A description of the daemon that answers at an endpoint, for error messages; empty where none does, or one that
-    requires a key.
-    """
+    """Return words for an error message that name the daemon at an endpoint, "" if none answers without a key."""
     import zmq
 
     with zmq.Context() as context, context.socket(zmq.REQ) as asker:
@@ -194,7 +192,7 @@ def is_loopback(endpoint: str) -> bool:
 
 
 def check_tcp(endpoint: str) -> None:
-    """Raise `BadInput` for what is no address with a port."""
+    """Raise `BadInput` unless this is an address with a port."""
     found = _TCP.fullmatch(endpoint)
     if not found or int(found[1]) > _LAST_PORT:
         raise BadInput(
@@ -207,7 +205,8 @@ def open_acceptors(
 ) -> list[Acceptor]:
     """Bind all endpoints; raises `BadInput`, after closing those bound so far.
 
-    ``keys`` None: no client needs a key. With ``local_keys``, ``ipc`` is an endpoint of TCP, for clients with those.
+    Without ``keys`` clients of ``tcp`` need none. With ``local_keys`` ``ipc`` is an endpoint of TCP too, whose clients
+    need one of those keys.
     """
     for endpoint in tcp:
         check_tcp(endpoint)

@@ -1,7 +1,7 @@
 """The connections whose handshake is not over: how many there may be, and which one gives way. A state machine.
 
-Someone who only opens connections must not keep others out: an honest handshake takes milliseconds, so that one that
-has lasted `GIVES_WAY_S` gives its place to a newcomer. Times are seconds of any clock.
+A peer that only opens connections must not keep others out. An honest handshake takes milliseconds, so one that has
+lasted for `GIVES_WAY_S` loses its place to a newcomer. Times are seconds of any clock.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ ConnectionT = TypeVar("ConnectionT")
 
 
 class HandshakeTable(Generic[ConnectionT]):
-    """Connections by their age, and by the address they come from ("": it has none, and no bound)."""
+    """Connections by age and by the address they come from; connections by ipc have the address "", without a bound."""
 
     def __init__(self, most: int, most_of_address: int) -> None:
         self._most = most
         self._most_of_address = most_of_address
         self._since: dict[ConnectionT, tuple[float, str]] = {}
-        """From the oldest to the youngest."""
+        """When each was added, and its address; from the oldest to the youngest."""
         self._of_address: dict[str, dict[ConnectionT, None]] = {}
-        """The same connections, those without an address excepted, and no address without any."""
+        """The same connections in the same order, by address, except those without one. No address is empty."""
 
     def __len__(self) -> int:
         return len(self._since)
@@ -45,12 +45,12 @@ class HandshakeTable(Generic[ConnectionT]):
             self._of_address.pop(address, None)
 
     def is_full(self, address: str = "") -> bool:
-        """Whether there is no room for one more: from ``address``, or without one from anywhere."""
+        """Return whether there is no room for one more: from ``address`` if given, otherwise in all."""
         if address:
             return len(self._of_address.get(address, ())) >= self._most_of_address
         return len(self._since) >= self._most
 
     def oldest(self, now: float, least_s: float, address: str = "") -> ConnectionT | None:
-        """Return the oldest connection, of ``address`` if given, where it has lasted over ``least_s``."""
+        """Return the oldest connection, of ``address`` if given; None if it has not lasted for over ``least_s``."""
         found = next(iter(self._of_address.get(address, ()) if address else self._since), None)
         return found if found is not None and now - self._since[found][0] > least_s else None

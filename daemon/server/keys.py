@@ -34,7 +34,7 @@ desdaemon keys revoke NAME [--keys FOLDER]
 _ALLOWED = "allowed"
 _SERVER = "server.key"
 LOCAL = "local"
-"""The name of the key that takes the place of ipc where sockets have no paths."""
+"""The name of the key for this user's own programs on systems without ipc sockets."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _FIELD = re.compile(r'^\s*([a-z-]+)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
@@ -62,9 +62,7 @@ class KeyStore:
         return (self.folder / _SERVER).exists() and bool(self.allowed())
 
     def allowed(self) -> dict[str, AllowedKey]:
-        """The allowed clients by public key, read again when the file has changed; raises `BadInput` for an unusable
-        file.
-        """
+        """Return the allowed clients by public key, read again if the file has changed; raises `BadInput`."""
         path = self.folder / _ALLOWED
         try:
             found = path.stat()
@@ -80,7 +78,7 @@ class KeyStore:
         return self._allowed
 
     def server(self) -> tuple[str, str]:
-        """The daemon's public and secret key, created if there is none; raises `BadInput`."""
+        """Return the daemon's public and secret key (Z85), and make them if there are none; raises `BadInput`."""
         path = self.folder / _SERVER
         if not path.exists():
             private_folder(str(self.folder))
@@ -111,7 +109,7 @@ class KeyStore:
         return path
 
     def local(self) -> Path:
-        """The key of this user's own programs, which are admins; made if there is none. Raises `BadInput`."""
+        """Return the file of an admin's key for this user's own programs, made if there is none; raises `BadInput`."""
         path = self.folder / f"{LOCAL}.key"
         known = any(client.name == LOCAL for client in self.allowed().values())
         if known and path.exists():
@@ -171,7 +169,7 @@ def _is_key(text: str) -> bool:
 
 
 def _write_secret(path: Path, text: str) -> None:
-    """A new file that only its owner can read, whatever the umask; raises `BadInput` where there is one."""
+    """Write a new file that only its owner can read, whatever the umask; raises `BadInput` if the name is taken."""
     try:
         descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:

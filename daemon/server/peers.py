@@ -1,7 +1,6 @@
 """The clients of the sockets: their identity, connections, roles and outboxes.
 
-`ClientTable` decides how long they are remembered and what ends with them; here its instructions are carried out. For
-the loop's thread, except `SocketClients.in_flight`.
+`ClientTable` decides how long they are remembered and what ends with them; `SocketClients` carries that out.
 """
 
 from __future__ import annotations
@@ -34,7 +33,9 @@ _CROWDED_SHARE = 32 << 10
 REVOKED = RequestError("forbidden", "this key was revoked")
 
 Key = tuple[str, str, bytes, int]
-"""What tells clients apart: their acceptor and public key, and the routing id they gave or the connection's number."""
+"""The identity of a client: its acceptor, its public key or "", its routing id or b"", and without one the number of
+its connection, otherwise 0.
+"""
 
 
 class ServedConnection(ZmtpConnection):
@@ -47,16 +48,16 @@ class ServedConnection(ZmtpConnection):
         self.acceptor = acceptor
         self.peer: SocketClient | None = None
         self.watched = True
-        """Whether the loop's poller knows of it."""
+        """Whether the loop's poller watches it."""
 
     @property
     def deserted(self) -> bool:
-        """Whether no reply can be delivered any more: the peer has gone and cannot come back under its routing id."""
+        """Whether no reply can be delivered any more: the peer is gone, and gave no routing id to come back under."""
         return self.broken and self.peer is not None and not self.peer.named
 
     @property
     def crowded(self) -> bool:
-        """Whether back-pressure holds: nothing more is taken from the client until it reads."""
+        """Whether nothing more is taken from the client until it reads (back-pressure)."""
         return self.peer is not None and self.peer.crowded
 
 
@@ -72,8 +73,9 @@ class SocketClient(ClientRecord, PresentClient):
         self.user = key[1]
         """Its public key, or ""."""
         self.last_only = False
-        """Whether it hears the last reply to a request only, as REQ sockets do."""
+        """Whether partials are not sent to it: a REQ socket takes one reply to a request."""
         self.lines = 0
+        """Lines of text that it has sent."""
         self.outbox = outbox
         self._total = total
 
@@ -122,15 +124,15 @@ class SocketClients:
         return len(self._table)
 
     def __iter__(self) -> Iterator[SocketClient]:
-        """All clients, also while others join and leave."""
+        """Iterate over the present clients; they may be added and removed meanwhile."""
         return iter(self._table)
 
     def in_flight(self) -> list[PendingRequest]:
-        """All requests whose final or error has not been sent yet. Any thread."""
+        """Return all requests whose final or error has not been sent yet. Any thread."""
         return [request for peer in self._table for request in (*list(peer.requests.values()), *list(peer.parting))]
 
     def joined(self, connection: ServedConnection, now: float) -> SocketClient:
-        """The client of a connection that has finished its handshake."""
+        """Return the client of a connection that has finished its handshake: the one it had before, or a new one."""
         conversation = connection.conversation
         identity = conversation.identity
         number = 0 if identity else connection.number
@@ -179,7 +181,7 @@ class SocketClients:
             elif action is Action.CLOSE:
                 self._close(connection)
             else:
-                # It may have died unnoticed. What came over it is dealt with, and nothing more.
+                # The older connection may have died unnoticed: handle what came over it, and nothing more.
                 connection.outbox = None
                 connection.stop_input()
         self._health.clients = len(self._table)

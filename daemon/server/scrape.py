@@ -24,7 +24,10 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
 def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
-    """Host and port of ``--metrics``. Raises `BadInput`, unless ``insecure`` also for addresses beyond this machine."""
+    """Return host and port of ``--metrics``.
+
+    Raises `BadInput`, unless ``insecure`` also for an address that other machines can reach.
+    """
     found = _ADDRESS.fullmatch(text)
     if not found or int(found[2]) > 65_535:
         raise BadInput(f"--metrics {quoted(text)}: expected an address such as 127.0.0.1:9464")
@@ -36,7 +39,7 @@ def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
 
 
 class _Exchange:
-    """One HTTP connection: its request and the response."""
+    """An HTTP connection: its request, as far as it has come, and the rest of the response to send."""
 
     def __init__(self, accepted: socket.socket, since: float) -> None:
         self.socket = accepted

@@ -55,25 +55,26 @@ if TYPE_CHECKING:
 
 
 FINISH_S = 1.0
-"""At the end, what is in flight has so long to be finished."""
+"""Time for requests in flight to finish during a shutdown."""
 
 JOBS_S = 2.5
-"""At the end, book jobs that were cancelled have so long to come to a consistent book."""
+"""Time for cancelled book jobs to reach a consistent book during a shutdown."""
 
 SAVE_S = 300.0
 _SIGNAL_CHECK_S = 0.1
 STATUS_S = 2.0
 _SWITCH_S = 0.0001
-"""A thread that runs Python lets others go on after so long. The loop waits as long for each that does, whenever it has
-left the interpreter for the system: some dozen times in a turn that takes much in and sends much."""
+"""The interpreter's switch interval. A busy turn of the loop makes some dozen system calls, and after each it may wait
+this long for every other thread that runs Python.
+"""
 
 
 class ServeOptions(NamedTuple):
-    """The options of `desdaemon serve`. ``ipc`` is the endpoint of local clients, of TCP where sockets have no paths.
+    """The options of `desdaemon serve`.
 
-    ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need a key.
-
-    ``metrics`` is host and port of the HTTP endpoint for metrics, None for none.
+    ``ipc`` is the endpoint of local clients, an endpoint of TCP on systems whose sockets have no paths; ``encrypted``:
+    TCP clients need a key; ``slots`` is the number of searches at a time; ``metrics`` is host and port of the HTTP
+    endpoint for metrics, or None.
     """
 
     ipc: str
@@ -90,7 +91,7 @@ class ServeOptions(NamedTuple):
 
 
 class DaemonServer:
-    """The life cycle of one daemon: start and shutdown. Raises `BadInput` where it cannot listen as asked."""
+    """A daemon from its start to its shutdown. Raises `BadInput` if it cannot listen at its endpoints."""
 
     def __init__(
         self, settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books
@@ -237,7 +238,7 @@ class DaemonServer:
 
 
 def serve(settings: SessionSettings, options: ServeOptions) -> int:
-    """Serve until a signal or a client shuts down; returns the exit status where it cannot begin."""
+    """Serve until a signal or a client ends the process; return an exit status only if it cannot begin."""
     log = Log(options.log_level, options.log_format)
     logs.install(log)
     ending = _Signals()
@@ -261,7 +262,7 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
     server.start()
     if ending.asked:
         server.end()
-    # A signal that the system gives to another thread does not wake this one up, which alone can handle it.
+    # Only this thread runs signal handlers, and a signal that another thread receives does not wake it up.
     while not server.done.wait(_SIGNAL_CHECK_S):
         pass
     leave(0)
@@ -310,7 +311,7 @@ def _opened(
     `OSError`.
     """
     sys.setswitchinterval(_SWITCH_S)
-    # Each client is one.
+    # Each client takes a descriptor.
     platform.raise_open_files()
     spare_memory()
     made_folder(options.data_folder)
@@ -368,7 +369,7 @@ def _check_weights(eval_file: str) -> None:
 
 
 def _digest(eval_file: str) -> str:
-    """A digest that names the weights; "" where they cannot be read, which the engine will report."""
+    """Return a digest that identifies the weights; "" if they cannot be read, which the engine will report."""
     from hashlib import blake2b
 
     from desdaemon.engine.evaluation.weights import SHIPPED

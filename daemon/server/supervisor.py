@@ -1,8 +1,7 @@
 """`desdaemon serve --supervise`: a small process that restarts the daemon when it dies.
 
-Terminating signals are passed on to the daemon, its child; a clean exit, and one before it has listened, ends the
-supervisor with the same status. Under systemd or in a container the service manager
-restarts by itself; this is for those who have none.
+It passes terminating signals on to the daemon, its child. It ends with the daemon's status when that exits with 0, or
+fails before it has ever listened. systemd and containers restart by themselves; this is for users without them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.connection import connection_path, read_connection
 
 RESTARTS = "DESDAEMON_RESTARTS"
-"""Tells a supervised daemon, in its environment, how often it was restarted."""
+"""The environment variable that tells a supervised daemon how often it was restarted."""
 
 _END_S = 15.0
 _LONGEST_PAUSE_S = 5.0
@@ -30,7 +29,7 @@ _TICK_S = 0.2
 
 
 class RestartDecision(NamedTuple):
-    """The decision after the exit of a daemon: a restart after a pause, or the end with a status."""
+    """Restart after ``pause_s``, or end the supervisor with ``status``."""
 
     restart: bool
     pause_s: float = 0.0
@@ -46,9 +45,10 @@ class Policy:
         self._failures = 0
 
     def ended(self, status: int, *, ready: bool, asked: bool) -> RestartDecision:
-        """A daemon ended with a status, negative for a signal; ``asked``: it was asked to end.
+        """Decide after the end of a daemon: its ``status`` is negative for a signal; ``ready``: it has listened;
+        ``asked``: it was asked to end.
 
-        The first restart after a daemon that was ready comes at once; those that fail to become ready come ever later.
+        After a daemon that was ready the restart comes at once; after each one that was not, the pause doubles.
         """
         if asked or status == 0:
             return RestartDecision(False, status=max(0, status))
@@ -64,7 +64,7 @@ class Policy:
 
 
 class _Supervisor:
-    """The supervisor's loop: starts the daemon, passes signals on, restarts it as `Policy` decides."""
+    """Starts the daemon, passes signals on, and restarts it as `Policy` decides."""
 
     def __init__(self, arguments: list[str], log: Log) -> None:
         self._command = [sys.executable, "-P", "-m", "desdaemon", *arguments]
@@ -108,7 +108,7 @@ class _Supervisor:
 
 
 def _has_listened(process: int) -> bool:
-    """Whether a daemon that has died came so far as to write the connection file."""
+    """Return whether a dead daemon had written the connection file, as it does once it listens."""
     try:
         return read_connection(connection_path()).pid == process
     except (BadInput, OSError):

@@ -1,7 +1,7 @@
 """An accepted connection: its socket, its ZMTP conversation, and the bytes to be sent.
 
-A connection's number is never reused in the life of the process, unlike a descriptor: records about a connection cannot
-be taken for another's.
+Unlike a descriptor, a connection's number is never used again in the process: what is noted about one connection is
+never taken for another's.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .outbox import SendQueue
 from .zmtp import Conversation, Security, SocketKind
 
 RECEIVED_AT_ONCE = 32 << 10
-"""Bytes; also what one connection may hold of requests that wait for their turn."""
+"""Bytes; also the most that a connection holds of requests that wait for their turn."""
 
 _SENT_AT_ONCE = {SocketKind.REQUESTS: 16 << 10, SocketKind.EVENTS: 4 << 10}
-"""Bytes, about. Replies that are being sent are in no outbox any more: a peer that does not read keeps so many."""
+"""Bytes, about. Replies being sent have left the outbox, so a peer that does not read holds this much beside it."""
 
 _KEPT_OF_A_FRAME = LARGEST_BODY + 64
 _numbers = itertools.count(1)
@@ -58,15 +58,15 @@ class ZmtpConnection:
         self.conversation = Conversation(kind, security, _KEPT_OF_A_FRAME)
         self.outbox: SendQueue | None = None
         self.held = 0
-        """What it holds of a large message of which a part has come, in bytes."""
+        """Bytes of an unfinished large message, 0 without one; the loop sums them."""
         self.queued = False
-        """Whether it waits for its turn to be read from."""
+        """Whether it waits for its turn to be read from: the same as being in `ReadingOrder`, which alone writes it."""
         self.blocked = False
-        """Whether nothing more is taken from it until it has read its replies."""
+        """Whether unread messages wait until the peer has read replies. Mutually exclusive with ``queued``."""
         self.ended = False
-        """Whether everything that the peer sent has been received."""
+        """Whether the peer sends nothing more and all that it sent has been received."""
         self.broken = False
-        """Whether the peer is gone, so that nothing can be sent any more; what it sent may not have been read yet."""
+        """Whether the peer is gone and nothing can be sent; messages that it sent before may still be unread."""
         self.closed = False
         self.reading = False
         self.writing = False
@@ -75,7 +75,7 @@ class ZmtpConnection:
     def receive(self, buffer: memoryview) -> None:
         """Receive available bytes through ``buffer``, `RECEIVED_AT_ONCE` bytes that all connections of a thread share.
 
-        A buffer allocated for each call and shortened to the data would fragment the heap wherever that data is kept.
+        A new buffer for each call, shortened to its data, would fragment the heap.
         """
         try:
             size = self.socket.recv_into(buffer)
@@ -89,7 +89,7 @@ class ZmtpConnection:
             self.ended = True
 
     def flush(self) -> bool:
-        """Send queued bytes. Returns False where the peer has to read first."""
+        """Send queued bytes; return False if some are left because the peer has to read first."""
         while not self.broken:
             if self._pending is None:
                 batch = self._next_batch()
@@ -128,7 +128,7 @@ class ZmtpConnection:
         )
 
     def stop_input(self) -> None:
-        """Shut down the receiving direction; bytes that have arrived can still be received."""
+        """Let the peer send nothing more; bytes that have arrived can still be received."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RD)
 
@@ -139,8 +139,9 @@ class ZmtpConnection:
 
 
 def accepted(listening: socket.socket) -> tuple[socket.socket, str] | None:
-    """Accept the next waiting connection; None where there is none. Returns its socket, and the address that it comes
-    from, "" for ipc. Raises `OSError` when descriptors are exhausted.
+    """Accept the next waiting connection. Return its socket and the address it comes from, "" for ipc.
+
+    None if no connection waits; raises `OSError` without free descriptors.
     """
     try:
         found, address = listening.accept()
@@ -154,7 +155,7 @@ def accepted(listening: socket.socket) -> tuple[socket.socket, str] | None:
 
 
 def _keep_alive(found: socket.socket) -> None:
-    """Enable TCP keep-alive, so that the loss of the other machine is found within about half a minute."""
+    """Enable TCP keep-alive, which finds the loss of the other machine within about half a minute."""
     with contextlib.suppress(OSError):
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

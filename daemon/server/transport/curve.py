@@ -1,11 +1,11 @@
 """CURVE (25/ZMTP-CURVE, 26/CurveZMQ) from the server's side: authentication of a peer, and encryption of frames.
 
-docs/zmtp.md has what the specifications demand, with the function that keeps it. Four things are otherwise:
+docs/zmtp.md lists the demands of the specifications, each with the function that meets it. Four things differ:
 
-- S' and s' are kept, and the cookie is only a random number: the connection takes memory in any case, and the loop
-  bounds the handshakes. A sealed cookie would spare 64 bytes of it.
-- A key that is not allowed is told by ERROR: the specification demands that in one place and forbids it in another,
-  and with it libzmq's clients report the reason.
+- S' and s' are kept, and the cookie is a random number: a sealed cookie would save 64 bytes of a connection that takes
+  memory anyway, and the number of handshakes is bounded.
+- ERROR answers a key that is not allowed: the specification demands that in one place and forbids it in another, and
+  libzmq's clients report the reason with it.
 - Encrypted frames come without the flag COMMAND, as libzmq sends and expects them, and with it too.
 - Bit 1 of a message's flags stands for a command (PING, SUBSCRIBE), as in libzmq; the specification reserves it.
 """
@@ -25,12 +25,12 @@ _MESSAGE = b"\x07MESSAGE"
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _FLAG_MORE, _FLAG_COMMAND = 1, 2
 
-# 400 as libzmq's own servers say it, so that its clients report a failed authentication.
+# libzmq's servers send 400, and its clients take it for a failed authentication.
 _NOT_ALLOWED = command(b"ERROR", b"\x03400")
 
 
 def z85(data: bytes) -> str:
-    """Bytes, four to five characters (32/Z85)."""
+    """Return a multiple of four bytes as text, five characters for four bytes (32/Z85)."""
     text = []
     for at in range(0, len(data), 4):
         value = int.from_bytes(data[at : at + 4], "big")
@@ -39,7 +39,7 @@ def z85(data: bytes) -> str:
 
 
 def from_z85(text: str) -> bytes:
-    """The bytes of a Z85 text; raises `ValueError`, also for five characters that stand for no number of 32 bits."""
+    """Return the bytes of a Z85 text; raises `ValueError`, also for five characters over 2^32 - 1."""
     data = b""
     for at in range(0, len(text), 5):
         value = 0
@@ -55,7 +55,7 @@ class CurveSecurity:
     """The mechanism on one connection: HELLO, WELCOME, INITIATE, READY, then messages. See `zmtp.Security`."""
 
     def __init__(self, public: bytes, secret: bytes, known: Callable[[str], bool]) -> None:
-        """The server's long-term key pair; ``known``: whether a client's public key (Z85) is allowed."""
+        """``public`` and ``secret`` are the server's long-term keys; ``known``: whether a key (Z85) may connect."""
         self.ready = False
         self.user = ""
         self._public = public

@@ -1,5 +1,6 @@
-"""Outboxes: bounded queues of replies that clients have not read yet; the oldest partials are dropped first. Without
-I/O.
+"""Outboxes: bounded queues of replies that clients have not read yet. A state machine.
+
+Over its bound a queue drops its oldest partial, and without partials its oldest reply.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 
 class Outgoing(NamedTuple):
-    """A message to be sent: the frames before its body, its body, and whether it is a partial, which may be dropped."""
+    """A message to send: ``prefix`` are the frames before its body; a ``partial`` is dropped before other messages."""
 
     prefix: tuple[bytes, ...]
     body: bytes
@@ -26,12 +27,12 @@ class ByteTotal:
 
 
 class SendQueue:
-    """A bounded queue of messages for one client, oldest partials dropped first. For one thread at a time."""
+    """The messages that wait for one client. For one thread at a time. ``bytes`` is the size of their bodies."""
 
     __slots__ = ("_most", "_most_bytes", "_replies", "_total", "bytes")
 
     def __init__(self, most: int, most_bytes: int, total: ByteTotal) -> None:
-        """Holds at most ``most`` messages and ``most_bytes`` of bodies, except that a single longer one is accepted."""
+        """Hold up to ``most`` messages and ``most_bytes`` of bodies, or one longer message; count them in ``total``."""
         self.bytes = 0
         self._most = most
         self._most_bytes = most_bytes
@@ -43,7 +44,7 @@ class SendQueue:
 
     @property
     def crowded(self) -> bool:
-        """Whether it is half full, so that no more work should be taken from the client."""
+        """Whether it is half full: no more work is taken from the client."""
         return 2 * len(self._replies) > self._most or 2 * self.bytes > self._most_bytes
 
     def put(self, reply: Outgoing) -> list[Outgoing]:
@@ -56,7 +57,7 @@ class SendQueue:
         return dropped
 
     def drop_oldest(self) -> Outgoing:
-        """Drop the oldest partial, or the oldest message of all where there is none."""
+        """Drop the oldest partial, or without partials the oldest message, and return it."""
         at = next((at for at, reply in enumerate(self._replies) if reply.partial), 0)
         dropped = self._replies[at]
         del self._replies[at]
@@ -64,7 +65,7 @@ class SendQueue:
         return dropped
 
     def take(self, size: int) -> list[Outgoing]:
-        """Remove and return the oldest messages, of about ``size`` bytes; empty where there are none."""
+        """Remove and return the oldest messages, about ``size`` bytes of them."""
         taken: list[Outgoing] = []
         while self._replies and size > 0:
             reply = self._replies.popleft()

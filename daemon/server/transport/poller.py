@@ -13,17 +13,16 @@ from collections.abc import Callable
 from typing import Protocol
 
 READ, WRITE, LEFT = 1, 2, 4
-"""What a socket may be ready for; `LEFT` is that its peer has closed or reset the connection.
+"""Events of a socket, as bits of a mask; `LEFT`: the peer has closed or reset the connection.
 
-With epoll `LEFT` comes as soon as the peer has left, also while nothing is to be read or written. Elsewhere it never
-comes: the end is found by reading or writing.
+epoll reports `LEFT` at once, also for a mask of 0. Other systems never do: reading or writing finds the end there.
 """
 
 ReadyHandler = Callable[[int], None]
 
 
 class Readiness(Protocol):
-    """The system call behind a `Poller`. Masks are those above; a descriptor is watched from `register` on."""
+    """The system call behind a `Poller`. Masks are of the bits above."""
 
     def register(self, descriptor: int, mask: int) -> None:
         """Start to watch a descriptor."""
@@ -126,9 +125,9 @@ class SelectorReadiness:
 
 
 class Poller:
-    """Descriptors, each with its mask and the function to call when it is ready.
+    """Descriptors, each with its mask and its handler, the function to call when it is ready. For one thread.
 
-    For one thread. A function may change the poller; the function of a descriptor unregistered meanwhile is not called.
+    A handler may change the poller; the handlers of descriptors that it unregisters are not called any more.
     """
 
     def __init__(self, readiness: Readiness | None = None) -> None:
@@ -141,12 +140,10 @@ class Poller:
         self._readiness = readiness
         self._handlers: dict[int, ReadyHandler] = {}
         self.woke = 0.0
-        """When the last wait was over, by `time.monotonic`; 0 while it waits. Other threads may read it."""
+        """When the last wait ended, by `time.monotonic`; 0 during a wait. Other threads may read it."""
 
     def register(self, descriptor: int, mask: int, handler: ReadyHandler) -> None:
-        """Start to watch a descriptor; with a mask of 0 for the end of its connection only, where the system supports
-        that.
-        """
+        """Start to watch a descriptor; with a mask of 0 only for `LEFT`, if the system reports it."""
         self._readiness.register(descriptor, mask)
         self._handlers[descriptor] = handler
 
@@ -160,7 +157,7 @@ class Poller:
         self._readiness.unregister(descriptor)
 
     def poll(self, seconds: float) -> None:
-        """Wait up to ``seconds`` and call the functions of the ready descriptors."""
+        """Wait up to ``seconds`` and call the handlers of the ready descriptors."""
         handlers = self._handlers
         self.woke = 0.0
         found = self._readiness.wait(seconds)

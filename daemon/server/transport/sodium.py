@@ -28,7 +28,7 @@ class NoSodium(BadInput):
 
 
 class Boxes(Protocol):
-    """The functions of this module, of one library."""
+    """A library with the functions of this module."""
 
     def key_pair(self) -> tuple[bytes, bytes]: ...
     def public_key(self, secret: bytes) -> bytes: ...
@@ -119,7 +119,7 @@ def _candidates() -> Iterator[str]:
 
 @cache
 def library() -> Boxes:
-    """The initialised libsodium; raises `NoSodium`."""
+    """Return libsodium, loaded and initialised; raises `NoSodium`."""
     for name in _candidates():
         try:
             found = ctypes.CDLL(name)
@@ -136,25 +136,28 @@ def library() -> Boxes:
 
 
 def key_pair() -> tuple[bytes, bytes]:
-    """A new public and secret key."""
+    """Return a new public key and its secret key."""
     return library().key_pair()
 
 
 def public_key(secret: bytes) -> bytes:
-    """The public key of a secret one."""
+    """Return the public key of a secret key."""
     return library().public_key(secret)
 
 
 def shared_key(public: bytes, secret: bytes) -> bytes | None:
-    """The shared key of two key pairs; None for an invalid public key."""
+    """Return the key that two parties share, from the public key of one and the secret key of the other.
+
+    None for an invalid public key.
+    """
     return library().shared_key(public, secret)
 
 
 def seal(plain: bytes, nonce: bytes, shared: bytes) -> bytes:
-    """Encrypt and authenticate; the result is `TAG` bytes longer."""
+    """Return ``plain`` encrypted and authenticated, `TAG` bytes longer."""
     return library().seal(plain, nonce, shared)
 
 
 def unseal(box: bytes, nonce: bytes, shared: bytes) -> bytes | None:
-    """The plain text of a box made by `seal`; None where key, nonce or content do not match."""
+    """Return the plain text of a box made by `seal`; None if key, nonce or content do not match."""
     return library().unseal(box, nonce, shared) if len(box) >= TAG else None

@@ -1,8 +1,8 @@
 """ZMTP 3.1 from the listening side, without I/O: received bytes become messages, messages become bytes.
 
 A `Conversation` is one connection's half of the protocol (greeting, handshake, frames, commands). libzmq is not used on
-this side, because any peer can make it abort the process whatever options are set (a full message queue, a PING behind
-it, and a reset: ``stream_engine_base.cpp``, ``Assertion failed: !_io_error``).
+this side: with any options a peer can make it abort the process, by a full message queue, a PING behind it, and a reset
+(``stream_engine_base.cpp``, ``Assertion failed: !_io_error``).
 
 Specifications: 23/ZMTP 3.0, 37/ZMTP 3.1; 25/ZMTP-CURVE is in `curve`. Peers of ZMTP 1 and 2 (before 2013) are refused.
 """
@@ -36,15 +36,15 @@ Frame = bytes | int
 """The content of a frame, or the size of one that was too large to be kept."""
 
 CONSUMED: tuple[Frame, ...] = ()
-"""What `Conversation.next` returns for bytes that were no message, such as a command."""
+"""The result of `Conversation.next` for bytes that were no message, such as a command."""
 
 
 class Violation(Exception):
-    """The peer broke the protocol, or is not allowed to connect; the text is a short reason for the log."""
+    """The peer broke the protocol, or may not connect; the text is a short reason for the log."""
 
 
 class Refusal(Violation):
-    """The peer is not allowed to connect; ``answer`` is the ERROR command to send."""
+    """The peer may not connect; ``answer`` is the ERROR command to send."""
 
     def __init__(self, reason: str, answer: bytes) -> None:
         super().__init__(reason)
@@ -68,20 +68,20 @@ class Security(Protocol):
     """The public key that the peer has proved to own (Z85)."""
 
     def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
-        """Handle a handshake command. Returns the command to answer, and the peer's metadata once `ready`.
+        """Handle a handshake command. Return the command to answer with, and once `ready` the peer's metadata.
 
         ``metadata`` is this side's. Raises `Violation`.
         """
 
     def opened(self, content: bytes) -> tuple[int, bytes]:
-        """Flags and content of a received frame; raises `Violation`."""
+        """Return flags and content of the frame inside a received frame; raises `Violation`."""
 
     def sealed(self, flags: int, content: bytes) -> bytes:
-        """The content of the frame that carries a frame with those flags and content."""
+        """Return the content of a frame that carries, encrypted, a frame with those flags and content."""
 
 
 def frame(content: bytes, flags: int = 0) -> bytes:
-    """A frame's bytes."""
+    """Return a frame's bytes."""
     size = len(content)
     if size < 256:
         return bytes((flags, size)) + content
@@ -89,24 +89,24 @@ def frame(content: bytes, flags: int = 0) -> bytes:
 
 
 def greeting(mechanism: bytes, *, server: bool) -> bytes:
-    """The 64 bytes that each side sends first."""
+    """Return the 64 bytes that each side sends first."""
     return _SIGNATURE + b"\x03\x01" + mechanism.ljust(20, b"\0") + bytes((server,)) + bytes(31)
 
 
 def command(name: bytes, body: bytes = b"") -> bytes:
-    """The content of a command frame."""
+    """Return the content of a command frame."""
     return bytes((len(name),)) + name + body
 
 
 def metadata(properties: dict[bytes, bytes]) -> bytes:
-    """Properties encoded as in the handshake."""
+    """Return properties encoded as in the handshake."""
     return b"".join(
         bytes((len(name),)) + name + len(value).to_bytes(4, "big") + value for name, value in properties.items()
     )
 
 
 def read_metadata(data: bytes) -> dict[bytes, bytes]:
-    """Properties by their names in lower case; raises `Violation`, also for a name that comes twice."""
+    """Return properties by their names in lower case; raises `Violation`, also for a name that comes twice."""
     found: dict[bytes, bytes] = {}
     at = 0
     while at < len(data):
@@ -153,8 +153,8 @@ class Conversation:
     )
 
     def __init__(self, kind: SocketKind, security: Security | None, largest_kept: int) -> None:
-        """Of frames of more than ``largest_kept`` bytes the content is discarded. They are a violation where they are
-        encrypted: nobody knows whether they are authentic without opening them.
+        """Keep only the size of a frame over ``largest_kept`` bytes. With ``security`` such a frame is a violation, for
+        a part of it cannot be authenticated.
         """
         self._kind = kind
         self._security = security
@@ -184,7 +184,7 @@ class Conversation:
 
     @property
     def kept(self) -> int:
-        """The bytes held that have not been returned as messages."""
+        """The number of bytes that are held and have not been returned as messages."""
         frames = sum(len(part) for part in self._frames if isinstance(part, bytes)) if self._frames else 0
         return len(self._buffer) - self._at + len(self._held) + frames
 
@@ -195,7 +195,7 @@ class Conversation:
 
     @property
     def unread(self) -> bytes | None:
-        """The bytes fed and not yet parsed; None where they are encrypted."""
+        """The bytes received and not yet parsed; None if they are encrypted."""
         return bytes(self._held) + self._buffer[self._at :] if self._security is None else None
 
     def feed(self, data: bytes) -> None:
@@ -205,7 +205,7 @@ class Conversation:
             self._skip -= skipped
             data = data[skipped:]
         if self._held:
-            # Joined as they come: a list of pieces of two bytes would take twenty times what is counted.
+            # Joined as they come: in a list, pieces of two bytes would take twenty times the memory that is counted.
             self._held += data
             if len(self._held) < self._missing:
                 return
@@ -217,7 +217,7 @@ class Conversation:
             self._buffer, self._at = data, 0
 
     def next(self) -> tuple[Frame, ...] | None:
-        """The frames of the next message, at most three; `CONSUMED` for a command; None when more bytes are needed.
+        """Return the frames of the next message, at most three; `CONSUMED` for a command; None if bytes are missing.
 
         Raises `Violation`.
         """
@@ -376,7 +376,7 @@ class Conversation:
 
     def _subscribe(self, prefix: bytes, *, there: bool) -> None:
         if not there:
-            # What was subscribed to twice takes two to undo.
+            # Two subscriptions to one prefix take two cancellations.
             self.subscriptions -= Counter((prefix,))
             return
         if len(prefix) > _LONGEST_SUBSCRIPTION or self.subscriptions.total() >= _MOST_SUBSCRIPTIONS:
@@ -390,7 +390,7 @@ class Conversation:
     # What goes out
 
     def message(self, prefix: tuple[bytes, ...], body: bytes) -> bytes:
-        """The bytes of a message of the frames ``prefix`` and ``body``. They must be sent in the order of the calls."""
+        """Return the bytes of a message of the frames ``prefix`` and ``body``. Send them in the order of the calls."""
         security = self._security
         if security is None:
             return b"".join([frame(part, MORE) for part in prefix]) + frame(body)
