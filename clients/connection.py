@@ -189,7 +189,7 @@ class DaemonLink:
         if not self.target.keys:
             return "the daemon wants a key: expected one that `desdaemon keys allow` has let in"
         if mismatch:
-            return "the daemon has no keys there: expected a connection without one"
+            return "this endpoint does not use keys: connect without --key, or start the server with --keys FOLDER"
         return "the daemon refuses this key: expected one that `desdaemon keys allow` has let in, and the daemon's own"
 
     def close(self, linger_ms: int = 0) -> None:

@@ -30,7 +30,7 @@ _HEAD = 1 << 16
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "starter.txt.xz"
 """The book that is installed with the program; not every installation has it."""
 
-SHIPPED_REFUSAL = "it comes with the program: book save FILE makes a book of it that takes changes"
+SHIPPED_REFUSAL = "built in: book save FILE makes a copy that can be changed"
 """Why `SHIPPED` takes no changes."""
 
 

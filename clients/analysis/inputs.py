@@ -37,7 +37,7 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise BadInput(f"{quoted(name)}: {error.strerror}: expected a file that can be read") from None
+        raise BadInput(f"{quoted(name)}: {error.strerror}") from None
 
 
 def _moves(text: str) -> GameRecord:
@@ -45,7 +45,7 @@ def _moves(text: str) -> GameRecord:
         record = parse_txt(text)
     except BadInput as error:
         if "/" in text or "." in text:
-            raise BadInput(f"{quoted(text)}: No such file or directory: expected a file that can be read") from None
+            raise BadInput(f"{quoted(text)}: No such file or directory") from None
         raise BadInput(f"{quoted(text)}: no such file, and as moves: {error}") from None
     if not any(played.move != PASS for played in record.moves):
         raise BadInput(f"{quoted(text)}: expected a file, - for standard input, or moves such as f5d6c3")
@@ -60,7 +60,7 @@ def _bytes_of(descriptor: int, name: str) -> bytes:
         try:
             part = os.read(descriptor, 1 << 16)
         except OSError as error:
-            raise BadInput(f"{name}: {error.strerror}: expected a file that can be read") from None
+            raise BadInput(f"{name}: {error.strerror}") from None
         if not part:
             return b"".join(parts)
         parts.append(part)

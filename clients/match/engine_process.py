@@ -88,7 +88,7 @@ class EngineProcess:
         try:
             self._process = groups.start(command, subprocess.PIPE if quiet else None)
         except OSError as error:
-            raise BadInput(f"engine {quoted(command_text(command))}: {error.strerror}: expected a program") from None
+            raise BadInput(f"engine {quoted(command_text(command))}: {error.strerror}") from None
         except MatchStopped:
             raise EngineFault("crash", "not started: it is being stopped") from None
         self._log = log.open("ab") if log else None

@@ -162,7 +162,7 @@ def command_line() -> Parser:
         type=real(0, 10**9),
         default=0.0,
         metavar="MS",
-        help="milliseconds that a move may be late; default 0",
+        help="grace period per move, ms; default 0",
     )
     add("--patience", default="600", metavar="S", help="seconds that a move without a limit may take; default 600")
     add(

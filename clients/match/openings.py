@@ -134,7 +134,7 @@ def _positions(path: str) -> list[GameRecord]:
         with Path(path).open("rb") as file:
             text = file.read(LARGEST_FILE).decode("utf-8", "backslashreplace")
     except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be read") from None
+        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
     lines = [
         (number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("", "#", "%")
     ]

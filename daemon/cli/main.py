@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             return _lost_output(error)
-        return _refuse(f"{error.filename}: {error.strerror}: expected a file that can be read", UNUSABLE)
+        return _refuse(f"{error.filename}: {error.strerror}", UNUSABLE)
     except KeyboardInterrupt:
         # At once: while an interpreter ends in the ordinary way, a second Ctrl-C would be a traceback.
         os._exit(INTERRUPTED)

@@ -64,7 +64,7 @@ def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
     except (UsageError, UnusableFile) as error:
         raise BadInput(str(error)) from None
     except OSError as error:
-        raise BadInput(f"{error.filename}: {error.strerror}: expected a file that can be read") from None
+        raise BadInput(f"{error.filename}: {error.strerror}") from None
     if invocation.solve or invocation.protocol != "text":
         raise BadInput("-solve and the protocols of standard input have no place here")
     settings = invocation.settings

@@ -376,7 +376,7 @@ def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
         except OSError as error:
             if error.filename is None:
                 raise
-            output.error(f"desdaemon: {error.filename}: {error.strerror}: expected a file that can be read")
+            output.error(f"desdaemon: {error.filename}: {error.strerror}")
             return UNUSABLE
         return 0
 

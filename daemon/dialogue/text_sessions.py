@@ -285,7 +285,7 @@ def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
     if needed is None:
         raise RequestError("forbidden", f"{what}: cannot be asked for remotely", "line")
     if not allows(role, needed):
-        raise RequestError("forbidden", f"{what} takes the role {needed}, not {role}", "line")
+        raise RequestError("forbidden", f"{what} needs the role {needed}; yours is {role}", "line")
     if option is not None and line.rest and option.shared:
         return read_line("")
     if line.command is not None and line.command.files and line.rest:

@@ -160,7 +160,7 @@ BOOK_COMMANDS = (
         "load",
         ("open",),
         (_file("A book of any format."), _LEVEL_OF_FILE, _DISCARD),
-        "Use the book of a file instead: our own, Edax's, Egaroucid's or text, recognised by content.",
+        "Use the book of a file: desdaemon's own format, Edax's, Egaroucid's or Edax's text, recognised by content.",
         True,
         True,
         ADMIN,
@@ -169,7 +169,7 @@ BOOK_COMMANDS = (
     _editor(
         "reopen",
         (_DISCARD,),
-        "Read the file of the book in use again, for writing where no other process has it.",
+        "Read the book's file again, and open it for writing unless another process is doing so.",
         replaces=True,
     ),
     BookCommand(
@@ -228,7 +228,7 @@ BOOK_COMMANDS = (
         "salvage",
         (),
         (_file("The damaged file."), _DISCARD),
-        "Use what is whole of a damaged book of our own; it stays as it is.",
+        "Recover the undamaged part of a book; the damaged file is not changed.",
         True,
         True,
         ADMIN,
@@ -275,7 +275,7 @@ BOOK_COMMANDS = (
                 choices=("edax", "egaroucid"),
             ),
         ),
-        "Whose rule scores follow.",
+        "Which program's scoring rule the book uses.",
     ),
     # Looking
     BookCommand(
@@ -302,7 +302,7 @@ BOOK_COMMANDS = (
         "Look back over the game with the book's scores alone.",
         game=True,
     ),
-    BookCommand("grade", (), (), "How well the score of the position is founded: A to F, AA to AF.", True, places=True),
+    BookCommand("grade", (), (), "Show how reliable the position's score is: A to F, AA to AF.", True, places=True),
     BookCommand(
         "lines",
         (),
@@ -347,7 +347,7 @@ BOOK_COMMANDS = (
         "feed-hash",
         (),
         (),
-        "Give the scores of what the position leads to to the dialogue's search.",
+        "Load the book's scores below this position into the transposition table.",
         True,
         about=SEARCH,
     ),
@@ -400,7 +400,9 @@ BOOK_COMMANDS = (
     _editor("play", (), "Add the best move wherever a line ends, down to the depth."),
     _editor("extend", (), "Add leaves until a best move of every position is in the book."),
     _editor(
-        "deepen", (_int("level", 0, 60, _SEARCH_LEVEL),), "Search leaves again that the level reads deeper or surer."
+        "deepen",
+        (_int("level", 0, 60, _SEARCH_LEVEL),),
+        "Search again every leaf that this level would search deeper or with higher selectivity.",
     ),
     _editor("correct", (), "Solve again what was solved, and say what was wrong."),
     _editor(
@@ -468,7 +470,7 @@ BOOK_COMMANDS = (
             _CUMULATIVE,
             _flag("read", "Of that what leads to a position read to the end of the game."),
         ),
-        "Keep of what the position leads to what a window reaches.",
+        "Below this position, keep only what the window reaches.",
     ),
     _editor(
         "delete",

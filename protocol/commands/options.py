@@ -92,7 +92,7 @@ OPTIONS = (
         "n-tasks",
         ("n",),
         "int",
-        "Threads that search together, no more than the process may use processors; 0: as many as that.",
+        "Search threads, at most the number of available processors; 0 means all of them.",
         0,
         256,
     ),

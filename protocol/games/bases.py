@@ -120,7 +120,7 @@ def _content(path: str) -> bytes:
         with open(path, "rb") as file:  # noqa: PTH123
             return file.read()
     except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be read") from None
+        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
 
 
 def _report(line: str, bad: Complain | None) -> None:

@@ -311,7 +311,7 @@ def test_the_list_knows_results_that_the_file_does_not_tell(tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["/no/such.wtb"], '"/no/such.wtb": No such file or directory: expected a file that can be read'),
+        (["/no/such.wtb"], '"/no/such.wtb": No such file or directory'),
         (["BASE", "--game", "9"], "game 9: --list shows what there is"),
         (["BASE", "--player", "zed"], 'no game of "zed": --list shows what there is'),
         (["BASE", "--game", "3"], "game 3 has no moves"),

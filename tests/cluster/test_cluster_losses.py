@@ -73,7 +73,7 @@ def test_a_script_ends_with_the_command_that_has_lost_its_scheduler(cluster: Clu
     assert [owner.end() for owner in owners] == [1, 0]
     for owner in owners:
         assert "WARNING: the cluster's scheduler has gone: the same command goes on once there is one" in owner.said
-        assert "stopped: the same command goes on" in owner.said
+        assert "stopped (repeat it to continue)" in owner.said
         assert "Traceback" not in owner.said
     assert "book deviate 2 4: not finished: the script ends here (-keep-going on goes on)" in owners[0].said
     assert [(folder / "after.txt").exists() for folder in folders] == [False, True]

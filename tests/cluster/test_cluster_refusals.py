@@ -270,7 +270,7 @@ def test_a_command_without_workers_says_so_and_a_stop_ends_it(cluster: Cluster, 
     assert dialogue.stdout
     assert any("no worker can do these searches yet: waiting for one" in line for line in dialogue.stdout)
     said = interrupted(dialogue)
-    assert "stopped: the same command goes on" in said
+    assert "stopped (repeat it to continue)" in said
     # The dialogue goes on.
     assert "positions" in said.partition("stopped")[2]
 
@@ -282,7 +282,7 @@ def test_a_stop_ends_long_searches_of_the_workers(cluster: Cluster, owner: Owner
     dialogue = begun(cluster, tmp_path / "own.book", lines)
     until(lambda: at_work(owner) == 1)
     said = interrupted(dialogue)
-    assert "stopped: the same command goes on" in said
+    assert "stopped (repeat it to continue)" in said
     until(lambda: at_work(owner) == 0)
 
 

@@ -96,10 +96,10 @@ def _two(found: MatchOutcome) -> list[str]:
     if rating:
         likely = 100 * rating.superiority
         lines.append(f"Elo of {found.names[0]}: {_rating(rating)}")
-        lines.append(f"the stronger one with {likely:.1f} % probability")
+        lines.append(f"likelihood of superiority: {likely:.1f} %")
     if found.test:
         test = found.test
-        decided = {-1: "undecided", 0: "the first hypothesis", 1: "the second hypothesis"}[test.accepted]
+        decided = {-1: "undecided", 0: "H0 accepted", 1: "H1 accepted"}[test.accepted]
         lines.append(f"SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}: {decided}")
     return lines
 

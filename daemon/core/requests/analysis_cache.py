@@ -162,7 +162,7 @@ class AnalysisCache:
         except FileNotFoundError:
             return ""
         except OSError as error:
-            return f"{path}: {error.strerror}: expected a file that can be read"
+            return f"{path}: {error.strerror}"
         head = len(_MAGIC) + 16
         if not data.startswith(_MAGIC) or blake2b(data[:-16], digest_size=16).digest() != data[-16:]:
             return f"{path}: damaged: expected what this program writes; it is begun again"

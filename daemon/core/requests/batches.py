@@ -290,7 +290,7 @@ class Batches:
 
     def _of_file(self, client: ClientRecord, name: str) -> list[Data]:
         if client.remote and not messages.allows(client.role, ADMIN):
-            raise RequestError("forbidden", f"to name a file takes the role admin, not {client.role}", "file")
+            raise RequestError("forbidden", f"to name a file needs the role admin; yours is {client.role}", "file")
         try:
             return file_items(self._confine(name), name)
         except BadInput as error:

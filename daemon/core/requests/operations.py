@@ -120,7 +120,7 @@ class Operations:
         client = request.client
         if not messages.allows(client.role, operation.role):
             raise RequestError(
-                "forbidden", f"{operation.name} takes the role {operation.role}, not {client.role}", "op"
+                "forbidden", f"{operation.name} needs the role {operation.role}; yours is {client.role}", "op"
             )
         if args:
             request.values, warnings = messages.check_arguments(operation, args)
@@ -342,7 +342,7 @@ class Operations:
         job = self.books.jobs.find(number)
         editor = messages.allows(request.client.role, EDITOR)
         if not editor and (job is None or job.on_book or job.client != request.client.name):
-            raise RequestError("forbidden", f"to cancel a job takes the role editor, not {request.client.role}", "job")
+            raise RequestError("forbidden", f"to cancel a job needs the role editor; yours is {request.client.role}", "job")
         if job is None:
             raise RequestError("not_found", f"there is no job {number}", "job")
         request.final({"cancelled": self.books.jobs.cancel(number)})

@@ -48,7 +48,7 @@ def read_game(path: str, format: str = "") -> GameRecord:
     except (OSError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
-        raise BadInput(f"{quoted(path)}: {_reason(error)}: expected a file that can be read") from None
+        raise BadInput(f"{quoted(path)}: {_reason(error)}") from None
     try:
         return parse_game(data.decode("utf-8", "backslashreplace"), format)
     except BadInput as error:

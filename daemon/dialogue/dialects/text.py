@@ -72,7 +72,7 @@ class TextDialect:
         except OSError as error:
             if error.filename is None:
                 raise
-            self.warn(f"{quoted(str(error.filename))}: {error.strerror}: expected a file that can be read")
+            self.warn(f"{quoted(str(error.filename))}: {error.strerror}")
         except Abandoned:
             self._abandoned(line.text)
         except EngineFailure as error:

@@ -17,7 +17,7 @@ from .context import BookCommandRun, Work
 
 
 def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
-    ending = "finished" if outcome.finished else "stopped: the same command goes on"
+    ending = "finished" if outcome.finished else "stopped (repeat it to continue)"
     counts = f"{outcome.added} positions added, {outcome.searches} searches, {outcome.positions} in all"
     return {
         "finished": outcome.finished,
@@ -70,7 +70,7 @@ def _self_play(run: BookCommandRun) -> Result:
         0, f"Games counted: {sum(tally)}; Black won {black[0]}, {black[1]} drawn, White won {black[2]}"
     )
     if not outcome.finished:
-        result["text"][-1] = result["text"][-1].replace("stopped: the same command goes on", "stopped")
+        result["text"][-1] = result["text"][-1].replace("stopped (repeat it to continue)", "stopped")
     return result
 
 

@@ -38,7 +38,7 @@ def _new(run: BookCommandRun) -> Result:
     outcome = add_positions(book, [START], run.worker(), "new")
     if outcome.finished:
         run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
-        return {"text": [f"New book {level} {depth}...done: it has no file until book save gives it one"]}
+        return {"text": [f"New book {level} {depth}...done, not saved yet (use book save FILE)"]}
     return {"finished": False, "text": [f"New book {level} {depth}...stopped: the book stays what it was"]}
 
 
