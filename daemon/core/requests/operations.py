@@ -342,7 +342,8 @@ class Operations:
         job = self.books.jobs.find(number)
         editor = messages.allows(request.client.role, EDITOR)
         if not editor and (job is None or job.on_book or job.client != request.client.name):
-            raise RequestError("forbidden", f"to cancel a job needs the role editor; yours is {request.client.role}", "job")
+            message = f"to cancel a job needs the role editor; yours is {request.client.role}"
+            raise RequestError("forbidden", message, "job")
         if job is None:
             raise RequestError("not_found", f"there is no job {number}", "job")
         request.final({"cancelled": self.books.jobs.cancel(number)})
