@@ -6,7 +6,7 @@ import argparse
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.errors import BadInput
@@ -21,7 +21,22 @@ if TYPE_CHECKING:
 
 PROGRAM = "desdaemon train"
 
-Stage = Callable[[argparse.Namespace, str], None]
+
+class Option(NamedTuple):
+    """An argument of stages, as `argparse` takes it."""
+
+    name: str
+    settings: dict[str, Any]
+
+
+class Stage(NamedTuple):
+    """A sub-command: ``run`` takes the parsed options, and the command line for the record of what is written."""
+
+    name: str
+    run: Callable[[argparse.Namespace, str], None]
+    about: str
+    options: tuple[Option, ...]
+
 
 RemoteScores = Callable[[str, str, Path, int], "ScoreChunks"]
 """What scores chunks by a cluster: of the scheduler's address, the folder of certificates or "", the weights, and the
@@ -83,29 +98,7 @@ def _curve(text: str) -> float:
 def _games(options: argparse.Namespace, _command: str) -> None:
     from .games import game_files as files
 
-    files.run(options.sources, options.out, sample=options.sample, seed=options.seed)
-
-
-def _make_games(options: argparse.Namespace, _command: str) -> None:
-    from .games import game_files as files
-
-    files.make(options.count, options.out, opening=options.random, noise=options.noise, seed=options.seed)
-
-
-def _self_play(options: argparse.Namespace, _command: str) -> None:
-    from .games import self_play
-
-    self_play.run(
-        options.out,
-        count=options.count,
-        weights=options.weights,
-        depth=options.depth,
-        first_random=options.random[0],
-        last_random=options.random[1],
-        seed=options.seed,
-        workers=options.workers,
-        seconds=options.seconds,
-    )
+    files.run(options.sources, options.out)
 
 
 def _positions(options: argparse.Namespace, _command: str) -> None:
@@ -119,8 +112,6 @@ def _positions(options: argparse.Namespace, _command: str) -> None:
         seed=options.seed,
         truth_files=options.truth,
         except_files=options.except_,
-        good=options.plausible,
-        weights_file=options.weights,
         first=options.plies[0],
         last=options.plies[1],
     )
@@ -225,7 +216,6 @@ def _fit_network(options: argparse.Namespace, command: str) -> None:
         options=network.NetworkOptions(
             bands=options.bands,
             passes=options.passes,
-            rate=options.rate,
             curve=options.curve,
             threads=options.workers,
             seed=options.seed,
@@ -277,20 +267,6 @@ def _install(options: argparse.Namespace, _command: str) -> None:
     probcut.install(options.model, options.weights, options.out, small=options.small)
 
 
-def _all(options: argparse.Namespace, command: str) -> None:
-    from . import recipe
-
-    recipe.run(
-        options.sources,
-        options.out,
-        plan="quick" if options.quick else "full",
-        seed=options.seed,
-        workers=options.workers,
-        truth=options.truth,
-        command=command,
-    )
-
-
 def _export(options: argparse.Namespace, _command: str) -> None:
     from desdaemon.engine.evaluation.weights_file import read_packed, write_edax
 
@@ -306,198 +282,221 @@ def _import(options: argparse.Namespace, command: str) -> None:
     write_shipped(options.out, packed, {**to_record(of_record(record)), **entries})
 
 
+def _option(name: str, type: Any = Path, **settings: Any) -> Option:
+    return Option(name, settings if "action" in settings else {"type": type, **settings})
+
+
+_OUT = _option("--out", required=True)
+_SEED = _option("--seed", int, default=1)
+_SECONDS = _option("--seconds", float, default=0.0, help="stop after so long (0: never)")
+_WORKERS = _option("--workers", int, default=cores(), help="processes or threads (all cores)")
+_TRUTH = _option("--truth", nargs="*", default=[], help="files of positions with exact scores")
+_WEIGHTS = _option("--weights", required=True)
+_PLIES = _option("--plies", _plies, required=True, metavar="FIRST-LAST")
+_ALL_PLIES = _option("--plies", _plies, default=(0, 60), metavar="FIRST-LAST")
+_POSITIONS = _option("positions", nargs="+")
+_LABELS = _option("--labels", nargs="+", required=True)
+_FITTED = (
+    _option("--name", str, required=True, help="kept in the weights' record"),
+    _ALL_PLIES,
+    _option("--calibration", nargs="*", default=[], help="correct search labels by files of stage `calibrate`"),
+    _option("--result-weight", float, default=0.15, help="of a game's score against a label's 1"),
+    _option("--human-weight", float, default=1.0, help="factor of positions of games"),
+)
+
+STAGES = (
+    Stage(
+        "games",
+        _games,
+        "read WTHOR databases (.wtb, or folders of them) and files of move lines",
+        (_option("sources", nargs="+"), _OUT),
+    ),
+    Stage(
+        "positions",
+        _positions,
+        "games to positions: of the games, perturbed ones, all openings",
+        (
+            _option("games"),
+            _OUT,
+            _option("--perturbed", int, default=100_000, help="perturbed positions a ply"),
+            _option("--openings", int, default=7, help="all positions up to this ply (-1: none)"),
+            _ALL_PLIES,
+            _option("--except", dest="except_", nargs="*", default=[], help="leave out the positions of these files"),
+            _SEED,
+            _TRUTH,
+        ),
+    ),
+    Stage(
+        "label",
+        _label,
+        "score positions by the engine's search; goes on where it was ended",
+        (
+            _option("positions"),
+            _OUT,
+            _WEIGHTS,
+            _PLIES,
+            _option("--rows", int, default=10**9, help="at most so many positions of each ply"),
+            _option("--depth", _depth, required=True, help="plies, or 'exact'"),
+            _option(
+                "--selectivity", int, default=100, choices=SELECTIVITIES, help="percent; less than 100 allows ProbCut"
+            ),
+            _SECONDS,
+            _option("--skip", nargs="*", default=[], help="leave out rows labelled in these files"),
+            _SEED,
+            _WORKERS,
+        ),
+    ),
+    Stage(
+        "adjudicate",
+        _adjudicate,
+        "give games the exact score of their first position that has one",
+        (_option("games"), _option("--positions", required=True), _LABELS, _OUT),
+    ),
+    Stage(
+        "calibrate",
+        _calibrate,
+        "compare search labels with exact scores, for fit --calibration",
+        (
+            _POSITIONS,
+            _LABELS,
+            _OUT,
+            _WEIGHTS,
+            _PLIES,
+            _option("--count", int, default=2000, help="at most so many positions of each ply"),
+            _option(
+                "--depth",
+                _depth,
+                nargs="+",
+                default=[255],
+                help="of the scores compared with: 'exact', or plies (the mean)",
+            ),
+            _option("--selectivity", int, default=100, choices=SELECTIVITIES, help="percent, of these scores"),
+            _SECONDS,
+            _SEED,
+            _WORKERS,
+        ),
+    ),
+    Stage(
+        "fit",
+        _fit,
+        "positions and labels to weights",
+        (
+            _POSITIONS,
+            _option("--labels", nargs="*", default=[]),
+            _OUT,
+            *_FITTED,
+            _option("--start", help="begin from these weights; plies outside --plies are kept"),
+            _option("--patterns", str, choices=("all", "edax"), default="all", help="edax: only those of eval.dat"),
+            _option(
+                "--curve",
+                _curve,
+                metavar="DISCS",
+                help="score curve; 0: the straight line (default: that of --start; for --patterns edax 0)",
+            ),
+            _option("--ridge", float, default=1.0),
+            _option("--tie", float, default=200.0),
+            _option("--sweeps", int, default=2),
+            _option("--iterations", int, default=25),
+            _WORKERS,
+            _TRUTH,
+        ),
+    ),
+    Stage(
+        "fit-network",
+        _fit_network,
+        "positions and labels to a network",
+        (
+            _POSITIONS,
+            _LABELS,
+            _OUT,
+            *_FITTED,
+            _option("--bands", _bands, default=(0, 24, 38), metavar="PLY,...", help="first ply of each band"),
+            _option("--start", help="network from which bands that do not lie within --plies are kept"),
+            _option("--curve", _curve, default=80.0, metavar="DISCS", help="score curve"),
+            _option("--passes", int, default=8, help="how often every position is seen"),
+            _SEED,
+            _WORKERS,
+            _TRUTH,
+        ),
+    ),
+    Stage(
+        "validate",
+        _validate,
+        "errors against exact scores; openings at level 16",
+        (
+            _option("weights"),
+            _option("--positions", help="search also held-out positions of this file"),
+            _option("--count", int, default=24, help="how many of them"),
+            _option("--level", int, default=21, help="compare level 12 with this level"),
+            _TRUTH,
+        ),
+    ),
+    Stage(
+        "match",
+        _match,
+        "play two weights files against each other, every opening with both colours",
+        (
+            _option("first"),
+            _option("second"),
+            _option("--pairs", int, default=200, help="pairs of games"),
+            _option("--random", int, default=8, help="random moves that make an opening"),
+            _option("--balanced", float, metavar="DISCS", help="only openings within so many discs of even, by search"),
+            _SEED,
+            _WORKERS,
+        ),
+    ),
+    Stage(
+        "probcut",
+        _probcut,
+        "fit and check ProbCut's error model; goes on where it was ended",
+        (
+            _option("positions"),
+            _WEIGHTS,
+            _OUT,
+            _option("--count", int, default=2000, help="searches whose nodes are measured"),
+            _SEED,
+            _WORKERS,
+        ),
+    ),
+    Stage(
+        "install",
+        _install,
+        "put ProbCut's error model into a weights file",
+        (
+            _option("model", help="file of stage probcut"),
+            _option("weights"),
+            _OUT,
+            _option("--small", action="store_true", help="a file a third smaller, which takes half a minute"),
+        ),
+    ),
+    Stage("export", _export, "write weights in the layout of Edax's eval.dat", (_option("weights"), _option("out"))),
+    Stage(
+        "import",
+        _import,
+        "write an eval.dat in the shipped format",
+        (_option("weights"), _option("out"), _option("--name", str, default="imported")),
+    ),
+)
+
+
 def command_line(*, cluster: bool = False) -> Parser:
     """The command line."""
     parser = Parser(prog=PROGRAM, description=__doc__)
-    stages = parser.add_subparsers(required=True, metavar="STAGE")
-
-    def stage(name: str, run: Stage, about: str) -> argparse.ArgumentParser:
-        made = stages.add_parser(name, help=about, description=about)
-        made.set_defaults(run=run)
-        return made
-
-    def common(made: argparse.ArgumentParser, *, workers: bool = False, truth: bool = False) -> None:
-        if workers:
-            made.add_argument("--workers", type=int, default=cores(), help="processes or threads (all cores)")
-        if truth:
-            made.add_argument("--truth", type=Path, nargs="*", default=[], help="files of positions with exact scores")
-
-    made = stage("games", _games, "read WTHOR databases (.wtb, or folders of them) and files of move lines")
-    made.add_argument("sources", type=Path, nargs="+")
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--sample", type=int, default=0, help="keep so many games, chosen at random (0: all)")
-    made.add_argument("--seed", type=int, default=1)
-
-    made = stage("make-games", _make_games, "games of a simple player, for trying the stages without game files")
-    made.add_argument("count", type=int)
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--random", type=int, default=8, help="random moves at the start of each game")
-    made.add_argument("--noise", type=int, default=4, help="how much chance there is in the later moves")
-    made.add_argument("--seed", type=int, default=1)
-
-    made = stage("self-play", _self_play, "games of the engine from random openings; goes on where it was ended")
-    made.add_argument("count", type=int)
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--weights", type=Path, required=True)
-    made.add_argument("--depth", type=int, default=4, help="plies")
-    made.add_argument("--random", type=_plies, default=(4, 14), metavar="FIRST-LAST", help="random moves at the start")
-    made.add_argument("--seconds", type=float, default=0.0, help="stop after so long (0: never)")
-    made.add_argument("--seed", type=int, default=1)
-    common(made, workers=True)
-
-    made = stage("positions", _positions, "games to positions: of the games, perturbed ones, all openings")
-    made.add_argument("games", type=Path)
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--perturbed", type=int, default=100_000, help="perturbed positions a ply")
-    made.add_argument("--openings", type=int, default=7, help="all positions up to this ply (-1: none)")
-    made.add_argument(
-        "--plausible", type=int, default=0, help="plausible positions a ply, by the judgement of --weights"
-    )
-    made.add_argument("--weights", type=Path, help="of the plausible positions")
-    made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
-    made.add_argument(
-        "--except", dest="except_", type=Path, nargs="*", default=[], help="leave out the positions of these files"
-    )
-    made.add_argument("--seed", type=int, default=1)
-    common(made, truth=True)
-
-    made = stage("label", _label, "score positions by the engine's search; goes on where it was ended")
-    made.add_argument("positions", type=Path)
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--weights", type=Path, required=True)
-    made.add_argument("--plies", type=_plies, required=True, metavar="FIRST-LAST")
-    made.add_argument("--rows", type=int, default=10**9, help="at most so many positions of each ply")
-    made.add_argument("--depth", type=_depth, required=True, help="plies, or 'exact'")
-    made.add_argument(
-        "--selectivity", type=int, default=100, choices=SELECTIVITIES, help="percent; less than 100 allows ProbCut"
-    )
-    made.add_argument("--seconds", type=float, default=0.0, help="stop after so long (0: never)")
-    made.add_argument("--skip", type=Path, nargs="*", default=[], help="leave out rows labelled in these files")
-    made.add_argument("--seed", type=int, default=1)
-    if cluster:
-        made.add_argument("--cluster", metavar="ADDRESS", help="search on this scheduler's workers (docs/cluster.md)")
-        made.add_argument("--cluster-tls", default="", metavar="FOLDER", help="keys of the cluster")
-    common(made, workers=True)
-
-    made = stage("adjudicate", _adjudicate, "give games the exact score of their first position that has one")
-    made.add_argument("games", type=Path)
-    made.add_argument("--positions", type=Path, required=True)
-    made.add_argument("--labels", type=Path, nargs="+", required=True)
-    made.add_argument("--out", type=Path, required=True)
-
-    made = stage("calibrate", _calibrate, "compare search labels with exact scores, for fit --calibration")
-    made.add_argument("positions", type=Path, nargs="+")
-    made.add_argument("--labels", type=Path, nargs="+", required=True)
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--weights", type=Path, required=True)
-    made.add_argument("--plies", type=_plies, required=True, metavar="FIRST-LAST")
-    made.add_argument("--count", type=int, default=2000, help="at most so many positions of each ply")
-    made.add_argument(
-        "--depth",
-        type=_depth,
-        nargs="+",
-        default=[255],
-        help="of the scores compared with: 'exact', or plies (the mean)",
-    )
-    made.add_argument("--selectivity", type=int, default=100, choices=SELECTIVITIES, help="percent, of these scores")
-    made.add_argument("--seconds", type=float, default=0.0, help="stop searching after so long (0: never)")
-    made.add_argument("--seed", type=int, default=1)
-    common(made, workers=True)
-
-    made = stage("fit", _fit, "positions and labels to weights")
-    made.add_argument("positions", type=Path, nargs="+")
-    made.add_argument("--labels", type=Path, nargs="*", default=[])
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--name", required=True, help="kept in the weights' record")
-    made.add_argument("--start", type=Path, help="begin from these weights; plies outside --plies are kept")
-    made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
-    made.add_argument(
-        "--calibration", type=Path, nargs="*", default=[], help="correct search labels by files of stage `calibrate`"
-    )
-    made.add_argument("--patterns", choices=("all", "edax"), default="all", help="edax: those that eval.dat has only")
-    made.add_argument(
-        "--curve",
-        type=_curve,
-        metavar="DISCS",
-        help="score curve; 0: the straight line (default: that of --start; for --patterns edax 0)",
-    )
-    made.add_argument("--result-weight", type=float, default=0.15, help="of a game's score against a label's 1")
-    made.add_argument("--human-weight", type=float, default=1.0, help="factor of positions of games")
-    made.add_argument("--ridge", type=float, default=1.0)
-    made.add_argument("--tie", type=float, default=200.0)
-    made.add_argument("--sweeps", type=int, default=2)
-    made.add_argument("--iterations", type=int, default=25)
-    common(made, workers=True, truth=True)
-
-    made = stage("fit-network", _fit_network, "positions and labels to a network")
-    made.add_argument("positions", type=Path, nargs="+")
-    made.add_argument("--labels", type=Path, nargs="+", required=True)
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--name", required=True, help="kept in the weights' record")
-    made.add_argument("--bands", type=_bands, default=(0, 24, 38), metavar="PLY,...", help="first ply of each band")
-    made.add_argument("--start", type=Path, help="network from which bands that do not lie within --plies are kept")
-    made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
-    made.add_argument(
-        "--calibration", type=Path, nargs="*", default=[], help="correct search labels by files of stage `calibrate`"
-    )
-    made.add_argument("--curve", type=_curve, default=80.0, metavar="DISCS", help="score curve")
-    made.add_argument("--result-weight", type=float, default=0.15, help="of a game's score against a label's 1")
-    made.add_argument("--human-weight", type=float, default=1.0, help="factor of positions of games")
-    made.add_argument("--passes", type=int, default=8, help="how often every position is seen")
-    made.add_argument("--rate", type=float, default=0.05, help="size of the first steps")
-    made.add_argument("--seed", type=int, default=1)
-    common(made, workers=True, truth=True)
-
-    made = stage("validate", _validate, "errors against exact scores; openings at level 16")
-    made.add_argument("weights", type=Path)
-    made.add_argument("--positions", type=Path, help="search also held-out positions of this file")
-    made.add_argument("--count", type=int, default=24, help="how many of them")
-    made.add_argument("--level", type=int, default=21, help="compare level 12 with this level")
-    common(made, truth=True)
-
-    made = stage("match", _match, "play two weights files against each other, every opening with both colours")
-    made.add_argument("first", type=Path)
-    made.add_argument("second", type=Path)
-    made.add_argument("--pairs", type=int, default=200, help="pairs of games")
-    limit = made.add_mutually_exclusive_group(required=True)
-    limit.add_argument("--time", type=int, default=0, help="milliseconds a move")
-    limit.add_argument("--depth", type=int, default=0, help="plies")
-    made.add_argument("--random", type=int, default=8, help="random moves that make an opening")
-    made.add_argument(
-        "--balanced", type=float, metavar="DISCS", help="only openings within so many discs of even, by search"
-    )
-    made.add_argument("--seed", type=int, default=1)
-    common(made, workers=True)
-
-    made = stage("probcut", _probcut, "fit and check ProbCut's error model; goes on where it was ended")
-    made.add_argument("positions", type=Path)
-    made.add_argument("--weights", type=Path, required=True)
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--count", type=int, default=2000, help="searches whose nodes are measured")
-    made.add_argument("--seed", type=int, default=1)
-    common(made, workers=True)
-
-    made = stage("install", _install, "put ProbCut's error model into a weights file")
-    made.add_argument("model", type=Path, help="file of stage probcut")
-    made.add_argument("weights", type=Path)
-    made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--small", action="store_true", help="a file a third smaller, which takes half a minute")
-
-    made = stage("all", _all, "every stage, from game files to weights; goes on where it was ended")
-    made.add_argument("sources", type=Path, nargs="+", help="game files, folders, or one file of stage `games`")
-    made.add_argument("--out", type=Path, required=True, help="folder of all files made")
-    made.add_argument("--quick", action="store_true", help="a sample: minutes instead of hours")
-    made.add_argument("--seed", type=int, default=1)
-    common(made, workers=True, truth=True)
-
-    made = stage("export", _export, "write weights in the layout of Edax's eval.dat")
-    made.add_argument("weights", type=Path)
-    made.add_argument("out", type=Path)
-
-    made = stage("import", _import, "write an eval.dat in the shipped format")
-    made.add_argument("weights", type=Path)
-    made.add_argument("out", type=Path)
-    made.add_argument("--name", default="imported")
+    parsers = parser.add_subparsers(required=True, metavar="STAGE")
+    for stage in STAGES:
+        made = parsers.add_parser(stage.name, help=stage.about, description=stage.about)
+        made.set_defaults(run=stage.run)
+        for option in stage.options:
+            made.add_argument(option.name, **option.settings)
+        if stage.name == "match":
+            limit = made.add_mutually_exclusive_group(required=True)
+            limit.add_argument("--time", type=int, default=0, help="milliseconds a move")
+            limit.add_argument("--depth", type=int, default=0, help="plies")
+        if stage.name == "label" and cluster:
+            made.add_argument(
+                "--cluster", metavar="ADDRESS", help="search on this scheduler's workers (docs/cluster.md)"
+            )
+            made.add_argument("--cluster-tls", default="", metavar="FOLDER", help="keys of the cluster")
     return parser
 
 

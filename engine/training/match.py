@@ -20,7 +20,6 @@ from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .games import simple
 from .labelling import boards
 from .store import StageProgress, write_line
 
@@ -174,30 +173,6 @@ def compete(first: Path, second: Path, plan: PairsPlan) -> PairsOutcome:
             now = outcome(played)
             progress.now_and_then(f"{now.pairs} pairs: {100 * now.share:.1f} %, {now.discs:+.2f} discs")
     return outcome(played)
-
-
-def against_simple(weights: Path, *, pairs: int, depth: int, plies: int, seed: int) -> PairsOutcome:
-    """Play against the player that counts moves and corners, both sides at the same depth throughout."""
-    searcher = Searcher(hash_bits=16, weights=Weights.load(weights))
-
-    def play(player: int, opponent: int, ours: bool) -> int:
-        while True:
-            own, other = np.uint64(player), np.uint64(opponent)
-            if not boards.legal_moves(own, other):
-                if not boards.legal_moves(other, own):
-                    score = int(boards.score_of(own, other))
-                    return score if ours else -score
-                player, opponent, ours = opponent, player, not ours
-                continue
-            if ours:
-                square = searcher.search(player, opponent, Limits(depth)).lines[0].move
-            else:
-                square = int(simple.choose_move(own, other, depth))
-            following = boards.play(own, other, square)
-            player, opponent, ours = int(following[0]), int(following[1]), not ours
-
-    starts = openings(pairs, plies, seed, (searcher, searcher))
-    return outcome([(play(*start, True), play(*start, False)) for start in starts])
 
 
 def run(first: Path, second: Path, plan: PairsPlan) -> None:

@@ -128,9 +128,16 @@ def test_problems_are_solved_in_order_with_the_same_answers(cluster: Cluster, tm
 
 def test_labels_are_those_of_this_process(cluster: Cluster, tmp_path: Path) -> None:
     game, positions = tmp_path / "games.npz", tmp_path / "positions.npz"
+    lines = tmp_path / "lines.txt"
+    lines.write_text(
+        "".join(
+            f"{moves_text([each.move for each in random_game(seed, 60).moves if each.move < 64])}\n"
+            for seed in range(40)
+        )
+    )
     settings = ("--weights", str(SHIPPED), "--plies", "10-50", "--depth", "4", "--rows", "40")
     for made in (
-        ("make-games", "40", "--out", str(game)),
+        ("games", str(lines), "--out", str(game)),
         ("positions", str(game), "--out", str(positions), "--perturbed", "0"),
         ("label", str(positions), "--out", str(tmp_path / "one.npz"), *settings, "--workers", "1"),
         ("label", str(positions), "--out", str(tmp_path / "two.npz"), *settings, "--workers", "2"),

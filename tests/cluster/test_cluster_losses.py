@@ -15,7 +15,7 @@ from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, run
 from random_games import random_game
 
 from desdaemon.engine.training import store
-from desdaemon.protocol.othello.notation import START, Position, board_text
+from desdaemon.protocol.othello.notation import START, Position, board_text, moves_text
 
 pytest.importorskip("distributed")
 
@@ -105,9 +105,16 @@ def position_of(seed: int, plies: int) -> Position:
 
 def test_labels_that_are_not_all_there_are_kept_and_no_success(cluster: Cluster, tmp_path: Path) -> None:
     games, positions, out = (tmp_path / f"{name}.npz" for name in ("games", "positions", "labels"))
+    lines = tmp_path / "lines.txt"
+    lines.write_text(
+        "".join(
+            f"{moves_text([each.move for each in random_game(seed, 60).moves if each.move < 64])}\n"
+            for seed in range(9)
+        )
+    )
     settings = ("--weights", str(SHIPPED), "--plies", "10-50", "--depth", "2", "--rows", "9")
     for made in (
-        ("make-games", "9", "--out", str(games)),
+        ("games", str(lines), "--out", str(games)),
         ("positions", str(games), "--out", str(positions), "--perturbed", "0"),
     ):
         assert run("train", *made).returncode == 0

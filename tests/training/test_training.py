@@ -1,5 +1,6 @@
 """The stages of training, on games made here."""
 
+import functools
 import random
 import struct
 
@@ -14,16 +15,16 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
 from desdaemon.engine.layout import PLIES
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.training import cli, match, recipe, store, validate
+from desdaemon.engine.training import cli, match, store, validate
 from desdaemon.engine.training.fitting import dataset, features, ridge
 from desdaemon.engine.training.games import game_files as files
-from desdaemon.engine.training.games import self_play
 from desdaemon.engine.training.labelling import boards, labels, positions
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 SHIPPED = ROOT / "engine" / "data" / "weights.xz"
 
 
+@functools.cache
 def random_line(seed):
     """Moves of a random game, and its score for the side that began."""
     cells = referee.start()
@@ -181,7 +182,8 @@ def test_all_openings_are_found_once():
 
 def made_games(tmp_path, count=300):
     path = tmp_path / "games.npz"
-    files.make(count, path, opening=10, noise=6, seed=3)
+    (tmp_path / "made.wtb").write_bytes(wthor([random_line(seed)[0] for seed in range(count)]))
+    files.run([tmp_path / "made.wtb"], path)
     return path
 
 
@@ -221,63 +223,6 @@ def test_more_positions_are_others_and_of_the_same_held_out_games(tmp_path):
     assert held.any()
     kept = ~np.isin(positions.keys(whole["players"], whole["opponents"]), names[0])
     assert store.digest(*(array[kept] for array in whole.values())) == store.digest(*second.values())
-
-
-def test_plausible_positions_are_one_or_two_moves_off_those_of_games(tmp_path):
-    files, _ = store.load(made_games(tmp_path))
-    visits = positions.visit(files)
-    held = positions.hold_out(visits, len(files["lengths"]), 1, [])
-    rows = positions.plausible(visits, held, 5, 300, 1, lambda players, _: np.zeros(len(players)))
-
-    def after(boards_of_ply):
-        cells = [referee.from_bits(*board) for board in boards_of_ply]
-        played = [referee.play(own, square) for own in cells for square in referee.legal_moves(own)]
-        return {referee.canonical_bits(own) for own in played}
-
-    two, one = (
-        {(int(p), int(o)) for p, o in zip(visits.players[part], visits.opponents[part], strict=True)}
-        for part in (visits.ply(3), visits.ply(4))
-    )
-    found = {(int(p), int(o)) for p, o in zip(rows["players"], rows["opponents"], strict=True)}
-    assert len(found) > len(one) / 2
-    assert found <= after(one) | after(after(two))
-    assert (rows["plies"] == 5).all()
-    assert (rows["kinds"] == positions.PLAUSIBLE).all()
-    assert np.isnan(rows["results"]).all()
-
-
-def test_plausible_positions_follow_the_moves_that_the_weights_like(tmp_path):
-    files, _ = store.load(made_games(tmp_path))
-    visits = positions.visit(files)
-    held = positions.hold_out(visits, len(files["lengths"]), 1, [])
-
-    def corners_of(players, opponents):
-        held_by = [[bin(int(board) & 0x8100000000000081).count("1") for board in side] for side in (players, opponents)]
-        return 64.0 * (np.array(held_by[0]) - np.array(held_by[1]))
-
-    anything = positions.plausible(visits, held, 30, 1000, 1, lambda players, _: np.zeros(len(players)))
-    greedy = positions.plausible(visits, held, 30, 1000, 1, corners_of)
-    again = positions.plausible(visits, held, 30, 1000, 1, corners_of)
-    assert store.digest(*greedy.values()) == store.digest(*again.values())
-
-    def corners(rows):
-        return np.mean([bin(int(other) & 0x8100000000000081).count("1") for other in rows["opponents"]])
-
-    assert corners(greedy) > corners(anything) + 0.05
-
-
-def test_plausible_positions_need_weights(tmp_path, capsys):
-    made = made_games(tmp_path)
-    line = ["positions", str(made), "--out", str(tmp_path / "p.npz"), "--perturbed", "0", "--openings", "-1"]
-    line += ["--plausible", "40", "--plies", "1-6"]
-    assert cli.main(line) == 1
-    assert "plausible positions need weights to judge moves by: --weights FILE" in capsys.readouterr().err
-    assert not (tmp_path / "p.npz").exists()
-    assert cli.main([*line, "--weights", str(SHIPPED)]) == 0
-    rows, record = store.load(tmp_path / "p.npz")
-    assert set(np.unique(rows["plies"])) == set(range(1, 7))
-    assert set(np.unique(rows["kinds"])) == {positions.HUMAN, positions.PLAUSIBLE}
-    assert record["plies"] == [1, 6]
 
 
 def test_results_of_training_positions_leave_held_out_games_out():
@@ -462,39 +407,6 @@ def test_odd_and_even_depths_are_brought_to_one_mean_in_each_kind(monkeypatch):
     assert data.rows(40).labels.tolist() == [6, 10, 6, 10, 60, 8, 8, -8]
 
 
-def test_self_play_games_are_whole_legal_and_resumed(tmp_path):
-    out = tmp_path / "games.npz"
-    line = ["self-play", "6", "--out", str(out), "--weights", str(SHIPPED), "--depth", "1", "--random", "20-30"]
-    assert cli.main([*line, "--workers", "2"]) == 0
-    found, record = store.load(out)
-    assert record["illegal"] == 0
-    assert found["finished"].all()
-    assert len(found["played"]) == 6
-    line[1] = "8"
-    assert cli.main(line) == 0
-    longer, _ = store.load(out)
-    assert (longer["played"][:6] == found["played"]).all()
-    assert len(longer["played"]) == 8
-    line[line.index("1")] = "2"
-    assert cli.main(line) == 1
-
-
-def test_self_play_depends_on_the_seed_alone_while_moves_are_random():
-    searcher = Searcher(hash_bits=12, weights=Weights.load(None))
-    first, second, other = (
-        self_play.play(searcher, 1, 25, np.random.default_rng([seed, 4, 0]))[:25].tolist() for seed in (1, 1, 2)
-    )
-    assert first == second != other
-
-
-def test_positions_of_self_play_say_so(tmp_path):
-    made = made_games(tmp_path)
-    arrays, record = store.load(made)
-    store.save(made, arrays, {**record, "stage": "self-play"})
-    positions.run(made, tmp_path / "positions.npz", count=0, opening_plies=-1, seed=1, truth_files=[])
-    assert set(store.load(tmp_path / "positions.npz")[0]["kinds"].tolist()) == {positions.SELF_PLAY}
-
-
 def test_validate_searches_openings_and_held_out_positions(tmp_path, monkeypatch, capsys):
     path, rows = late_positions(tmp_path)
     monkeypatch.setattr(validate, "MAIN_LINES", ("", "f5"))
@@ -564,42 +476,3 @@ def test_export_and_import_keep_every_weight(tmp_path, capsys):
     assert cli.main(["export", str(tmp_path / "wide.xz"), str(tmp_path / "wide.dat")]) == 1
     assert "fit --patterns edax" in capsys.readouterr().err
     assert not (tmp_path / "wide.dat").exists()
-
-
-# ------------------------------------------------------------------------------------------------ everything
-
-
-def test_the_whole_recipe_runs_is_resumed_and_plays_better_than_counting_moves(tmp_path, monkeypatch, capsys):
-    files.make(1500, tmp_path / "made.npz", opening=10, noise=8, seed=9)
-    monkeypatch.setitem(recipe.PLANS, "quick", recipe.TINY)
-    line = ["all", str(tmp_path / "made.npz"), "--out", str(tmp_path / "run"), "--quick", "--workers", "2"]
-    assert cli.main(line) == 0
-    told = capsys.readouterr().out
-    share = float(told.rsplit("at depth 2: ", 1)[1].split()[0])
-    assert share > 50
-    packed, record = read_packed(tmp_path / "run" / "weights.xz")
-    assert record["labelled_rows_by_depth"]["255"] > 1000
-    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir()}
-    (tmp_path / "run" / "weights-08.xz").unlink()
-    assert cli.main(line) == 0
-    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir()}
-    assert {name for name in after if after[name] != before[name]} <= {
-        "weights-08.xz",
-        "weights-08.json",
-        "weights.xz",
-        "weights.json",
-        "plan.txt",
-    }
-    assert read_packed(tmp_path / "run" / "weights.xz")[0] == packed
-    assert cli.main([*line, "--seed", "2"]) == 1
-    assert "seed=1" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_the_quick_recipe_on_real_games_beats_counting_moves_and_corners(tmp_path, shared_data, capsys):
-    truth = sorted((shared_data / "eval").glob("truth*.npz"))
-    line = ["all", str(shared_data / "wthor"), "--out", str(tmp_path / "run"), "--quick", "--truth", *map(str, truth)]
-    assert cli.main(line) == 0
-    told = capsys.readouterr().out
-    assert float(told.rsplit("at depth 2: ", 1)[1].split()[0]) > 65

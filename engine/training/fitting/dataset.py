@@ -86,7 +86,7 @@ class Dataset:
         """
         values, depths = values.copy(), self.depths[part]
         searched = (values != NO_LABEL) & (depths != EXACT)
-        for kind in range(len(positions.KINDS)):
+        for kind in np.unique(self.arrays["kinds"][part]):
             own = searched & (self.arrays["kinds"][part] == kind)
             odd, even = own & (depths % 2 == 1), own & (depths % 2 == 0)
             if min(odd.sum(), even.sum()) >= BALANCED:

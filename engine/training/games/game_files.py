@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, digest, save
 
-from . import simple
-
 _HEADER = 16
 _RECORD = 68
 _LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
@@ -114,27 +112,12 @@ def verify(squares: NDArray[np.uint8]) -> tuple[Arrays, dict[str, int]]:
     return {name: array[keep] for name, array in arrays.items()}, account
 
 
-def run(sources: list[Path], out: Path, *, sample: int = 0, seed: int = 1) -> None:
-    """Read, verify and write the games of `sources`; with `sample`, only so many of them, chosen at random."""
+def run(sources: list[Path], out: Path) -> None:
+    """Read, verify and write the games of `sources`."""
     progress = StageProgress("games")
     squares, files = read_files(sources)
     progress.say(f"{len(squares)} records in {len(files)} files")
     arrays, account = verify(squares)
     progress.say(", ".join(f"{value} {name}" for name, value in account.items()))
-    if 0 < sample < len(arrays["lengths"]):
-        chosen = np.sort(np.random.default_rng([seed, 0]).permutation(len(arrays["lengths"]))[:sample])
-        arrays = {name: array[chosen] for name, array in arrays.items()}
-        account["sampled"] = sample
     record = {"stage": "games", "files": files, **account, "digest": digest(arrays["squares"])}
     save(out, arrays, record, compress=True)
-
-
-def make(count: int, out: Path, *, opening: int, noise: int, seed: int) -> None:
-    """Write `count` games of a simple player against itself: enough to try the stages where no game files are."""
-    squares = np.empty((count, 60), np.uint8)
-    simple.simple_games(squares, opening, noise, seed)
-    arrays, account = verify(squares)
-    progress = StageProgress("make-games")
-    progress.say(", ".join(f"{value} {name}" for name, value in account.items()))
-    record = {"stage": "make-games", "opening": opening, "noise": noise, "seed": seed, **account}
-    save(out, arrays, {**record, "digest": digest(arrays["squares"])}, compress=True)

@@ -3,10 +3,8 @@
 Rows are canonical boards (the smallest of eight images), side to move first, sorted by ply. Kinds:
 
     human      positions of the games
-    self-play  the same, of games that the engine played against itself
     perturbed  1 to 3 random moves off positions of the games: what a search looks at and good players avoid
     opening    every position up to a ply
-    plausible  1 or 2 good moves off positions of the games, by the judgement of given weights
 
 Games are held out for validation whole: one in twenty, and every game that visits a position of the truth files.
 A position that a training game visits too is a training position. `result` is the mean score over the training games
@@ -16,34 +14,23 @@ A position that a training game visits too is a training position. `result` is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.limits import Limits
-from desdaemon.engine.search import Searcher
-from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, digest, load, save
+from desdaemon.engine.training.store import Arrays, StageProgress, digest, load, save
 from desdaemon.protocol.othello.rules import MOST_MOVES
 
 from . import boards
 
-HUMAN, PERTURBED, SELF_PLAY, OPENING, PLAUSIBLE = range(5)
-KINDS = ("human", "perturbed", "self-play", "opening", "plausible")
-"""Names of the kinds, by number."""
-
-TEMPERATURE = 2.0
-"""Discs: how bad the moves are that lead to plausible positions."""
+HUMAN, PERTURBED, OPENING = 0, 1, 3
+"""The kinds; older files have 2 and 4, too."""
 
 HELD_OUT_SHARE = 20
 """One game in this many is held out."""
-
-
-Judge = Callable[[boards.Boards, boards.Boards], NDArray[np.float64]]
-"""Scores of positions in discs, seen from the side to move."""
 
 
 class Truth(NamedTuple):
@@ -164,8 +151,8 @@ def _rows(
     }
 
 
-def played(visits: Visits, held: NDArray[np.bool_], ply: int, kind: int = HUMAN) -> Arrays:
-    """The games' positions of one ply, of kind HUMAN or SELF_PLAY."""
+def played(visits: Visits, held: NDArray[np.bool_], ply: int) -> Arrays:
+    """The games' positions of one ply."""
     rows = visits.ply(ply)
     return _rows(
         visits.players[rows],
@@ -173,7 +160,7 @@ def played(visits: Visits, held: NDArray[np.bool_], ply: int, kind: int = HUMAN)
         held[visits.games[rows]],
         visits.results[rows],
         ply,
-        kind,
+        HUMAN,
     )
 
 
@@ -195,19 +182,6 @@ def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, see
     return _rows(players, opponents, held[visits.games[rows]][alive], results, ply, PERTURBED)
 
 
-def static_judge(weights_file: Path) -> Judge:
-    """The static evaluation by a weights file."""
-    searcher = Searcher(hash_bits=10, weights=Weights.load(weights_file))
-
-    def judge(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.float64]:
-        own, other = np.ascontiguousarray(players), np.ascontiguousarray(opponents)
-        scores = np.empty(len(own), np.int64)
-        searcher.score_many(own.ctypes.data, other.ctypes.data, scores.ctypes.data, len(own), Limits(0))
-        return scores / 128
-
-    return judge
-
-
 def _successors(
     players: boards.Boards, opponents: boards.Boards
 ) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
@@ -216,37 +190,6 @@ def _successors(
     found = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
     count = boards.successors(players, opponents, *found)
     return found[0][:count], found[1][:count], found[2][:count]
-
-
-def plausible(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, seed: int, judge: Judge) -> Arrays:
-    """About `count` positions of one ply, 1 or 2 good moves off the games' positions.
-
-    A move is chosen with a probability that falls by e for each TEMPERATURE discs that the judge thinks it worse. Games
-    visit few of the positions that players would think about.
-    """
-    random = np.random.default_rng([seed, 5, ply])
-    steps = np.minimum(random.integers(1, 3, count), ply)
-    chosen = []
-    for length in (2, 1):
-        begin = visits.ply(ply - length)
-        number = int((steps == length).sum()) if begin.stop > begin.start else 0
-        rows = random.integers(begin.start, max(begin.stop, begin.start + 1), number)
-        players, opponents, games = visits.players[rows], visits.opponents[rows], visits.games[rows]
-        for _ in range(length):
-            players, opponents, parents = _successors(players, opponents)
-            worth = random.gumbel(size=len(players)) - judge(players, opponents) / TEMPERATURE
-            # Of each board the successor worth most: with Gumbel's noise that is a draw by the odds.
-            order = np.lexsort((worth, parents))
-            best = order[np.flatnonzero(np.diff(parents[order], append=-1))]
-            players, opponents, games = players[best], opponents[best], games[parents[best]]
-        chosen.append((players, opponents, games))
-    players, opponents, games = (np.concatenate(column) for column in zip(*chosen, strict=True))
-    alive = np.empty(len(players), np.bool_)
-    # No steps: those are left where the game goes on.
-    boards.wander(players, opponents, np.zeros(len(players), np.uint8), 0, alive)
-    players, opponents, games = players[alive], opponents[alive], games[alive]
-    boards.canonize(players, opponents)
-    return _rows(players, opponents, held[games], np.full(len(players), np.nan, np.float32), ply, PLAUSIBLE)
 
 
 def openings(last: int) -> list[Arrays]:
@@ -277,15 +220,12 @@ def gather(
     opening_plies: int,
     seed: int,
     truth: list[Truth],
-    kind: int = HUMAN,
     others: Sequence[Arrays] = (),
-    good: int = 0,
-    judge: Judge | None = None,
     first: int = 0,
     last: int = 60,
 ) -> Arrays:
-    """All rows of plies first..last: the games' (of kind `kind`), `count` perturbed and `good` plausible ones a ply,
-    openings; never a board of the truth files or of `others`, which are sets of positions. Plausible ones need a judge.
+    """All rows of plies first..last: the games', `count` perturbed ones a ply, openings; never a board of the truth
+    files or of `others`, which are sets of positions.
     """
     progress = StageProgress("positions")
     visits = visit(games)
@@ -298,11 +238,9 @@ def gather(
     there = [np.searchsorted(other["plies"], np.arange(62)) for other in others]
     whole = []
     for ply in range(first, last + 1):
-        parts = [played(visits, held, ply, kind)]
+        parts = [played(visits, held, ply)]
         if count and ply:
             parts.append(perturbed(visits, held, ply, count, seed))
-        if good and ply and judge is not None:
-            parts.append(plausible(visits, held, ply, good, seed, judge))
         if ply < len(opened):
             parts.append(opened[ply])
         rows = merge(parts)
@@ -327,17 +265,11 @@ def run(
     seed: int,
     truth_files: list[Path],
     except_files: Sequence[Path] = (),
-    good: int = 0,
-    weights_file: Path | None = None,
     first: int = 0,
     last: int = 60,
 ) -> None:
-    """Read games, write positions that are not in the files `except_files`; `good` plausible ones a ply, by the
-    judgement of a weights file. TrainingError when there is none."""
-    if good and weights_file is None:
-        raise TrainingError("plausible positions need weights to judge moves by: --weights FILE")
+    """Read games, write positions that are not in the files `except_files`."""
     games, made = load(source)
-    kind = SELF_PLAY if made["stage"] == "self-play" else HUMAN
     truth = read_truth(truth_files)
     others = [load(path) for path in except_files]
     arrays = gather(
@@ -346,10 +278,7 @@ def run(
         opening_plies=opening_plies,
         seed=seed,
         truth=truth,
-        kind=kind,
         others=[rows for rows, _ in others],
-        good=good,
-        judge=static_judge(weights_file) if weights_file else None,
         first=first,
         last=last,
     )
@@ -357,7 +286,6 @@ def run(
         "stage": "positions",
         "games": made,
         "perturbed_a_ply": count,
-        "plausible_a_ply": good,
         "plies": [first, last],
         "openings_to_ply": opening_plies,
         "seed": seed,

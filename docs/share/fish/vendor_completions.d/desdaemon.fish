@@ -116,8 +116,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSO
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a make-games
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a self-play
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a positions
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a label
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a adjudicate
@@ -128,7 +126,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from train' -a validate
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a match
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a probcut
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a install
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a all
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a export
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a import
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -l help -d 'show this help message and exit'
