@@ -56,7 +56,7 @@ _FED = 1 << 15
 _TOLD_S = 0.1
 
 UNPACKING_BYTES = 1 << 27
-"""The memory that unpacking may take; what `write` packs takes less."""
+"""The memory that unpacking a stream may take; what `write` packs takes less."""
 
 
 def packed_by_name(path: Path) -> bool:
@@ -226,8 +226,32 @@ class _LineLoader:
             self._out[layout.IMPORT_LEVELS + entry.level] += np.uint64(1)
 
 
-def _unpacked(stream: BufferedReader) -> BufferedReader | lzma.LZMAFile:
-    return lzma.LZMAFile(stream) if stream.peek(len(PACKED)).startswith(PACKED) else stream
+def _pieces(stream: BufferedReader) -> Iterator[bytes]:
+    """The text, at most `_PIECE` bytes at a time, unpacked where it is packed.
+
+    `lzma.LZMAFile` has no limit of memory, and one of the first stream alone would not hold the others.
+    """
+    if not stream.peek(len(PACKED)).startswith(PACKED):
+        yield from iter(lambda: stream.read(_PIECE), b"")
+        return
+    unpacker = lzma.LZMADecompressor(memlimit=UNPACKING_BYTES)
+    while True:
+        packed = b""
+        if unpacker.eof:
+            packed = unpacker.unused_data.lstrip(b"\0")
+            while not packed:
+                read = stream.read(_PIECE)
+                if not read:
+                    return
+                packed = read.lstrip(b"\0")
+            unpacker = lzma.LZMADecompressor(memlimit=UNPACKING_BYTES)
+        elif unpacker.needs_input:
+            packed = stream.read(_PIECE)
+            if not packed:
+                raise EOFError("ends within a stream of xz")
+        text = unpacker.decompress(packed, _PIECE)
+        if text:
+            yield text
 
 
 def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
@@ -239,11 +263,12 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
     loader = _LineLoader(path)
     at, rest = 0, b""
     try:
-        with path.open("rb") as stream, _unpacked(stream) as lines:
+        with path.open("rb") as stream:
+            pieces = _pieces(stream)
             size = os.fstat(stream.fileno()).st_size
             loader.book.table.reserve(size // _LINE_BYTES)
             while True:
-                read = lines.read(_PIECE)
+                read = next(pieces, b"")
                 rest += read
                 done = loader.add(rest, at, last=not read)
                 at, rest = at + done, rest[done:]

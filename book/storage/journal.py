@@ -37,6 +37,7 @@ MOST_ENTRIES = 1 << 63
 _NUMBER_AT = 8
 _LOOKED_FOR = 8
 """After a frame that is not whole this number of later ones is searched for."""
+_CLAIMED = 16
 
 
 class FrameKind(enum.IntEnum):
@@ -113,40 +114,54 @@ def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: i
     return zlib.crc32(payload, zlib.crc32(struct.pack("<IIQ", length, kind, sequence), previous))
 
 
-def _whole(data: bytes, at: int, sequence: int, previous: int) -> int:
-    """The end of the whole frame at byte ``at`` that has this number and continues the checksum of the one before; 0
-    where there is none."""
+def _end(data: bytes, at: int, sequence: int) -> int:
+    """The end that the header at byte ``at`` gives its frame; 0 unless a frame of this number can be there."""
     if not 0 <= at <= len(data) - FRAME.size:
         return 0
-    length, kind, number, found, reserved = FRAME.unpack_from(data, at)
+    length, kind, number, _, reserved = FRAME.unpack_from(data, at)
     end: int = at + FRAME.size + length
-    if number != sequence or reserved or kind not in _RECORD_BYTES or end > len(data):
-        return 0
-    payload = data[at + FRAME.size : end]
-    return end if found == _checksum(length, kind, sequence, payload, previous) else 0
+    return end if number == sequence and not reserved and kind in _RECORD_BYTES and end <= len(data) else 0
 
 
-def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
-    """Whether whole frames follow the one at byte ``at``, numbered ``sequence``, that is not whole itself.
+def _matches(data: bytes, at: int, end: int, previous: int) -> bool:
+    """Whether the frame at byte ``at`` continues the checksum of the one before."""
+    length, kind, number, stored, _ = FRAME.unpack_from(data, at)
+    return bool(stored == _checksum(length, kind, number, data[at + FRAME.size : end], previous))
 
-    The checksums are chained, so the next one proves itself by the checksum that is stored in this one, or, where that
-    was damaged, by the one that this one should have; a later one by its own successor.
+
+def _later_frames(data: bytes, at: int, sequence: int, checksums: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
+    """Where frames after the damaged one at byte ``at`` may begin: byte, number, and the checksum of the one before.
+
+    ``checksums`` of the damaged one: the stored and the computed. A later frame has that which its predecessor stores.
     """
-    length, kind, _, stored, _ = FRAME.unpack_from(data, at)
-    own = _checksum(length, kind, sequence, data[at + FRAME.size : at + FRAME.size + length], previous)
     for later in range(sequence + 1, sequence + 1 + _LOOKED_FOR):
         number = struct.pack("<Q", later)
         place = data.find(number, at + 1)
         while place >= 0:
             here = place - _NUMBER_AT
             if later == sequence + 1:
-                if _whole(data, here, later, stored) or _whole(data, here, later, own):
-                    return True
+                yield from ((here, later, checksum) for checksum in checksums)
             elif here >= 0 and here + FRAME.size <= len(data):
-                here_length, _, _, checksum, _ = FRAME.unpack_from(data, here)
-                if _whole(data, here + FRAME.size + here_length, later + 1, checksum):
-                    return True
+                length, _, _, checksum, _ = FRAME.unpack_from(data, here)
+                yield here + FRAME.size + length, later + 1, checksum
             place = data.find(number, place + 1)
+
+
+def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
+    """Whether whole frames follow the one at byte ``at``, numbered ``sequence``, that is not whole itself.
+
+    Frames that claim `_CLAIMED` times the bytes of the journal overlap as no writer leaves them: that is damage, too.
+    """
+    length, kind, _, stored, _ = FRAME.unpack_from(data, at)
+    own = _checksum(length, kind, sequence, data[at + FRAME.size : at + FRAME.size + length], previous)
+    left = _CLAIMED * len(data)
+    for here, number, checksum in _later_frames(data, at, sequence, (stored, own)):
+        end = _end(data, here, number)
+        if not end:
+            continue
+        left -= end - here
+        if left < 0 or _matches(data, here, end, checksum):
+            return True
     return False
 
 
@@ -170,21 +185,14 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
     at, checksum = HEADER.size, zlib.crc32(data[: HEADER.size])
     group, following = (0, at, checksum), 0
     while at + FRAME.size <= len(data):
-        length, kind, sequence, found, reserved = FRAME.unpack_from(data, at)
-        end = at + FRAME.size + length
         expected = base + len(frames) + 1
-        payload = data[at + FRAME.size : end]
-        good = (
-            end <= len(data)
-            and kind in _RECORD_BYTES
-            and sequence == expected
-            and reserved == 0
-            and found == _checksum(length, kind, sequence, payload, checksum)
-        )
-        if not good:
+        end = _end(data, at, expected)
+        if not end or not _matches(data, at, end, checksum):
             if not salvage and _followed(data, at, expected, checksum):
                 raise Unreadable(path, at, f"entry {expected} is damaged, and later ones follow it")
             break
+        length, kind, sequence, found, _ = FRAME.unpack_from(data, at)
+        payload = data[at + FRAME.size : end]
         size = _RECORD_BYTES[FrameKind(kind)]
         one = kind in (FrameKind.OPTIONS, FrameKind.STEPS, FrameKind.TOGETHER)
         if length != size if one or not size else length % size:

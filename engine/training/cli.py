@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROGRAM = "desdaemon train"
 
 
-class Option(NamedTuple):
+class StageOption(NamedTuple):
     """An argument of stages, as `argparse` takes it."""
 
     name: str
@@ -35,7 +35,7 @@ class Stage(NamedTuple):
     name: str
     run: Callable[[argparse.Namespace, str], None]
     about: str
-    options: tuple[Option, ...]
+    options: tuple[StageOption, ...]
 
 
 RemoteScores = Callable[[str, str, Path, int], "ScoreChunks"]
@@ -282,8 +282,8 @@ def _import(options: argparse.Namespace, command: str) -> None:
     write_shipped(options.out, packed, {**to_record(of_record(record)), **entries})
 
 
-def _option(name: str, type: Any = Path, **settings: Any) -> Option:
-    return Option(name, settings if "action" in settings else {"type": type, **settings})
+def _option(name: str, type: Any = Path, **settings: Any) -> StageOption:
+    return StageOption(name, settings if "action" in settings else {"type": type, **settings})
 
 
 _OUT = _option("--out", required=True)

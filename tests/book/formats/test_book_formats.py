@@ -482,3 +482,21 @@ def test_packing_is_stopped_between_pieces(tmp_path: Path, monkeypatch: pytest.M
         text.write(path, book, progress)
     assert len(fed) <= platform.processors() + 1
     assert path.read_bytes() == b"old"
+
+
+def test_the_limit_of_memory_holds_for_every_stream_of_xz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = b"---------------------------OX------XO--------------------------- X,1,d3,0\n"
+
+    def packed(dictionary: int) -> bytes:
+        return lzma.compress(line, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": dictionary}])
+
+    path = tmp_path / "b.txt.xz"
+    monkeypatch.setattr(text, "UNPACKING_BYTES", 1 << 21)
+    path.write_bytes(packed(1 << 16) + bytes(8) + packed(1 << 16))
+    assert len(text.read(path).book) == 1
+    path.write_bytes(packed(1 << 16) + packed(1 << 22))
+    with pytest.raises(Unreadable, match="cannot be unpacked: Memory usage limit exceeded"):
+        text.read(path)
+    path.write_bytes(packed(1 << 16)[:-4])
+    with pytest.raises(Unreadable, match="ends within a stream of xz"):
+        text.read(path)

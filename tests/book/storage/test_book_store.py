@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -239,6 +240,27 @@ def test_flipped_bits_are_told_from_a_torn_end_but_in_the_last_entry(tmp_path: P
             journal.scan(log, spoilt)
     # A crash leaves a beginning, whatever is behind it in the file system's block.
     assert journal.scan(log, content[: sizes[2] + 50] + bytes(4000)).end == sizes[2]
+
+
+def test_a_crafted_journal_is_refused_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of headers of the next entry, each of which claims all that follows."""
+    headers = 3000
+    content = bytearray(journal._header(7, 0))
+    for number in (1, *[2] * headers):
+        rest = journal.FRAME.size * (headers + 1) + len(journal._header(7, 0)) - len(content) - journal.FRAME.size
+        content += journal.FRAME.pack(rest, journal.FrameKind.STATES, number, 1, 0)
+    summed = 0
+    checksum = journal._checksum
+
+    def counted(length: int, *rest: Any) -> int:
+        nonlocal summed
+        summed += length
+        return checksum(length, *rest)
+
+    monkeypatch.setattr(journal, "_checksum", counted)
+    with pytest.raises(Unreadable, match="entry 1 is damaged, and later ones follow it"):
+        journal.scan(Path("x"), bytes(content))
+    assert summed < 40 * len(content)
 
 
 @given(st.binary(max_size=200), st.booleans())
