@@ -20,6 +20,7 @@ from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .counts import Counts, counted
 from .errors import within
 from .exports import kernels
+from .games import NO_GAMES, Games, without
 from .layout import GONE, GONE_BY_HAND, HUMAN, HUMAN_LEVEL, KEEPS_LEAF, KEPT, NO_SCORE, PASS
 from .links import Links
 from .negamax import FaultyRows, negamax, negamax_from
@@ -106,15 +107,18 @@ class Book:
         settled: bool = False,
         complete: bool = False,
         counts: Counts | None = None,
+        games: Games = NO_GAMES,
     ) -> None:
         """``settled``, ``complete`` and ``counts`` are the state of a ``table`` read from a file: its scores follow
-        from its leaves; no leaf has a fault; the number of positions of each kind.
+        from its leaves; no leaf has a fault; the number of positions of each kind. ``games`` are those that its results
+        were counted from.
         """
         self.table = table or BookTable()
         self._options = options or BookOptions()
         self.file_links = links
         self.recorder = ChangeObserver()
         self._counts = counts
+        self.games = games
         self._touched: set[int] | None = set() if settled else None
         self._unverified: set[int] | None = set() if complete else None
         self.stale = False
@@ -383,25 +387,26 @@ class Book:
         self.recorder.allow()
         return self.recorder.hold()
 
+    def list_games(self, games: Games) -> None:
+        """Note that the results of these games are counted; none of them was before."""
+        if not len(games):
+            return
+        self._begin_change()
+        self.games = np.concatenate([self.games, games])
+        self.recorder.counted(games)
+
+    def unlist_games(self, games: Games) -> None:
+        """Note that the results of these games are not counted any more."""
+        self._begin_change()
+        self.games = without(self.games, games["identity"].tolist())
+        self.recorder.taken_back(games)
+
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:
         """Store the games won, drawn and lost by the side to move in a row's position."""
-        self._store_results(np.array([row], np.int64), np.array([results], RESULT))
+        self.store_results(np.array([row], np.int64), np.array([results], RESULT))
 
-    def add_results(self, rows: Rows, results: Records) -> None:
-        """Add `RESULT` records to those of rows, none of them twice."""
-        sums = self.table.results_of(rows)
-        for name in sums.dtype.names or ():
-            sums[name] += results[name]
-        self._store_results(rows, sums)
-
-    def scale_results(self, rows: Rows, won: npt.NDArray[np.float64], lost: npt.NDArray[np.float64]) -> None:
-        """Multiply the games won and lost of rows, none of them twice, by factors."""
-        results = self.table.results_of(rows)
-        results["won"] *= won
-        results["lost"] *= lost
-        self._store_results(rows, results)
-
-    def _store_results(self, rows: Rows, results: Records) -> None:
+    def store_results(self, rows: Rows, results: Records) -> None:
+        """Store `RESULT` records for rows, none of them twice."""
         self._begin_change()
         for name in results.dtype.names or ():
             np.minimum(results[name], MOST_GAMES, out=results[name])

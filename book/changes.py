@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable
 
 from .chunks import Rows, Words
+from .games import Games
 from .options import BookOptions
 
 Question = tuple[int, int, int, int]
@@ -39,6 +40,12 @@ class ChangeObserver:
 
     def forgotten(self) -> None:
         """The remembered searches were dropped."""
+
+    def counted(self, games: Games) -> None:
+        """The results of these games were counted."""
+
+    def taken_back(self, games: Games) -> None:
+        """The results of these games were taken back."""
 
     def stepped(self, schedule: int, done: int) -> None:
         """``done`` steps of a schedule are finished; 0: the record was removed."""

@@ -380,6 +380,13 @@ class BookTable(TableMemory):
                 found[here] = self._results[number][places]
         return found
 
+    def results_of_positions(self, records: Records) -> Records:
+        """`RESULT` records of the canonical positions of records, zeros where they are not here."""
+        rows = self.rows_of(records)
+        found = np.zeros(len(rows), RESULT)
+        found[rows >= 0] = self.results_of(rows[rows >= 0])
+        return found
+
     def set_results_of(self, rows: Rows, results: Records) -> None:
         """Store `RESULT` records for rows, none of them twice."""
         self._keep_results()

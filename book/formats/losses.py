@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from desdaemon.book.book import Book
+from desdaemon.book.games import sources
 from desdaemon.book.layout import HUMAN, PASS
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import ProgressCallback, no_progress
@@ -63,6 +64,7 @@ def _lost(book: Book, kind: str, progress: ProgressCallback) -> Iterator[str]:
         yield from _counted(len(book.table.state().wide), "path counts above 4294967295")
     if book.table.keeps_results and book.table.results_of(np.arange(len(book))).view(np.float64).any():
         yield "results of games"
+    yield from _counted(sum(sources(book.games).values()), "which games were counted")
     rule = Rule.EGAROUCID if kind == EGAROUCID else Rule.EDAX
     if book.options.rule is not rule:
         yield f"that {rule_text(book.options.rule)}"

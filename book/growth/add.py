@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,17 +14,16 @@ from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.chunks import CHUNK_ROWS, Words
 from desdaemon.book.errors import within
 from desdaemon.book.exports import kernels
+from desdaemon.book.games import identity, new_games, packed, squares, unpacked
 from desdaemon.book.layout import PASS
 from desdaemon.book.options import BookOptions
 from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress, slices
-from desdaemon.book.record import RESULT, START, unsearched
+from desdaemon.book.record import START, unsearched
 
-from .game_results import GROW, SHRINK
+from .game_results import count
 from .rounds import CommandOutcome, GrowthCommand, Position, Worker
 
-_OUTCOMES = ("won", "drawn", "lost")
 _GAMES = 1 << 10
-_UNKNOWN = 3
 _UNSORTED = 1 << 20
 
 
@@ -59,11 +59,23 @@ def new_book(options: BookOptions, evaluate: Evaluate) -> Book:
 
 
 class BookGame(NamedTuple):
-    """A game from the initial position: its moves (squares 0..63; passes may be left out), and the final score in discs
-    for the first mover where it is known."""
+    """A game from the initial position: its moves (squares 0..63; passes may be left out), the final score in discs for
+    the first mover where it is known, what else it is known by, such as players and date, and the name of its file."""
 
     moves: bytes
     score: int | None = None
+    about: str = ""
+    source: str = ""
+
+
+class AddedGames(NamedTuple):
+    """Outcome of `add_games`: the positions; the games with an illegal move, which are used up to it; the games that
+    were counted, and those that were known."""
+
+    outcome: CommandOutcome
+    problems: list[str]
+    counted: int = 0
+    known: int = 0
 
 
 def add_games(
@@ -75,16 +87,17 @@ def add_games(
     adjusting: bool = False,
     search: bool = True,
     played: int = 1,
-) -> tuple[CommandOutcome, list[str]]:
+) -> AddedGames:
     """Add the positions of many games within the book's depth, then search open leaves (if ``search``) and negamax.
 
     Of ``played`` above 1 only positions that so many of the games reach are added, the most played first, so that these
     are searched first too.
 
     With ``keep_results`` the games' results are counted for their positions, in one step at the very end, so that a
-    command that was cancelled and repeated counts them once; ``games`` is then iterated a second time. ``adjusting``
-    makes each lost game's line less attractive to its loser too (`game_results.adjust`), after all were counted, so
-    that their order does not matter. The second value lists the games with an illegal move, which are used up to it.
+    command that was cancelled and repeated counts them; ``games`` is then iterated a second time. A game that the book
+    has counted, told by its moves and by what it is known by, is not counted again; of games without the latter a file
+    may have several with the same moves. ``adjusting`` makes each lost game's line less attractive to its loser too
+    (`game_results.adjust`).
     """
     job = GrowthCommand(book, worker, "add")
     problems: list[str] = []
@@ -106,10 +119,10 @@ def add_games(
     outcome = job.run(begin=begin) if search else job.outcome(begin)
     if outcome.finished and keep_results:
         try:
-            _count_results(job, games, adjusting=adjusting)
+            return AddedGames(outcome, problems, *_count_results(job, games, adjusting=adjusting))
         except WorkCancelled:
             outcome = outcome._replace(finished=False)
-    return outcome, problems
+    return AddedGames(outcome, problems)
 
 
 def _batches(games: Iterable[BookGame]) -> Iterator[list[BookGame]]:
@@ -178,52 +191,29 @@ def _add_keys(job: GrowthCommand, keys: Words) -> None:
     job.added += len(book) - before
 
 
-def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> None:
-    """Count the results of games, and adjust them, all at once at the end."""
-    book = job.book
-    found = [np.empty(0, np.int64)]
-    shares = [np.empty(0, np.float64)]
-    counted = 0
-    for batch in _batches(games):
-        replayed, _ = _replayed(book, batch)
-        # A position's side to move is the first mover's after an even number of plies.
-        own = np.concatenate([_signs(game.score, len(played)) for played, game in zip(replayed, batch, strict=True)])
-        rows = book.table.find_many(np.concatenate(replayed))
-        known = (own < _UNKNOWN) & (rows >= 0)
-        found.append(3 * rows[known] + own[known])
-        if adjusting:
-            shares.append(_shares(rows, [len(played) for played in replayed])[known])
-        counted += len(batch)
-        job.progress("results", counted, 0)
-    outcomes = np.concatenate(found)
-    rows, places = np.unique(outcomes // 3, return_inverse=True)
-    results = np.zeros(len(rows), RESULT)
-    for outcome, name in enumerate(_OUTCOMES):
-        here = outcomes % 3 == outcome
-        results[name] = np.bincount(places[here], minlength=len(rows))
-    book.add_results(rows, results)
-    if not adjusting:
-        return
-    share = np.concatenate(shares)
-    won, lost = (np.bincount(places[here], share[here], len(rows)) for here in (outcomes % 3 == 0, outcomes % 3 == 2))
-    book.scale_results(rows, GROW**won * SHRINK**lost, SHRINK**won * GROW**lost)
-
-
-def _shares(rows: npt.NDArray[np.int64], lengths: list[int]) -> npt.NDArray[np.float64]:
-    """`game_results.weight` of every position of games with these numbers of positions; ``rows`` -1 are not in the
-    book."""
-    found = []
-    for game in np.split(rows, np.cumsum(lengths)[:-1]):
-        known = np.flatnonzero(game >= 0)
-        last = int(known[-1]) if len(known) else 0
-        found.append(np.arange(len(game)) / last if last else np.ones(len(game)))
-    return np.concatenate(found)
-
-
-def _signs(score: int | None, positions: int) -> npt.NDArray[np.int64]:
-    """For the side to move in each of a game's positions: 0 it won, 1 drew, 2 lost; `_UNKNOWN` without a score."""
-    first = _UNKNOWN if score is None else 1 - (score > 0) + (score < 0)
-    return np.resize([first, _UNKNOWN if score is None else 2 - first], positions)
+def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> tuple[int, int]:
+    """Count the results of games, all at once at the end. Returns the number of games that were counted, and of those
+    that were known."""
+    found = bytearray()
+    repeated: Counter[bytes] = Counter()
+    source = ""
+    for game in games:
+        if game.score is None:
+            continue
+        if game.source != source:
+            source = game.source
+            repeated.clear()
+        moves = squares(game.moves)
+        known = identity(START, moves, game.about)
+        if not game.about:
+            repeated[known] += 1
+            if repeated[known] > 1:
+                known = identity(START, moves, str(repeated[known]))
+        found += packed(known, START, moves, game.score, source, learned=adjusting)
+    given = unpacked(bytes(found))
+    fresh = new_games(given, job.book.games)
+    count(job.book, fresh, all_games=True, progress=job.progress)
+    return len(fresh), len(given) - len(fresh)
 
 
 def fix(book: Book, worker: Worker) -> CommandOutcome:

@@ -5,17 +5,32 @@ Results are weights, not whole numbers: a lost game scales them. They are kept f
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from desdaemon.book.book import Book
+from desdaemon.book.chunks import Records, Rows
 from desdaemon.book.errors import within
+from desdaemon.book.games import COUNTS_WITHOUT_GAMES, Games, moves_of, packed, squares_of, unpacked, without
+from desdaemon.book.layout import TALLY_POSITIONS
+from desdaemon.book.progress import ProgressCallback, no_progress, slices
+from desdaemon.book.record import RESULT
+
+Weights = npt.NDArray[np.float64]
 
 SHRINK = 0.8
 """What the wins of the loser are multiplied by at the end of a lost line."""
 
 GROW = 1.2
 """What its losses are multiplied by there."""
+
+_OUTCOMES = ("won", "drawn", "lost")
+_GAMES = 1 << 10
+_ROUNDING = 1e-9
 
 
 class Results(NamedTuple):
@@ -43,25 +58,6 @@ def weight_text(weight: float) -> str:
 def results_of(book: Book, row: int) -> Results:
     """The games through a row's position, seen by the side to move; none without a row, -1."""
     return Results(*book.table.results(row)) if row >= 0 else Results(0.0, 0.0, 0.0)
-
-
-def add_result(book: Book, positions: Sequence[tuple[int, int]], score: int) -> int:
-    """Count a game for every position of it in the book. Returns their number.
-
-    ``positions`` run from the start of the game on, each seen by the side to move, alternating (passes included);
-    ``score`` is the final score in discs for the side to move in the first of them. Raises OutOfRange.
-    """
-    within("final score", score, -64, 64)
-    counted = 0
-    for ply, (player, opponent) in enumerate(positions):
-        row = book.table.find(player, opponent)
-        if row < 0:
-            continue
-        own = score if ply % 2 == 0 else -score
-        won, drawn, lost = book.table.results(row)
-        book.set_results(row, (won + (own > 0), drawn + (own == 0), lost + (own < 0)))
-        counted += 1
-    return counted
 
 
 def weight(ply: int, last: int) -> float:
@@ -101,12 +97,140 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
     return changed
 
 
-def learn_result(book: Book, positions: Sequence[tuple[int, int]], score: int, *, adjusting: bool) -> int:
-    """Count a game (see `add_result`), and with ``adjusting`` make its line less attractive to its loser, in one step
-    for the journal. Returns the number of positions that counted it.
+class Tally(NamedTuple):
+    """Positions by row, the `RESULT` records of some games through them, and the factors that the games won and lost
+    there are multiplied by for the sake of games learned from."""
+
+    rows: Rows
+    results: Records
+    won: Weights
+    lost: Weights
+
+    def at(self, here: npt.NDArray[np.bool_]) -> Tally:
+        """The part of it where ``here`` is true."""
+        return Tally(self.rows[here], self.results[here], self.won[here], self.lost[here])
+
+
+def tally(book: Book, games: Games, progress: ProgressCallback = no_progress) -> Tally:
+    """The results of games for every position of them that is in the book."""
+    counts = book.known_counts()
+    least = int(np.flatnonzero(counts.kinds[TALLY_POSITIONS])[0]) if counts is not None and len(book) else 0
+    found = [np.empty(0, np.int64)]
+    shares = [np.empty(0, np.float64)]
+    starts = games["player"].tolist(), games["opponent"].tolist()
+    lines = list(zip(*starts, moves_of(games), strict=True))
+    for start, end in slices(len(games), _GAMES, "results", progress):
+        replayed = [book.table.replay(*line, least)[0] for line in lines[start:end]]
+        lengths = [len(positions) for positions in replayed]
+        # A position's side to move is the first mover's after an even number of plies.
+        first = 1 - np.sign(games["score"][start:end].astype(np.int64))
+        plies = np.concatenate([np.arange(length) for length in lengths])
+        own = np.repeat(first, lengths)
+        own = np.where(plies % 2, 2 - own, own)
+        rows = book.table.find_many(np.concatenate(replayed))
+        learned = np.repeat(games["learned"][start:end] & 1, lengths)
+        found.append((3 * rows + own)[rows >= 0])
+        shares.append((learned * _shares(rows, lengths))[rows >= 0])
+    outcomes, share = np.concatenate(found), np.concatenate(shares)
+    rows, places = np.unique(outcomes // 3, return_inverse=True)
+    results = np.zeros(len(rows), RESULT)
+    for outcome, name in enumerate(_OUTCOMES):
+        results[name] = np.bincount(places[outcomes % 3 == outcome], minlength=len(rows))
+    won, lost = (np.bincount(places[here], share[here], len(rows)) for here in (outcomes % 3 == 0, outcomes % 3 == 2))
+    return Tally(rows, results, GROW**won * SHRINK**lost, SHRINK**won * GROW**lost)
+
+
+def _shares(rows: Rows, lengths: list[int]) -> Weights:
+    """`weight` of every position of games with these numbers of positions; ``rows`` -1 are not in the book."""
+    found = []
+    for game in np.split(rows, np.cumsum(lengths)[:-1]):
+        known = np.flatnonzero(game >= 0)
+        last = int(known[-1]) if len(known) else 0
+        found.append(np.arange(len(game)) / last if last else np.ones(len(game)))
+    return np.concatenate(found)
+
+
+def count(book: Book, games: Games, *, all_games: bool = False, progress: ProgressCallback = no_progress) -> int:
+    """Count games that the book has not counted yet, in one step for the journal; those learned from make their lines
+    less attractive to their losers after all were counted, so that their order does not matter.
+
+    With ``all_games`` a position without any results gets those of the games counted before too. Returns the number of
+    positions that counted the new ones. A cancellation changes nothing.
     """
+    before = book.games
+    new = tally(book, games, progress)
+    parts = [new]
+    if all_games and len(before):
+        old = tally(book, before, progress)
+        parts.insert(0, old.at(_sums(book.table.results_of(old.rows)) == 0))
+    if len(games) and not len(before) and len(_counted_rows(book)):
+        games = np.concatenate([COUNTS_WITHOUT_GAMES, games])
     with book.together():
-        counted = add_result(book, positions, score)
-        if adjusting and score:
-            adjust(book, positions, 0 if score < 0 else 1)
-    return counted
+        book.list_games(games)
+        for part in parts:
+            results = book.table.results_of(part.rows)
+            for name in _OUTCOMES:
+                results[name] += part.results[name]
+            results["won"] *= part.won
+            results["lost"] *= part.lost
+            book.store_results(part.rows, results)
+    return len(new.rows)
+
+
+def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress) -> None:
+    """Take back the results of games that the book has counted, and what was learned from them, in one step for the
+    journal. A cancellation changes nothing."""
+    rest = _without(book, tally(book, games, progress))
+    with book.together():
+        book.unlist_games(games)
+        book.store_results(*rest)
+
+
+def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:
+    """The results of the positions of a tally without it."""
+    results = book.table.results_of(gone.rows)
+    results["won"] /= gone.won
+    results["lost"] /= gone.lost
+    for name in _OUTCOMES:
+        # Nothing is left where a rounding error is.
+        left = results[name] - gone.results[name]
+        results[name] = np.where(left > _ROUNDING, left, 0.0)
+    return gone.rows, results
+
+
+def _sums(results: Records) -> Weights:
+    """The games of each record."""
+    return np.sum([results[name] for name in _OUTCOMES], axis=0)  # type: ignore[no-any-return]
+
+
+def _counted_rows(book: Book) -> Rows:
+    """The rows that have results."""
+    if not book.table.keeps_results:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(_sums(book.table.results_of(np.arange(len(book)))))
+
+
+def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -> tuple[Rows, Records]:
+    """Rows and results that were counted in books that kept no games."""
+    rows = _counted_rows(book)
+    results = book.table.results_of(rows)
+    if not len(book.games):
+        return rows, results
+    if not len(without(COUNTS_WITHOUT_GAMES, book.games["identity"].tolist())):
+        counted, rest = _without(book, tally(book, book.games, progress))
+        results[np.isin(rows, counted)] = rest[np.isin(counted, rows)]
+        some = _sums(results) > 0
+        return rows[some], results[some]
+    return rows[:0], results[:0]
+
+
+def live_game(positions: Sequence[tuple[int, int]], score: int, source: str, *, learned: bool) -> Games:
+    """A game that was just played: another one than every other, whatever its moves.
+
+    ``positions`` run from the start of the game on, each seen by the side to move, alternating (passes included);
+    ``score`` is the final score in discs for the side to move in the first of them. Raises OutOfRange.
+    """
+    within("final score", score, -64, 64)
+    return unpacked(
+        packed(secrets.token_bytes(16), positions[0], squares_of(positions), score, source, learned=learned)
+    )

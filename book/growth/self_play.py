@@ -14,7 +14,7 @@ from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.othello.rules import final_score
 
 from .add import kept_positions
-from .game_results import learn_result
+from .game_results import count, live_game
 from .rounds import CommandOutcome, GrowthCommand, Position, SearchLine, Worker
 
 ROUND = 8
@@ -76,8 +76,8 @@ def self_play(
 ) -> tuple[CommandOutcome, SelfPlayTally]:
     """Play games from ``root``; store their positions down to the book's depth, search their leaves, count the results.
 
-    ``adjusting``: see `game_results.adjust`, after each game. `ROUND` games are played at a time, on all threads; after
-    a stop those of the last round are not counted. Raises OutOfRange.
+    ``adjusting``: see `game_results.adjust`, after each game. `ROUND` games are played at a time, on all threads;
+    after a stop those of the last round are not counted. Raises OutOfRange.
     """
     within("games", games, 1, MAX_GAMES)
     within("level", terms.level, 0, MAX_LEVEL)
@@ -98,7 +98,7 @@ def self_play(
         for positions in played:
             last = final_score(*positions[-1])
             score = last if len(positions) % 2 else -last
-            learn_result(book, positions, score, adjusting=adjusting)
+            count(book, live_game(positions, score, "self-play", learned=adjusting))
             counts[1 - (score > 0) + (score < 0)] += 1
 
     def work() -> None:

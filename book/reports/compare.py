@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records
+from desdaemon.book.games import COUNTS_WITHOUT_GAMES, new_games, without
+from desdaemon.book.growth.game_results import count, counts_without_games
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, PASS
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import in_scale
@@ -30,13 +32,17 @@ class Conflict(NamedTuple):
 
 class Merged(NamedTuple):
     """Result of a merge: positions added, replaced and left alone; among the known ones ``conflicting`` with different
-    scores, the first `CONFLICTS` of which are ``conflicts``."""
+    scores, the first `CONFLICTS` of which are ``conflicts``. ``counted`` games are new, ``known`` ones were counted
+    before; ``unknown_games`` positions have results of games that the other book did not keep, which were added."""
 
     added: int
     replaced: int
     kept: int
     conflicts: list[Conflict]
     conflicting: int
+    counted: int
+    known: int
+    unknown_games: int
 
 
 def better(ours: PositionEntry, theirs: PositionEntry, *, keep_ours: bool = False) -> PositionEntry:
@@ -102,21 +108,25 @@ def merge(
         progress("merge", first + len(chunk), len(other))
     added = len(book) - before
     book.negamax(threads=threads, progress=progress)
-    if other.table.keeps_results:
-        _add_results(book, other, progress)
-    return Merged(added, replaced, kept, conflicts, conflicting)
+    return Merged(added, replaced, kept, conflicts, conflicting, *_add_results(book, other, progress))
 
 
-def _add_results(book: Book, other: Book, progress: ProgressCallback) -> None:
-    found = []
-    for number, chunk in enumerate(other.table.chunks()):
-        first = number * CHUNK_ROWS
-        found.append(book.table.rows_of(chunk))
-        progress("results", first + len(chunk), len(other))
-    rows = np.concatenate(found)
-    results = other.table.results_of(np.arange(len(other)))
-    counted = results["won"] + results["drawn"] + results["lost"] > 0
-    book.add_results(rows[counted], results[counted])
+def _add_results(book: Book, other: Book, progress: ProgressCallback) -> tuple[int, int, int]:
+    """Count the games of another book that are new, and add its results that have no games. Returns the number of games
+    counted, of those known, and of positions with results that have no games."""
+    own = without(other.games, COUNTS_WITHOUT_GAMES["identity"].tolist())
+    fresh = new_games(own, book.games)
+    theirs, extra = counts_without_games(other, progress)
+    rows = book.table.rows_of(other.table.records(theirs))
+    with book.together():
+        count(book, fresh, all_games=True, progress=progress)
+        if len(rows):
+            results = book.table.results_of(rows)
+            for name in results.dtype.names or ():
+                results[name] += extra[name]
+            book.store_results(rows, results)
+            book.list_games(new_games(COUNTS_WITHOUT_GAMES, book.games))
+    return len(fresh), len(own) - len(fresh), len(rows)
 
 
 class Difference(NamedTuple):

@@ -12,6 +12,7 @@ from desdaemon.book.chunks import CHUNK_ROWS, Words, address
 from desdaemon.book.exports import kernels
 from desdaemon.book.formats.losses import RULES
 from desdaemon.book.formats.text import board_text, move_name
+from desdaemon.book.games import sources
 from desdaemon.book.growth.game_results import results_of
 from desdaemon.book.negamax import reach
 from desdaemon.book.options import Rule
@@ -189,6 +190,8 @@ def more_lines(book: Book) -> list[str]:
     if book.table.keeps_results:
         results = results_of(book, start) if start >= 0 else None
         lines.append(f"Games: Black {results}" if results else "Games: counted, none from the initial position")
+    counted = ", ".join(f"{number} of {name}" for name, number in sources(book.games).items())
+    lines += [f"Games counted: {counted}"] if counted else []
     least, mean, most = book.table.balance
     return [*lines, f"Hash balance: {least} < {mean} < {most}"]
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.games import GAME
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.files import replace
@@ -24,9 +25,9 @@ from desdaemon.protocol.system.files import replace
 from .files import content
 
 MAGIC = b"DESJRNL\n"
-VERSION = 2
-READABLE = (1, 2)
-"""In version 1 there were no frames that belong together."""
+VERSION = 3
+READABLE = (1, 2, 3)
+"""In version 1 there were no frames that belong together, up to version 2 no games."""
 
 HEADER = struct.Struct("<8sIIQQ")
 FRAME = struct.Struct("<IIQII")
@@ -71,6 +72,12 @@ class FrameKind(enum.IntEnum):
     TOGETHER = 8
     """A 64-bit number: so many frames after this one count all or none."""
 
+    COUNTED = 10
+    """`games.GAME` records: their results were counted."""
+
+    TAKEN_BACK = 11
+    """`games.GAME` records: their results were taken back."""
+
 
 _RECORD_BYTES = {
     FrameKind.STATES: 80,
@@ -82,6 +89,8 @@ _RECORD_BYTES = {
     FrameKind.STEPS: 16,
     FrameKind.TOGETHER: 8,
     FrameKind.COMMAND: 1,
+    FrameKind.COUNTED: GAME.itemsize,
+    FrameKind.TAKEN_BACK: GAME.itemsize,
 }
 
 
@@ -176,7 +185,7 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
     if magic != MAGIC:
         raise Unreadable(path, 0, f"not a book's journal: begins with {magic!r}, not {MAGIC!r}")
     if version not in READABLE:
-        raise Unreadable(path, 8, f"a journal of version {version}; only versions 1 and {VERSION} can be read")
+        raise Unreadable(path, 8, f"a journal of version {version}; only versions 1 to {VERSION} can be read")
     if data[: HEADER.size] != _header(book, base, version):
         raise Unreadable(path, 12, "the header's checksum is wrong")
     if base >= MOST_ENTRIES:

@@ -14,6 +14,7 @@ import numpy as np
 from desdaemon.book.changes import ChangeObserver, Question
 from desdaemon.book.chunks import Rows, Words
 from desdaemon.book.errors import BookError, ReadOnly, WriteFailed
+from desdaemon.book.games import Games
 from desdaemon.book.options import BookOptions
 
 from . import journal
@@ -50,6 +51,10 @@ class DirtyFlag(ChangeObserver):
         self.changes = True
 
     def options_changed(self, options: BookOptions) -> None:
+        """See `ChangeObserver`."""
+        self.changes = True
+
+    def counted(self, games: Games) -> None:
         """See `ChangeObserver`."""
         self.changes = True
 
@@ -166,6 +171,14 @@ class JournalObserver(ChangeObserver):
     def forgotten(self) -> None:
         """See `ChangeObserver`."""
         self._append(FrameKind.FORGOTTEN)
+
+    def counted(self, games: Games) -> None:
+        """See `ChangeObserver`."""
+        self._append(FrameKind.COUNTED, games.tobytes())
+
+    def taken_back(self, games: Games) -> None:
+        """See `ChangeObserver`."""
+        self._append(FrameKind.TAKEN_BACK, games.tobytes())
 
     def stepped(self, schedule: int, done: int) -> None:
         """See `ChangeObserver`."""

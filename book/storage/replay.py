@@ -11,6 +11,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import Records, Words, address
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import kernels
+from desdaemon.book.games import unpacked
 from desdaemon.book.layout import MAX_SCORE, NO_MOVE
 from desdaemon.book.options import Rule, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
@@ -76,6 +77,10 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, progress: Progre
                     book.memo[player, opponent, level, excluded] = move, score
             elif kind == FrameKind.FORGOTTEN:
                 book.memo.clear()
+            elif kind == FrameKind.COUNTED:
+                book.list_games(unpacked(frame.payload))
+            elif kind == FrameKind.TAKEN_BACK:
+                book.unlist_games(unpacked(frame.payload))
             elif kind == FrameKind.STEPS:
                 book.step(*STEPS.unpack(frame.payload))
             elif kind == FrameKind.FIXED and book.options.rule is Rule.EGAROUCID:

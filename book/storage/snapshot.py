@@ -22,6 +22,7 @@ from desdaemon.book.chunks import CHUNK_ROWS, Records, address, segment_bytes
 from desdaemon.book.counts import WORDS, Counts
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import kernels
+from desdaemon.book.games import GAME, NO_GAMES, Games
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
@@ -34,10 +35,10 @@ from .journal import MOST_ENTRIES
 from .table_memory import MAX_ROWS, MIN_SLOTS, SEGMENTS, Segments
 
 MAGIC = b"DESBOOK\n"
-VERSION = 3
-READABLE = (1, 2, 3)
+VERSION = 4
+READABLE = (1, 2, 3, 4)
 """In version 1 the last chunk is filled up, the index is always there, and the state is not known. Up to version 2 a
-block has 1 MiB."""
+block has 1 MiB. A book without games is written as version 3."""
 
 PAGE = 4096
 BLOCK = 1 << 16
@@ -57,7 +58,7 @@ JOURNALLED = 4
 _SECTOR = 512
 """What a disk writes whole or not at all."""
 
-_HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q IIQ")
+_HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q IIQ QQ")
 _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
 
@@ -77,9 +78,11 @@ class SnapshotHeader(NamedTuple):
     checksums_crc: int
     options: BookOptions
     created: int
-    version: int = VERSION
+    version: int
     state: int = 0
     counts_at: int = 0
+    games_at: int = 0
+    games: int = 0
 
     @property
     def stored(self) -> int:
@@ -109,7 +112,8 @@ class SnapshotHeader(NamedTuple):
             at += SEGMENTS * (_SEGMENT.itemsize + segment_bytes(MIN_SLOTS))
         wide_end = self.wide_at + self.wide * 32
         results_end = self.results_range[1] or wide_end
-        end = results_end + bool(self.counts_at) * WORDS * 8
+        counts_end = results_end + bool(self.counts_at) * WORDS * 8
+        end = counts_end + self.games * GAME.itemsize
         return (
             self.rows <= MAX_ROWS
             and self.chunks == -(-self.rows // CHUNK_ROWS)
@@ -117,6 +121,7 @@ class SnapshotHeader(NamedTuple):
             and (self.wide_at >= at if self.segments_at else self.wide_at == at)
             and self.results_at in (0, wide_end)
             and self.counts_at in (0, results_end)
+            and self.games_at == (counts_end if self.games else 0)
             and self.checksums_at == end
             and self.size == end + 4 * -(-(end - PAGE) // self.block)
             and self.sequence < MOST_ENTRIES
@@ -184,6 +189,8 @@ def _pack(header: SnapshotHeader) -> bytes:
             header.block if header.version > 2 else 0,
             0,
             header.counts_at,
+            header.games_at,
+            header.games,
         ).ljust(PAGE, b"\0")
 
     return packed(zlib.crc32(packed(0)))
@@ -236,6 +243,8 @@ def write(
         counts_at = out.at if counts is not None else 0
         if counts is not None:
             out.write(_bytes(counts.packed()))
+        games_at = out.at if len(book.games) else 0
+        out.write(_bytes(book.games))
         out.end_block()
         checksums_at = out.at
         sums = np.array(out.sums, "<u4").tobytes()
@@ -254,8 +263,11 @@ def write(
             zlib.crc32(sums),
             book.options,
             int(time.time()),
-            state=book.settled * SETTLED | book.complete * COMPLETE,
-            counts_at=counts_at,
+            VERSION if games_at else VERSION - 1,
+            book.settled * SETTLED | book.complete * COMPLETE,
+            counts_at,
+            games_at,
+            len(book.games),
         )
         stream.seek(0)
         stream.write(_pack(header))
@@ -273,7 +285,7 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
         raise Unreadable(path, 8, f"a book of version {fields[1]}; only versions 1 to {VERSION} can be read")
     book, sequence, count, segments_at, wide_at, wide, results_at, checksums_at, whole = fields[3:12]
     chunks, checksums_crc = fields[12:14]
-    numbers, chunk_rows, state, created, counts_at = fields[14:20], *fields[20:23], fields[25]
+    numbers, chunk_rows, state, created = fields[14:20], *fields[20:23]
     try:
         options = options_of(*numbers)
     except ValueError as error:
@@ -294,7 +306,7 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
         created,
         fields[1],
         state,
-        counts_at,
+        *fields[25:],
     )
     if _pack(header) != data[:PAGE] or chunk_rows != CHUNK_ROWS:
         raise Unreadable(path, 12, "the header's checksum is wrong")
@@ -322,6 +334,7 @@ class Mapped(NamedTuple):
     table: BookTable
     header: SnapshotHeader
     counts: Counts | None = None
+    games: Games = NO_GAMES
 
 
 def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: ProgressCallback) -> None:
@@ -423,27 +436,28 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
         counts = Counts.unpacked(data[header.counts_at :][: WORDS * 8].view(np.uint64))
         if not counts.possible(header.rows):
             raise Unreadable(path, header.counts_at, "the counts of positions are impossible")
-    return Mapped(table, header, counts)
+    return Mapped(table, header, counts, data[header.games_at :][: header.games * GAME.itemsize].view(GAME))
 
 
 def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
-    """The parts of a file, as byte and size, that an opening copies: the table of segments, the last chunk, the wide
-    counts."""
+    """The parts of a file, as byte and size, that an opening copies or compares no more: the table of segments, the
+    last chunk, the wide counts, the games."""
     tail = header.stored % CHUNK_ROWS
     yield header.segments_at, SEGMENTS * _SEGMENT.itemsize
     yield PAGE + (header.stored - tail) * RECORD.itemsize, tail * RECORD.itemsize
     yield header.wide_at, header.wide * 32
     if header.counts_at:
         yield header.counts_at, WORDS * 8
+    yield header.games_at, header.games * GAME.itemsize
     if header.results_at:
         yield header.results_at + (header.stored - tail) * RESULT.itemsize, tail * RESULT.itemsize
 
 
 def book_of(mapped: Mapped) -> Book:
     """A file's book, without its journal."""
-    table, header, counts = mapped
+    table, header, counts, games = mapped
     settled, complete = bool(header.state & SETTLED), bool(header.state & COMPLETE)
-    return Book(header.options, table, settled=settled, complete=complete, counts=counts)
+    return Book(header.options, table, settled=settled, complete=complete, counts=counts, games=games)
 
 
 def _chunks(records: Records | None) -> list[Records]:

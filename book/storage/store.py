@@ -16,10 +16,13 @@ import time
 import traceback
 from pathlib import Path
 
+import numpy as np
+
 from desdaemon.book.book import Book
 from desdaemon.book.changes import ChangeObserver
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.record import STATE
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.locks import FileLock
 from desdaemon.protocol.system.logs import message
@@ -49,7 +52,10 @@ _LOWEST = 19
 _UNFINISHED = (journal.FrameKind.SEARCHED, journal.FrameKind.STEPS, journal.FrameKind.COMMAND)
 """Entries that no file can hold."""
 
-UNDOABLE = ("add", "merge", "edit", "unedit", "adjust", "prune", "subtree", "cut", "reduce", "delete", "verify", "rule")
+UNDOABLE = (
+    *("add", "merge", "uncount", "adjust", "edit", "unedit", "rule", "verify"),
+    *("prune", "subtree", "cut", "reduce", "delete"),
+)
 """The commands that `Store.undo` takes back: those that remove, or write over, what was there."""
 
 BLOATED = 1 << 26
@@ -305,8 +311,32 @@ class Store:
         start, end = [
             (first, last) for first, last in bounds if frames[first].payload.split(b" ")[0].decode() in UNDOABLE
         ][-1]
-        journal.rewrite(journal_path(self.path), self._identity, self._sequence, frames[:start] + frames[end:])
+        later = self._without_results(frames[:start], frames[start:end], frames[end:])
+        journal.rewrite(journal_path(self.path), self._identity, self._sequence, frames[:start] + later)
         self.close()
+
+    def _without_results(
+        self, before: list[journal.Frame], gone: list[journal.Frame], later: list[journal.Frame]
+    ) -> list[journal.Frame]:
+        """``later`` without the results that ``gone`` brought after ``before``: each entry has all that a position had
+        then."""
+        if not any(frame.kind is journal.FrameKind.STATES for frame in later):
+            return later
+        tables = []
+        for part in (before, before + gone):
+            book = snapshot.book_of(snapshot.read(self.path, check=False))
+            replay(book, part, self.path)
+            tables.append(book.table)
+        changed = []
+        for frame in later:
+            if frame.kind is journal.FrameKind.STATES:
+                states = np.frombuffer(frame.payload, STATE).copy()
+                old, new = (table.results_of_positions(states) for table in tables)
+                for name in old.dtype.names or ():
+                    states[name] = np.maximum(states[name] + old[name] - new[name], 0)
+                frame = frame._replace(payload=states.tobytes())
+            changed.append(frame)
+        return changed
 
     def keep(self, book: Book) -> None:
         """Take over what ``book`` remembers beside its positions."""

@@ -27,6 +27,7 @@ _EXPECTED = {
     "flag": "true or false",
     "move": "a square such as f5",
     "path": "the name of a file",
+    "text": "a text",
     "paths": "the names of files",
 }
 
@@ -35,9 +36,10 @@ class Parameter(NamedTuple):
     """A parameter of a book command.
 
     ``kind`` is ``int`` (``low``..``high``), ``choice`` (one of ``choices``), ``move`` (a square such as f5), ``path``
-    (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed) or ``flag`` (in text ``--name``
-    anywhere, false unless given). A ``named`` one is given in text as ``--name value`` anywhere. Where it is not
-    ``required``, ``default`` is its value; a default of None leaves the value to the book.
+    (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed), ``text`` (at most ``high``
+    characters) or ``flag`` (in text ``--name`` anywhere, false unless given). A ``named`` one is given in text as
+    ``--name value`` anywhere. Where it is not ``required``, ``default`` is its value; a default of None leaves the
+    value to the book.
     """
 
     name: str
@@ -457,6 +459,12 @@ BOOK_COMMANDS = (
         "Make the line of a lost game less attractive to its loser.",
         long=False,
     ),
+    _editor(
+        "uncount",
+        (Parameter("source", "text", "A file's name, self-play or store: see book info.", high=255, required=True),),
+        "Take back the results of the games of a source.",
+        role=ADMIN,
+    ),
     _editor("undo", (), "Take back the last command since the book was saved that removed or wrote over something."),
     # Shrinking
     _editor("prune", (), "Keep what can be reached while one side plays best moves."),
@@ -578,7 +586,7 @@ def _read(command: BookCommand, parameter: Parameter, word: str) -> BookValue:
     elif parameter.kind == "move":
         with contextlib.suppress(BadInput):
             value = parse_move(word)
-    elif parameter.kind == "path":
+    elif parameter.kind in ("path", "text"):
         value = word or None
     if value is None:
         raise BadInput(

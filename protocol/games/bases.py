@@ -130,8 +130,8 @@ def _report(line: str, bad: Complain | None) -> None:
 
 
 def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iterator[FileGame]:
-    players, tournaments = _names_beside(name, ".jou", bad), _names_beside(name, ".trn", bad)
-    date = str(base.header.year) if 0 < base.header.year < 10000 else ""
+    players, tournaments = names_beside(name, ".jou", bad), names_beside(name, ".trn", bad)
+    date = wthor_date(base.header)
     for number, game in enumerate(base.games, 1):
         try:
             moves = replayed(START, game.moves)
@@ -139,17 +139,24 @@ def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iter
             offset = wthor.HEADER_BYTES + wthor.GAME_BYTES * (number - 1)
             _report(f"{quoted(name)}: game {number}, offset {offset}: {error}", bad)
             continue
-        record = GameRecord(START, moves, _name(players, game.black), _name(players, game.white))
+        record = GameRecord(START, moves, name_of(players, game.black), name_of(players, game.white))
         result = BlackScore(2 * game.discs - 64) if game.discs <= 64 else None
-        yield FileGame(record, number, _name(tournaments, game.tournament), date, result)
+        yield FileGame(record, number, name_of(tournaments, game.tournament), date, result)
 
 
-def _name(names: list[str], number: int) -> str:
+def wthor_date(header: wthor.WthorHeader) -> str:
+    """The year of a base's games; empty where there is none."""
+    return str(header.year) if 0 < header.year < 10000 else ""
+
+
+def name_of(names: list[str], number: int) -> str:
+    """The name of this number; empty where it is not known."""
     name = names[number] if number < len(names) else ""
     return "" if name.strip("?") == "" else name
 
 
-def _names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
+def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
+    """The names of the file of names for a ``.wtb``; none without one. Raises `BadInput`, unless ``bad`` takes it."""
     path = names_file(base, extension)
     if not path:
         return []
@@ -360,9 +367,9 @@ def _edx_bytes(game: FileGame) -> bytes:
 def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
     kept = wthor.parse(old, path).games if old else []
     known = max((max(game.black, game.white) for game in kept), default=0)
-    players = _Names(_names_beside(path, ".jou", None) if old else [], "???", known)
+    players = _Names(names_beside(path, ".jou", None) if old else [], "???", known)
     known = max((game.tournament for game in kept), default=0)
-    tournaments = _Names(_names_beside(path, ".trn", None) if old else [], "", known)
+    tournaments = _Names(names_beside(path, ".trn", None) if old else [], "", known)
     years = {wthor.parse(old, path).header.year} if old else set()
     added = []
     for number, game in enumerate(games, 1):

@@ -30,6 +30,8 @@ JOB_RESULT: Shape = (
 _SEARCHES = Field("searches", "int", "Searches made.", "searches")
 _ROUNDS = Field("rounds", "int", "Rounds of adding and negamax.", "rounds")
 _OPEN = Field("open", "int", "Positions that need a search, see `book.fix`.", "positions")
+_COUNTED = Field("counted", "int", "Games counted that were not before.", "games", since="1.1")
+_KNOWN = Field("known", "int", "Games that had been counted before.", "games", since="1.1")
 _GROWTH: Shape = (_SEARCHES, _ROUNDS)
 _STOPPED = "the command was stopped before it"
 
@@ -53,7 +55,12 @@ BOOK_RESULTS: dict[str, Shape] = {
         "level": (_count("level", "The setting now.", "level"),),
         "verbose": (_count("verbose", "The setting now.", "0 to 4"),),
         "rule": (Field("rule", "str", "The rule now: `edax` or `egaroucid`."),),
-        "merge": (_count("conflicts", "Positions with different scores."), _OPEN),
+        "merge": (
+            _count("conflicts", "Positions with different scores."),
+            _OPEN,
+            _COUNTED,
+            _KNOWN,
+        ),
         "diff": (
             _count("only_first", "Positions of the first book alone."),
             _count("only_second", "Positions of the second book alone."),
@@ -95,7 +102,14 @@ BOOK_RESULTS: dict[str, Shape] = {
             *_GROWTH,
             Field("counted", "int", "Positions whose game results were counted.", "positions", absent="none were"),
         ),
-        "add": (_SEARCHES, _count("games", "Games read.", "games"), _count("left_out", "Games left out.", "games")),
+        "add": (
+            _SEARCHES,
+            _count("games", "Games read.", "games"),
+            _count("left_out", "Games left out.", "games"),
+            _COUNTED,
+            _KNOWN,
+        ),
+        "uncount": (_count("games", "Games taken back.", "games"),),
         "self-play": (*_GROWTH, _count("games", "Games played and counted.", "games")),
         **dict.fromkeys(
             ("deviate", "enhance", "fill", "play", "extend", "deepen", "correct", "fix", "learn", "recalculate-leaves"),

@@ -12,7 +12,7 @@ import pytest
 from desdaemon.book.book import Book
 from desdaemon.book.growth import grow, learn, research, shrink
 from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix, game_positions
-from desdaemon.book.growth.game_results import learn_result
+from desdaemon.book.growth.game_results import count, live_game
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.layout import NO_SCORE
 from desdaemon.book.options import BookOptions, Rule
@@ -102,7 +102,7 @@ def _delete(session: Session) -> None:
 
 
 def _results(session: Session) -> None:
-    learn_result(session.book, session.game(), session.dice.randint(-20, 20), adjusting=True)
+    count(session.book, live_game(session.game(), session.dice.randint(-20, 20), "store", learned=True))
 
 
 def _merge(session: Session) -> None:

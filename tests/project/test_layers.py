@@ -22,8 +22,8 @@ ORDER = """
     engine.bench  engine.training  engine.studies  engine
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
-    book.chunks  book.changes  book.storage.arena  book.storage.files  book.storage.blocks  book.storage.table_memory
-    book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
+    book.chunks  book.games  book.changes  book.storage.arena  book.storage.files  book.storage.blocks
+    book.storage.table_memory  book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
     book.choose  book.growth  book.reports  book
 
     core.plugins  core.threads  core.paths  core.settings  core.search  core.metrics  core.books

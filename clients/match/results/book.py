@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,7 +73,9 @@ def count_games(file: str, games: Sequence[FileGame], journal: str, groups: Proc
         return 0
     with tempfile.TemporaryDirectory(prefix="desdaemon-match-") as folder:
         path = str(Path(folder) / "match.ggf")
-        write_games(path, games)
+        # Equal games of another match are other games.
+        match = secrets.token_hex(8)
+        write_games(path, (game._replace(event=f"{match} {game.number}") for game in games))
         _, added = _asked(file, groups, [("book.add", {"files": [path], "unsearched": True})])
     if kept is not None:
         files.replace(kept, f"{json.dumps(sorted(before | {game.number for game in games}))}\n".encode())

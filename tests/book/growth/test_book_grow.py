@@ -19,7 +19,7 @@ from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.exports import kernels
 from desdaemon.book.formats import edax
 from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix, game_positions, new_book
-from desdaemon.book.growth.game_results import add_result
+from desdaemon.book.growth.game_results import count, live_game
 from desdaemon.book.growth.grow import (
     Mode,
     deviate,
@@ -693,10 +693,10 @@ def test_many_games_at_once_are_the_same_as_one_by_one(depth: int) -> None:
     for moves, score in games:
         positions = game_positions(one, moves)
         add_positions(one, positions, Worker(toy))
-        add_result(one, positions, score)
+        count(one, live_game(positions, score, "", learned=False))
     many = new_book(BookOptions(level=1, min_empties=61 - depth), toy)
     given = [BookGame(bytes(moves), score) for moves, score in games]
-    outcome, problems = add_games(many, given, Worker(toy), keep_results=True)
+    outcome, problems, *_ = add_games(many, given, Worker(toy), keep_results=True)
     assert problems == []
     assert outcome.added == len(many) - 1
     assert contents(many) == contents(one)
@@ -717,14 +717,14 @@ def test_positions_that_enough_games_reach(monkeypatch: pytest.MonkeyPatch, unso
         if 64 - (position[0] | position[1]).bit_count() >= book.options.min_empties - 1
     )
     for least in (8, 3):
-        outcome, _ = add_games(book, games, Worker(toy), keep_results=True, played=least)
+        outcome, *_ = add_games(book, games, Worker(toy), keep_results=True, played=least)
         found = [book.table.entry(row) for row in range(len(book))]
         assert {entry[:2] for entry in found} == {position for position, count in counts.items() if count >= least}
         added = [counts[entry[:2]] for entry in found[len(book) - outcome.added :]]
         assert added == sorted(added, reverse=True)
         assert verify(book).clean
     # What is in the book already stays.
-    outcome, _ = add_games(book, games[:1], Worker(toy), played=2)
+    outcome, *_ = add_games(book, games[:1], Worker(toy), played=2)
     assert (outcome.added, outcome.searches) == (0, 0)
     # The order of the games makes no difference.
     other = new_book(BookOptions(level=1, min_empties=40), toy)
@@ -742,7 +742,7 @@ def test_an_illegal_move_ends_its_game_and_is_named() -> None:
         BookGame(b"\x40"),
         BookGame(b"\x13\xff"),
     ]
-    outcome, problems = add_games(book, games, Worker(toy))
+    outcome, problems, *_ = add_games(book, games, Worker(toy))
     assert outcome.finished
     assert problems == [f"game {game}: move {move} is not legal" for game, move in ((2, 21), (3, 1), (4, 2))]
     assert min(entry.empties for entry in (book.table.entry(row) for row in range(len(book)))) == 40
@@ -755,10 +755,10 @@ def test_a_stop_between_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("desdaemon.book.growth.add._GAMES", 2)
     games = [BookGame(bytes(moves), score) for moves, score in some_games(6)]
     book = new_book(BookOptions(level=1, min_empties=40), toy)
-    outcome, _ = add_games(book, games, Worker(toy, on_progress=lambda report: report.total < 4))
+    outcome, *_ = add_games(book, games, Worker(toy, on_progress=lambda report: report.total < 4))
     assert not outcome.finished
     assert verify(book).clean
-    outcome, _ = add_games(book, games, Worker(toy))
+    outcome, *_ = add_games(book, games, Worker(toy))
     whole = new_book(BookOptions(level=1, min_empties=40), toy)
     add_games(whole, games, Worker(toy))
     assert contents(book) == contents(whole)

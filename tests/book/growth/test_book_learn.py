@@ -10,7 +10,7 @@ from toys import canonical, contents, small_book, toy
 from desdaemon.book.book import Book
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.growth.add import add_positions, fix
-from desdaemon.book.growth.game_results import add_result, adjust, weight
+from desdaemon.book.growth.game_results import adjust, count, live_game, weight
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.learn import (
     NO_LIMIT,
@@ -381,15 +381,13 @@ def line_book() -> Book:
 def test_results_are_the_side_to_moves() -> None:
     book = line_book()
     positions = game()
-    assert add_result(book, positions, 10) == len(positions)
-    add_result(book, positions, 10)
-    add_result(book, positions, 0)
-    add_result(book, positions, -2)
+    for score in (10, 10, 0, -2):
+        assert count(book, live_game(positions, score, "", learned=False)) == len(positions)
     for ply, position in enumerate(positions):
         won, drawn, lost = book.table.results(book.table.find(*position))
         assert (won, drawn, lost) == ((2, 1, 1) if ply % 2 == 0 else (1, 1, 2))
     with pytest.raises(OutOfRange, match="final score"):
-        add_result(book, positions, 65)
+        live_game(positions, 65, "", learned=False)
 
 
 @pytest.mark.parametrize("loser", [0, 1])

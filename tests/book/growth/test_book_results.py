@@ -15,7 +15,7 @@ from toys import contents, small_book, toy
 from desdaemon.book.book import Book
 from desdaemon.book.choose import Choice, MoveChoice, choose
 from desdaemon.book.growth.add import BookGame, add_games, game_positions
-from desdaemon.book.growth.game_results import Results, add_result, adjust, learn_result, weight
+from desdaemon.book.growth.game_results import Results, adjust, count, live_game, weight
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.self_play import ROUND, SelfPlayTally, SelfPlayTerms, self_play
 from desdaemon.book.options import BookOptions
@@ -82,7 +82,7 @@ def test_many_games_at_once_are_learned_from_as_one_by_one() -> None:
     add_games(at_once, scored, Worker(toy), keep_results=True, adjusting=True)
     add_games(single, scored, Worker(toy), keep_results=False)
     for moves, game in zip(games, scored, strict=True):
-        add_result(single, game_positions(single, moves), game.score)
+        count(single, live_game(game_positions(single, moves), game.score, "", learned=False))
     for moves, game in zip(games, scored, strict=True):
         if game.score:
             adjust(single, game_positions(single, moves), 0 if game.score < 0 else 1)
@@ -100,8 +100,8 @@ def test_one_game_is_counted_and_then_adjusted() -> None:
     positions = game_positions(book, moves)
     plain = small_book(depth=10)
     add_games(plain, [BookGame(bytes(moves))], Worker(toy))
-    assert learn_result(plain, positions, 4, adjusting=False) == 11
-    assert learn_result(book, positions, 4, adjusting=True) == 11
+    assert count(plain, live_game(positions, 4, "", learned=False)) == 11
+    assert count(book, live_game(positions, 4, "", learned=True)) == 11
     for ply in range(11):
         won, _, lost = book.table.results(book.table.find(*positions[ply]))
         flat = plain.table.results(plain.table.find(*positions[ply]))

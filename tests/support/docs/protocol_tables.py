@@ -145,7 +145,9 @@ def _parameter_type(kind: str, argument: Argument) -> str:
         return f"int, {argument.low} to {argument.high}"
     if kind == "choice":
         return " or ".join(f"`{choice}`" for choice in argument.choices)
-    return {"flag": "bool", "move": "str, a move", "path": "str, a file", "paths": "list of str, files"}[kind]
+    return {"flag": "bool", "move": "str, a move", "path": "str, a file", "text": "str", "paths": "list of str, files"}[
+        kind
+    ]
 
 
 def _field_rows(fields: Iterable[Field]) -> str:

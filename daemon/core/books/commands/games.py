@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from desdaemon.book.games import source_name
 from desdaemon.book.growth.add import BookGame, add_games
+from desdaemon.book.growth.game_results import take_back
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games import wthor
-from desdaemon.protocol.games.bases import BASE_FORMATS, read_games
+from desdaemon.protocol.games.bases import BASE_FORMATS, name_of, names_beside, read_games, wthor_date
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.openings import openings
@@ -37,6 +39,16 @@ def game_files(run: BookCommandRun) -> list[Path]:
             raise BadInput(f"{quoted(str(path))}: no game file in this folder: expected {' '.join(BASE_FORMATS)}")
         found += inside
     return found
+
+
+def _about(*known: str) -> str:
+    """What a game is known by beside its moves: players, event and date; empty where there is nothing."""
+    return "\n".join(known).strip("\n") and "\n".join(known)
+
+
+def counted_text(counted: int, known: int) -> str:
+    """``12 games counted, 3 known already``."""
+    return f"{counted} games counted, {known} known already"
 
 
 class Games:
@@ -71,8 +83,12 @@ class Games:
             return
         if path.suffix.lower() == ".wtb":
             # The book library replays faster than the reader of game files does.
-            for game in wthor.read(str(path)).games:
-                yield BookGame(game.moves, 2 * game.discs - 64 if game.discs <= 64 else None)
+            base = wthor.read(str(path))
+            players, tournaments = (names_beside(str(path), extension, None) for extension in (".jou", ".trn"))
+            for game in base.games:
+                named = name_of(players, game.black), name_of(players, game.white)
+                about = _about(*named, name_of(tournaments, game.tournament), wthor_date(base.header))
+                yield BookGame(game.moves, 2 * game.discs - 64 if game.discs <= 64 else None, about, path.name)
             return
         for found in read_games(str(path), self.complain):
             record = found.record
@@ -81,13 +97,14 @@ class Games:
                 continue
             final = record.final
             score = black_score(final) if final.over else found.result
-            yield BookGame(bytes(played.move for played in record.moves if played.move != PASS), score)
+            moves = bytes(played.move for played in record.moves if played.move != PASS)
+            yield BookGame(moves, score, _about(record.black, record.white, found.event, found.date), path.name)
 
 
 def _add(run: BookCommandRun) -> Result:
     games = Games(run)
     book = run.book
-    outcome, illegal = add_games(
+    outcome, illegal, counted, known = add_games(
         book,
         games,
         run.worker(),
@@ -105,14 +122,28 @@ def _add(run: BookCommandRun) -> Result:
         f"{games.games} games of {len(games.files)} files added to book: {outcome.added} positions added, "
         f"{outcome.searches} searches, {len(book)} in all" + ("" if outcome.finished else "; stopped")
     )
+    if counted or known:
+        lines.append(counted_text(counted, known))
     return {
         "finished": outcome.finished,
         "games": games.games,
         "left_out": games.left_out,
         "added": outcome.added,
         "searches": outcome.searches,
+        "counted": counted,
+        "known": known,
         "text": lines,
     }
 
 
-WORK: dict[str, Work] = {"add": _add}
+def _uncount(run: BookCommandRun) -> Result:
+    book, source = run.book, run.values["source"]
+    assert isinstance(source, str)
+    gone = book.games[book.games["source"] == source_name(source)]
+    if not source or not len(gone):
+        raise BadInput(f"book uncount {quoted(source)}: no game of it is counted: book info lists the sources")
+    take_back(book, gone, run.progress)
+    return {"games": len(gone), "text": [f"Book uncount...done: {len(gone)} games taken back"]}
+
+
+WORK: dict[str, Work] = {"add": _add, "uncount": _uncount}

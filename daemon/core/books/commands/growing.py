@@ -50,7 +50,8 @@ def _count(run: BookCommandRun, result: Result) -> None:
     own = rules.final_score(last.player, last.opponent)
     score = own if last.black_to_move is first.black_to_move else -own
     positions = [(position.player, position.opponent) for position in caller.positions]
-    counted = game_results.learn_result(run.book, positions, score, adjusting=caller.settings.book_learn_results)
+    game = game_results.live_game(positions, score, "store", learned=caller.settings.book_learn_results)
+    counted = game_results.count(run.book, game)
     black = seen_by_black(own, last.black_to_move)
     winner = f"Black won by {black}" if black > 0 else f"White won by {-black}" if black else "a draw"
     result["counted"] = counted

@@ -21,6 +21,7 @@ from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 
 from .context import BookCommandRun, Work
+from .games import counted_text
 
 SHOWN = 10
 """So many positions of a kind are named, the rest are counted."""
@@ -200,6 +201,13 @@ def _merge(run: BookCommandRun) -> Result:
         f"Book merge...done: {merged.added} positions added, "
         f"{merged.replaced} replaced, {merged.kept} kept, {merged.conflicting} with different scores"
     ]
+    if merged.counted or merged.known:
+        lines.append(counted_text(merged.counted, merged.known))
+    if merged.unknown_games:
+        lines.append(
+            f"{run.path()}: results of games that it did not keep are added in {merged.unknown_games} positions: games "
+            "among them that are here too count twice"
+        )
     for conflict in merged.conflicts[:SHOWN]:
         board = text.board_text(conflict.player, conflict.opponent)
         lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
@@ -209,6 +217,8 @@ def _merge(run: BookCommandRun) -> Result:
     return {
         "changed": merged.replaced,
         "conflicts": merged.conflicting,
+        "counted": merged.counted,
+        "known": merged.known,
         "open": missing,
         "text": lines,
     }

@@ -1,0 +1,98 @@
+"""The games whose results a book counted: each is kept, to be counted once and to be taken back."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Games = npt.NDArray[Any]
+"""`GAME` records."""
+
+_GAME = struct.Struct("<16sQQ62sbB32s")
+
+GAME = np.dtype(
+    [
+        ("identity", "V16"),
+        ("player", "<u8"),
+        ("opponent", "<u8"),
+        ("moves", "V62"),
+        ("score", "i1"),
+        ("learned", "u1"),
+        ("source", "S32"),
+    ]
+)
+"""A game: where it began, its squares without passes (255 after them), the final score in discs for the side to move
+there, whether its line was made less attractive to its loser, and the name of what it came from."""
+
+_MOST_MOVES, _LONGEST_SOURCE, _END = 62, 32, b"\xff"
+
+NO_GAMES: Games = np.empty(0, GAME)
+
+
+def identity(start: tuple[int, int], moves: bytes, about: str) -> bytes:
+    """What tells a game from others: a digest of its start, its moves, and ``about``, such as its players."""
+    return hashlib.blake2b(struct.pack("<QQ", *start) + moves + _END + about.encode(), digest_size=16).digest()
+
+
+def squares(moves: bytes) -> bytes:
+    """The moves of a game as `GAME` has them, without their end."""
+    return moves.replace(b"\x40", b"")[:_MOST_MOVES].rstrip(_END)
+
+
+def squares_of(positions: Sequence[tuple[int, int]]) -> bytes:
+    """The squares played in a line of positions, its passes among them."""
+    boards = [player | opponent for player, opponent in positions]
+    return bytes((after ^ before).bit_length() - 1 for before, after in itertools.pairwise(boards) if after != before)
+
+
+def packed(known: bytes, start: tuple[int, int], moves: bytes, score: int, source: str, *, learned: bool) -> bytes:
+    """A `GAME` record of the identity ``known``."""
+    return _GAME.pack(known, *start, moves.ljust(_MOST_MOVES, _END), score, learned, source_name(source))
+
+
+def unpacked(records: bytes) -> Games:
+    """Games from `packed` records, one after another."""
+    return np.frombuffer(records, GAME)
+
+
+def moves_of(games: Games) -> list[bytes]:
+    """The squares of each game."""
+    return [moves.rstrip(_END) for moves in games["moves"].tolist()]
+
+
+def source_name(source: str) -> bytes:
+    """The name of a source as `GAME` has it: of a long one the end."""
+    return source.encode()[-_LONGEST_SOURCE:]
+
+
+COUNTS_WITHOUT_GAMES: Games = unpacked(packed(bytes(16), (0, 0), b"", 0, "", learned=False))
+"""Among the games of a book: some of its results were counted before games were kept, or came from such a book."""
+
+
+def new_games(games: Games, *before: Games) -> Games:
+    """Those of ``games`` that are not among ``before``; of equal ones the first."""
+    seen = {known for each in before for known in each["identity"].tolist()}
+    fresh = []
+    for place, known in enumerate(games["identity"].tolist()):
+        if known not in seen:
+            seen.add(known)
+            fresh.append(place)
+    return games[fresh]
+
+
+def without(games: Games, gone: Iterable[bytes]) -> Games:
+    """``games`` without those of these identities."""
+    identities = set(gone)
+    return games[[known not in identities for known in games["identity"].tolist()]]
+
+
+def sources(games: Games) -> dict[str, int]:
+    """The number of games of each source, by name."""
+    names, numbers = np.unique(without(games, COUNTS_WITHOUT_GAMES["identity"].tolist())["source"], return_counts=True)
+    return {name.decode(errors="ignore"): number for name, number in zip(names.tolist(), numbers.tolist(), strict=True)}
