@@ -33,7 +33,7 @@ class Conflict(NamedTuple):
 class Merged(NamedTuple):
     """Result of a merge: positions added, replaced and left alone; among the known ones ``conflicting`` with different
     scores, the first `CONFLICTS` of which are ``conflicts``. ``counted`` games are new, ``known`` ones were counted
-    before; ``unknown_games`` positions have results of games that the other book did not keep, which were added."""
+    before; ``without_games`` positions have results of games that the other book did not keep, which were added."""
 
     added: int
     replaced: int
@@ -42,7 +42,7 @@ class Merged(NamedTuple):
     conflicting: int
     counted: int
     known: int
-    unknown_games: int
+    without_games: int
 
 
 def better(ours: PositionEntry, theirs: PositionEntry, *, keep_ours: bool = False) -> PositionEntry:

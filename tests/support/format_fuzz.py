@@ -36,6 +36,7 @@ from desdaemon.book.choose import Choice, MoveChoice, choose
 from desdaemon.book.errors import BookError
 from desdaemon.book.formats import registry
 from desdaemon.book.growth.add import enumerate_book
+from desdaemon.book.growth.game_results import live_game
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports import report
@@ -258,7 +259,7 @@ def sealed_book(data: bytearray) -> bytes:
 def spoil_book(rng: random.Random, data: bytearray) -> bytes:
     """Changes of the header, the records, the table of segments, the index and the counts of a native file."""
     header = snapshot.read_header(Path("sample"), bytes(data), None)
-    sizes = [8, 4, 4, *[8] * 9, *[4] * 10, 8, 4, 4, 8]
+    sizes = [8, 4, 4, *[8] * 9, *[4] * 10, 8, 4, 4, *[8] * 3]
     head = record_fields(0, snapshot.PAGE, 1, sizes)[1:]
     rows = record_fields(snapshot.PAGE, 40, header.rows, [8, 8, 4, 4, 4, 4, *[1] * 8])
     table = record_fields(header.segments_at, 24, 1024, [8, 8, 8])
@@ -290,7 +291,7 @@ def spoil_journal(rng: random.Random, data: bytearray) -> bytes:
         if payload and rng.random() < 0.8:
             spoil_fields(rng, payload, [(at, size) for size in (1, 4, 8) for at in range(0, len(payload), size)])
         elif rng.random() < 0.5:
-            kind = number(rng, 4, kind) if rng.random() < 0.5 else rng.randint(1, 7)
+            kind = number(rng, 4, kind) if rng.random() < 0.5 else rng.randint(1, 11)
         else:
             payload = payload[: rng.randrange(len(payload) + 1)]
         entries[which] = kind, payload
@@ -352,6 +353,9 @@ def samples(folder: Path) -> Iterator[Format]:
         chunk["level"], chunk["score"], chunk["leaf_move"] = 2, 1, 65
     book.table.write(2, book.table.entry(2)._replace(wins=1 << 40, lines=1 << 41))
     book.set_results(1, (1.0, 2.0, 3.0))
+    line = [(entry[0], entry[1]) for entry in map(book.table.entry, (0, 1))]
+    games = [live_game(line, score, "store", learned=score < 0) for score in (-2, 0, 7)]
+    book.list_games(np.concatenate(games))
     book.forget_state()
     book.negamax()
     native = folder / "native.book"
@@ -364,6 +368,8 @@ def samples(folder: Path) -> Iterator[Format]:
         opened.book.remember((*START, 3, 0), (19, -6))
         opened.book.step(7, 2)
         opened.book.set_results(2, (1.0, 0.0, 2.5))
+        opened.book.list_games(live_game(line, 1, "store", learned=False))
+        opened.book.unlist_games(games[1])
         opened.book.remove(np.arange(len(book)) % 5 == 4)
         opened.commit()
         log = journal_path(native).read_bytes()

@@ -326,8 +326,8 @@ def test_a_level_in_the_other_scale_is_read_as_no_surer() -> None:
 
 def test_letters_join_as_flags() -> None:
     of = {"A": SOLVED, "B": SOLVED | READ, "C": READ, "D": SOLVED | GUESSED, "E": READ | GUESSED, "F": GUESSED}
-    for count in range(1, 7):
-        for letters in itertools.combinations("ABCDEF", count):
+    for number in range(1, 7):
+        for letters in itertools.combinations("ABCDEF", number):
             joined = 0
             for letter in letters:
                 joined |= of[letter]

@@ -172,7 +172,7 @@ def test_the_journal(tmp_path: Path) -> None:
         options = tuple(store.book.options)
         identity = path.read_bytes()[16:24]
     data = path.with_name("b.book.journal").read_bytes()
-    assert data[:12] == b"DESJRNL\n\x02\0\0\0"
+    assert data[:12] == b"DESJRNL\n\x03\0\0\0"
     assert struct.unpack_from("<I", data, 12)[0] == zlib.crc32(data[:12] + bytes(4) + data[16:32])
     assert data[16:32] == identity + bytes(8)
     at, crc, kinds = 32, zlib.crc32(data[:32]), []

@@ -203,9 +203,9 @@ def _merge(run: BookCommandRun) -> Result:
     ]
     if merged.counted or merged.known:
         lines.append(counted_text(merged.counted, merged.known))
-    if merged.unknown_games:
+    if merged.without_games:
         lines.append(
-            f"{run.path()}: results of games that it did not keep are added in {merged.unknown_games} positions: games "
+            f"{run.path()}: results of games that it did not keep are added in {merged.without_games} positions: games "
             "among them that are here too count twice"
         )
     for conflict in merged.conflicts[:SHOWN]:
