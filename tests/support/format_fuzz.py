@@ -354,8 +354,8 @@ def samples(folder: Path) -> Iterator[Format]:
     book.table.write(2, book.table.entry(2)._replace(wins=1 << 40, lines=1 << 41))
     book.set_results(1, (1.0, 2.0, 3.0))
     line = [(entry[0], entry[1]) for entry in map(book.table.entry, (0, 1))]
-    games = [live_game(line, score, "store", learned=score < 0) for score in (-2, 0, 7)]
-    book.list_games(np.concatenate(games))
+    counted = [live_game(line, score, "store", learned=score < 0) for score in (-2, 0, 7)]
+    book.list_games(np.concatenate(counted))
     book.forget_state()
     book.negamax()
     native = folder / "native.book"
@@ -369,7 +369,7 @@ def samples(folder: Path) -> Iterator[Format]:
         opened.book.step(7, 2)
         opened.book.set_results(2, (1.0, 0.0, 2.5))
         opened.book.list_games(live_game(line, 1, "store", learned=False))
-        opened.book.unlist_games(games[1])
+        opened.book.unlist_games(counted[1])
         opened.book.remove(np.arange(len(book)) % 5 == 4)
         opened.commit()
         log = journal_path(native).read_bytes()
