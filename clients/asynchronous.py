@@ -305,7 +305,7 @@ class AsyncClient:
         await self.request("shutdown")
 
     async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
-        """Events as they arrive: ``job.<id>``, ``book``, ``status``; all of them where none is named."""
+        """Events as they arrive: ``job.<id>``, ``book``, ``status``; all of them if none is named."""
         import zmq.asyncio
 
         context: zmq.asyncio.Context = zmq.asyncio.Context.shadow(self._context)

@@ -82,7 +82,7 @@ def list_args(positions: Iterable[ListedPosition], limits: Mapping[str, Any]) ->
 
 
 def position_args(board: str | None, moves: str) -> dict[str, Any]:
-    """A position: 64 squares and the side to move (the standard start where None), and moves played from it."""
+    """A position: 64 squares and the side to move (None: the standard start), and moves played from it."""
     found = {"board": board} if board is not None else {}
     return {**found, "moves": moves} if moves else found
 
@@ -103,7 +103,7 @@ def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits
 
 
 def _length(board: str | None, moves: str) -> int:
-    """The moves of a game, passes counted; of one that cannot be read 0, for the daemon says better what is wrong."""
+    """The moves of a game, passes counted; 0 if they cannot be read: the daemon's error says more."""
     try:
         return len(play_moves(START if board is None else parse_board(board), parse_moves(moves)))
     except BadInput:

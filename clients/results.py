@@ -58,7 +58,7 @@ class BatchResult(NamedTuple):
 
 
 class BatchPage(NamedTuple):
-    """A page of the results of a batch, with the ``cursor`` of the next page; ``done`` where this is the last one.
+    """A page of the results of a batch, with the ``cursor`` of the next page; ``done`` if this is the last one.
 
     ``answered`` of ``items`` positions have a result or an error.
     """
@@ -164,7 +164,7 @@ def progress(data: Data) -> JobProgress:
 
 
 def job_done(data: Data) -> JobDone:
-    """Read the final of an operation on the book; its job is 0 where it was done at once."""
+    """Read the final of an operation on the book; its job is 0 if it was done at once."""
     known = {"job": 0, "added": 0, "changed": 0, "positions": 0, "time_s": 0.0, **data}
     found: JobDone = _of(JobDone, known, data=data)
     return found

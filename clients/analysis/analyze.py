@@ -100,7 +100,7 @@ def command_line() -> Parser:
 
 
 def _checked(parser: Parser, arguments: list[str]) -> argparse.Namespace:
-    """The options; ends with status 2 where they do not go together."""
+    """Read the options; exit with status 2 if they do not go together."""
     options = parser.parse_args(arguments)
     streams = [f"--{name} -" for name in _OUTPUTS if getattr(options, name) == "-"]
     if len(streams) > 1:

@@ -53,7 +53,7 @@ def _moves(text: str) -> GameRecord:
 
 
 def _bytes_of(descriptor: int, name: str) -> bytes:
-    """All bytes up to the end of the input; raises `BadInput` where there are too many."""
+    """All bytes up to the end of the input; raises `BadInput` if there are too many."""
     parts: list[bytes] = []
     size = 0
     while True:

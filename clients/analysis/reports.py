@@ -229,7 +229,7 @@ class Collection:
     """
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:
-        """Raises `BadInput` where something cannot be written."""
+        """Raises `BadInput` if something cannot be written."""
         self._rows: list[GameRow] = []
         self._engine = ""
         self._files = contextlib.ExitStack()

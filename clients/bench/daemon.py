@@ -45,7 +45,7 @@ def ended_by_signals() -> Iterator[None]:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             raise SystemExit(128 + number) from None
-        # Within a finalizer, where the signal may come, an exception would be lost.
+        # The signal may come within a finalizer, which would lose an exception.
         loop.call_soon_threadsafe(sys.exit, 128 + number)
 
     before = {number: signal.signal(number, end) for number in heeded}
@@ -101,7 +101,7 @@ class BenchDaemon:
         return self
 
     def _prepare(self, file: Path) -> None:
-        """Wait until the daemon has written where it is, and have it ready; raises `NoDaemon`."""
+        """Wait until the daemon has written its endpoints and is ready; raises `NoDaemon`."""
         due = time.monotonic() + _START_S
         while not file.exists():
             if self.process.poll() is not None or time.monotonic() > due:

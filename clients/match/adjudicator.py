@@ -32,7 +32,7 @@ class Adjudicator:
         self._asked = 0
 
     def solve(self, position: Position) -> MoverScore:
-        """The exact score. Raises `BadInput` where the daemon fails."""
+        """The exact score. Raises `BadInput` if the daemon fails."""
         with self._lock:
             self._asked += 1
             args = {"board": board_text(position), "level": 60, "book": "ignore"}

@@ -27,7 +27,7 @@ OWN_COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
 
 _CHOOSE_PROTOCOL = {"gtp", "nboard", "protocol"}
 THREAD_OPTIONS = {"n", "n-tasks"}
-"""Names of the option that says how many threads a program of ours searches with; one where it is not given."""
+"""Names of the option that sets the search threads of a program of ours; without it there is one."""
 
 _MOST_KEPT = 1 << 20
 _GOING_S = 3.0

@@ -31,7 +31,7 @@ class EngineClient(ABC):
     def __init__(self, process: EngineProcess) -> None:
         self.process = process
         self.name = ""
-        """As it calls itself; empty where it does not, or not yet."""
+        """The name that the program gives itself; empty before, or if it gives none."""
         self.alias = ""
         """What to call it instead."""
         self.remarks: set[str] = set()

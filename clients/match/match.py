@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
-from desdaemon.clients.match.results.account import account
 from desdaemon.clients.match.results.book import check_book, count_games
 from desdaemon.clients.match.results.journal import Journal
-from desdaemon.clients.match.results.report import MatchOutcome, outcome, report
+from desdaemon.clients.match.results.report import MatchOutcome, json_report, outcome, report
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, format_to_write, write_games
@@ -445,7 +444,7 @@ def _write(
     names = _names(setting, journal.games)
     found = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
     text = report(found, _heading(setting, names))
-    written = json.dumps(account(found, about, programs), indent=1)
+    written = json.dumps(json_report(found, about, programs), indent=1)
     if options.save:
         write_games(options.save, _file_games(found))
     if options.json and options.json != "-":

@@ -54,7 +54,7 @@ def listed_openings(count: int, seed: int = 1) -> Openings:
     """``count`` different openings of the list, in an order that the seed decides.
 
     Where the list is too short, openings of it follow that are two moves longer, these drawn by lot in the middle of
-    the board. Raises `BadInput` where there are not so many.
+    the board. Raises `BadInput` if there are fewer.
     """
     lines = LINES.split()
     if not 1 <= count <= MOST_OPENINGS:
@@ -128,7 +128,7 @@ def _positions(path: str) -> list[GameRecord]:
     if extension not in (*POSITION_FORMATS, "txt", ""):
         return []
     try:
-        # A pipe could keep the reader waiting for ever; what is no file is refused with the games.
+        # Reading a pipe could wait for ever; anything but a file is refused when the games are read.
         if not Path(path).is_file():
             return []
         with Path(path).open("rb") as file:

@@ -1,7 +1,7 @@
 """Process groups of child programs, and their end together with this process.
 
 Every program gets a group of its own, so that its own children end with it. A group is ended by its owner, by
-`ProcessGroups.stop` at a signal, or, where this process is killed, by a guard: a small process (`platform.GUARD`) that
+`ProcessGroups.stop` at a signal, or, if this process is killed, by a guard: a small process (`platform.GUARD`) that
 holds the other end of a pipe, keeps the list of groups, and ends them when the pipe closes.
 """
 
@@ -81,7 +81,7 @@ class ProcessGroups:
             return process
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a group now; whoever waits for its program sees the end of its output."""
+        """End a group now; a thread that waits for its program sees the end of its output."""
         with self._lock:
             platform.end_group(process)
             self._running.pop(process.pid, None)

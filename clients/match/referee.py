@@ -134,7 +134,7 @@ def _understood(text: str, position: Position) -> tuple[int, str]:
 
 
 def _final_score(position: Position, solver: Callable[[Position], MoverScore] | None) -> BlackScore:
-    """The score, read out where the game is not over."""
+    """The score from Black's side; an unfinished game is solved first."""
     if position.over:
         return black_score(position)
     if position.empties <= MOST_SOLVED or solver is None:

@@ -68,7 +68,7 @@ def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequ
 
 
 def started(program: Program, groups: ProcessGroups, log: Path | None = None) -> EngineClient:
-    """A running program. Raises `BadInput` where it does not start."""
+    """Start a program. Raises `BadInput` if it does not start."""
     try:
         player = start_player(program.command, program.protocol, log, groups)
     except EngineFault as fault:
@@ -175,7 +175,7 @@ class Match:
         return Ending("finished") if ended else None
 
     def _changed_name(self, number: int, game: Finished) -> str:
-        """The error where a program gives another name than in earlier games."""
+        """The error of a program that gives another name than in earlier games."""
         place = self._setting.schedule.place(number)
         for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
             known = self._names.setdefault(program, name)
@@ -187,7 +187,7 @@ class Match:
         return ""
 
     def _work(self, worker: int) -> None:
-        """Play games with programs of one's own until there are none left."""
+        """Play games until none is left, with programs of this thread's own."""
         players: dict[int, EngineClient] = {}
         try:
             while not self._stopping.is_set():

@@ -38,7 +38,7 @@ _CONNECT_S = 2.0
 _GOING_AWAY, _POLICY, _TOO_SLOW = 1001, 1008, 1013
 
 Connect = Callable[[float], Awaitable[AsyncClient]]
-"""Makes a client of the daemon within so many seconds; raises `DaemonError`."""
+"""Makes a client of the daemon within a number of seconds; raises `DaemonError`."""
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -250,11 +250,11 @@ class _Socket(_Guarded, WebSocketHandler):
             self._refuse(503, f"503: {MOST_TABS} tabs are open\n")
 
     def check_origin(self, origin: str) -> bool:
-        """`prepare` has looked at it, which this method is not asked for where there is none."""
+        """Accept every origin: `prepare` has checked it, and tornado does not call this without one."""
         return True
 
     def get_compression_options(self) -> dict[str, Any] | None:
-        """None: frames are short, and what is compressed with a secret beside it can be guessed."""
+        """No compression: frames are short, and compressing text beside a secret lets it be guessed."""
         return None
 
     def open(self, *args: str, **kwargs: str) -> None:
@@ -286,7 +286,7 @@ class _Socket(_Guarded, WebSocketHandler):
             self._drop()
 
     async def _send(self) -> None:
-        """Send what is in the outbox, no faster than it is read."""
+        """Send the outbox's frames, no faster than the browser reads them."""
         while True:
             await self._filled.wait()
             self._filled.clear()
@@ -329,7 +329,7 @@ class _Socket(_Guarded, WebSocketHandler):
 
 
 def _only(headers: HTTPHeaders, name: str) -> str:
-    """The value of a header that has to come once; nothing where it comes twice."""
+    """The value of a header, empty if it comes twice."""
     values = headers.get_list(name)
     return values[0] if len(values) == 1 else ""
 
@@ -338,7 +338,7 @@ class Listener:
     """A gateway that listens on some addresses of this machine."""
 
     def __init__(self, gateway: Gateway, addresses: list[str], tls: ssl.SSLContext | None) -> None:
-        """Bind; raises `OSError` where the first of the addresses is taken."""
+        """Bind; raises `OSError` if the first of the addresses is taken."""
         self._server = HTTPServer(
             gateway.application(),
             ssl_options=tls,

@@ -39,7 +39,7 @@ class Outbox:
         self.behind += len(frame)
 
     def take(self) -> str | None:
-        """The frame to be sent next, None where there is none."""
+        """The frame to be sent next, None if there is none."""
         if not self._frames:
             return None
         _, frame = self._frames.popitem(last=False)

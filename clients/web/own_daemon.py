@@ -1,4 +1,4 @@
-"""A daemon of the gateway's own, started where no endpoint is named, with folders that go with it."""
+"""The daemon that the gateway starts if no endpoint is named; its folders are removed with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _END_S = 20.0
 
 
 def make_book(path: str) -> None:
-    """Make a new book at ``path``, where there is no file; raises `NoDaemon` where that cannot be done."""
+    """Make a new book in the file ``path``; raises `NoDaemon` if that fails."""
     lines = f'book new\nbook save "{path}"\nquit\n'
     done = subprocess.run([*OWN_COMMAND, "-q", "-n", "1"], input=lines, capture_output=True, text=True)
     if not Path(path).is_file():

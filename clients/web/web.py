@@ -67,7 +67,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve pages until a signal; returns 0, 1 where the daemon or the address cannot be had, 2 for a bad line."""
+    """Serve pages until a signal; returns 0, 1 for an unusable daemon or address, 2 for a bad command line."""
     parser = command_line()
     named = parser.parse_args(arguments)
     try:

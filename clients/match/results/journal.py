@@ -27,7 +27,7 @@ class Journal:
     """The finished games of a match by number, and the file that keeps them; without a path they are in memory only."""
 
     def __init__(self, path: str, terms: dict[str, Any]) -> None:
-        """Open or begin a journal. Raises `BadInput` for a file that is none, or of a match on other terms."""
+        """Open or begin a journal. Raises `BadInput` for another kind of file, or a match with other settings."""
         self.games: dict[int, Finished] = {}
         self._path = path
         self._file = None
@@ -66,7 +66,7 @@ class Journal:
             _compare(self._path, kept, terms)
 
     def add(self, number: int, game: Finished) -> None:
-        """Keep a finished game. Raises `BadInput` where it cannot be written."""
+        """Write a finished game. Raises `BadInput` if that fails."""
         self.games[number] = game
         self._write({"game": number, **game_entry(game)})
 
@@ -138,7 +138,7 @@ def game_entry(game: Finished) -> dict[str, Any]:
 
 
 def entry_game(entry: dict[str, Any]) -> Finished:
-    """A game from its `game_entry`; raises `ValueError` and its kin for what is none."""
+    """Read a game from its `game_entry`; raises `ValueError`, `KeyError` or `TypeError` for anything else."""
     initial = parse_board(entry["board"])
     moves = play_moves(initial, parse_moves(entry["moves"]))
     played = tuple(PlayedMove(move, float(ms)) for move, ms in zip(moves, entry["ms"], strict=True))

@@ -39,7 +39,7 @@ class Ratings(NamedTuple):
 
 
 def ratings(programs: int, pairings: Sequence[Pairing]) -> Ratings | None:
-    """The ratings of ``programs`` programs; None where their games do not connect them all."""
+    """The ratings of ``programs`` programs; None if their games do not connect them all."""
     played = [pairing for pairing in pairings if any(pairing.clusters)]
     games = {(p.first, p.second): (_points(p), _games(p)) for p in played}
     if programs < 2 or not _connected(programs, list(games)):

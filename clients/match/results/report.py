@@ -1,10 +1,10 @@
-"""The report of a match: results, Elo, time and faults, in lines of 80 columns where the programs' names allow it."""
+"""The report of a match: results, Elo, time and faults, in lines of 80 columns if the programs' names allow it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from desdaemon.clients.match.referee import FAULTS, Finished
 from desdaemon.clients.match.schedule import Schedule
@@ -15,7 +15,7 @@ from .scores import PairingScore, Standing, pairing_tallies, standings
 
 
 class MatchOutcome(NamedTuple):
-    """The evaluated match: scores by pairing and by program, and Elo where no program has failed (``failed`` is -1).
+    """The evaluated match: scores by pairing and by program, and Elo if no program has failed (``failed`` is -1).
 
     ``tallies`` are in the order of the schedule's pairings, ``standings`` and ``names`` in that of the programs.
     """
@@ -43,7 +43,7 @@ def outcome(
     failed: int,
     sprt: tuple[float, float] | None,
 ) -> MatchOutcome:
-    """The evaluation of the games; Elo, ratings and the sequential test only where every program has played."""
+    """The evaluation of the games; Elo, ratings and the sequential test only if every program has played."""
     tallies = pairing_tallies(games, schedule)
     elo: list[statistics.Elo | None] = [None] * len(tallies)
     rated = test = None
@@ -167,3 +167,47 @@ def _rating(rating: statistics.Elo) -> str:
         edge = rating.low if rating.difference > 0 else rating.high
         return f"{'above' if rating.difference > 0 else 'below'} {edge:+.0f} (95 %)"
     return f"{rating.difference:+.1f}, 95 % from {rating.low:+.1f} to {rating.high:+.1f}"
+
+
+# As JSON
+
+
+FORMAT = 2
+"""The version of the JSON report, raised when a key changes its meaning or goes."""
+
+
+def json_report(found: MatchOutcome, about: dict[str, Any], programs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The data of the JSON report, whose fields docs/match.md describes.
+
+    ``about`` holds the settings, ``programs`` an entry for each.
+    """
+    return {
+        "format": FORMAT,
+        **about,
+        "games": len(found.games),
+        "different_games": found.different,
+        "failed": found.names[found.failed] if found.failed >= 0 else None,
+        "programs": [
+            {"name": name, **program, **one._asdict(), "points": one.points}
+            for name, program, one in zip(found.names, programs, found.standings, strict=True)
+        ],
+        "pairings": [
+            {"first": first, "second": second, **_pairing_data(one, elo)}
+            for (first, second), one, elo in zip(found.schedule.pairings, found.tallies, found.elo, strict=True)
+        ],
+        "ratings": found.ratings._asdict() if found.ratings else None,
+        "sprt": found.test._asdict() if found.test else None,
+    }
+
+
+def _pairing_data(one: PairingScore, elo: statistics.Elo | None) -> dict[str, Any]:
+    same = ("games", "black", "white", "discs", "pairs", "longest_ms", "faults")
+    return {
+        **{name: getattr(one, name) for name in same},
+        "different_games": one.different,
+        "score": one.score,
+        "mean_ms": one.mean_ms,
+        "elo": {name: value if math.isfinite(value) else None for name, value in elo._asdict().items()}
+        if elo
+        else None,
+    }

@@ -15,7 +15,7 @@ from . import statistics
 from .statistics import Cluster, Counts
 
 FAILED_GAMES = 4
-"""After so many games, all of them lost by faults of its own, a program is taken to be unusable."""
+"""A program that lost this many games, all by faults of its own, counts as unusable."""
 
 
 _LAST_MOVES = 10
@@ -152,7 +152,7 @@ def _final(record: GameRecord) -> tuple[int, ...]:
 def _clusters(
     points: dict[int, float], finals: dict[int, tuple[int, tuple[int, ...]]], opening_of: Callable[[int], int]
 ) -> list[Cluster]:
-    """The results, together where they have the opening in common or, with the same colours, the end of a game."""
+    """Results grouped into clusters: games that share an opening, or the same final position and colours."""
     parents: dict[object, object] = {}
 
     def root(key: object) -> object:
