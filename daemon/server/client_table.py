@@ -141,30 +141,30 @@ class ClientTable(Generic[C]):
         client.gone = now
         if client.named:
             return []
-        found = [Instruction(Action.CLEAR, client), Instruction(Action.END_SESSION, client)]
-        return found if client.waits else found + self._forget(client, "forgotten")
+        instructions = [Instruction(Action.CLEAR, client), Instruction(Action.END_SESSION, client)]
+        return instructions if client.waits else instructions + self._forget(client, "forgotten")
 
     def tidy(self, now: float) -> list[Instruction[C]]:
         """Cancel the requests of clients that are gone for ``grace_s``, and forget clients that stay away."""
-        found: list[Instruction[C]] = []
+        instructions: list[Instruction[C]] = []
         for client in self:
             if client.gone is None:
                 continue
             away = now - client.gone
             if away >= self._grace_s and not client.dropped:
                 client.dropped = True
-                found += [Instruction(Action.CANCEL, client), Instruction(Action.CLEAR, client)]
+                instructions += [Instruction(Action.CANCEL, client), Instruction(Action.CLEAR, client)]
             comes_back = client.named and client.has_session
             if away >= (self._session_s if comes_back else self._grace_s):
-                found += self._forget(client, "forgotten")
-        return found
+                instructions += self._forget(client, "forgotten")
+        return instructions
 
     def _forget(self, client: C, why: str) -> list[Instruction[C]]:
         self._clients.pop(client.key, None)
         connection, client.connection = client.connection, None
         # Replies that still come must not fill the outbox again.
         client.dropped = True
-        found = [Instruction(Action.CANCEL, client), Instruction(Action.END_SESSION, client)]
+        instructions = [Instruction(Action.CANCEL, client), Instruction(Action.END_SESSION, client)]
         if connection is not None:
-            found.append(Instruction(Action.CLOSE, client, connection))
-        return [*found, Instruction(Action.CLEAR, client)]
+            instructions.append(Instruction(Action.CLOSE, client, connection))
+        return [*instructions, Instruction(Action.CLEAR, client)]

@@ -77,8 +77,8 @@ class Acceptor:
         """Return name and role of a client by its public key; the role of a revoked key is ""."""
         if self.keys is None:
             return self.name, self.role
-        found = self.keys.allowed().get(user)
-        return (found.name, found.role) if found else (user[:8], "")
+        key = self.keys.allowed().get(user)
+        return (key.name, key.role) if key else (user[:8], "")
 
     def admits(self, user: str) -> bool:
         """Whether a client of that public key may be connected."""
@@ -92,10 +92,10 @@ class Acceptor:
         if self.keys is None:
             return False
         try:
-            found = dict(self.keys.allowed())
+            allowed = dict(self.keys.allowed())
         except BadInput:
-            found = {}
-        changed, self._known = found != self._known, found
+            allowed = {}
+        changed, self._known = allowed != self._known, allowed
         return changed
 
     def close(self) -> None:
@@ -124,20 +124,20 @@ def _listen(endpoint: str) -> tuple[socket.socket, str]:
     host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
     family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
     name = "" if host == "*" else host.strip("[]")
-    found = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        platform.claim_port(found)
+        platform.claim_port(listening)
         if family == socket.AF_INET6:
-            found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        found.bind((name, int(port)))
-        found.listen(_BACKLOG)
-        found.setblocking(False)
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind((name, int(port)))
+        listening.listen(_BACKLOG)
+        listening.setblocking(False)
     except OSError:
-        found.close()
+        listening.close()
         raise
-    address = found.getsockname()
+    address = listening.getsockname()
     shown = f"[{address[0]}]" if family == socket.AF_INET6 else address[0]
-    return found, f"tcp://{shown}:{address[1]}"
+    return listening, f"tcp://{shown}:{address[1]}"
 
 
 def _listen_on_path(path: str) -> socket.socket:
@@ -148,15 +148,15 @@ def _listen_on_path(path: str) -> socket.socket:
         # A killed daemon leaves its socket behind.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)  # noqa: PTH108
-    found = platform.ipc_socket()
+    listening = platform.ipc_socket()
     try:
-        found.bind(address)
-        found.listen(_BACKLOG)
-        found.setblocking(False)
+        listening.bind(address)
+        listening.listen(_BACKLOG)
+        listening.setblocking(False)
     except OSError:
-        found.close()
+        listening.close()
         raise
-    return found
+    return listening
 
 
 def _is_listened_to(path: str) -> bool:
@@ -193,8 +193,8 @@ def is_loopback(endpoint: str) -> bool:
 
 def check_tcp(endpoint: str) -> None:
     """Raise `BadInput` unless this is an address with a port."""
-    found = _TCP.fullmatch(endpoint)
-    if not found or int(found[1]) > _LAST_PORT:
+    match = _TCP.fullmatch(endpoint)
+    if not match or int(match[1]) > _LAST_PORT:
         raise BadInput(
             f"--bind {quoted(endpoint)}: expected an endpoint such as tcp://127.0.0.1:6464, port {_LAST_PORT} the last"
         )

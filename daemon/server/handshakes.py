@@ -52,5 +52,5 @@ class HandshakeTable(Generic[ConnectionT]):
 
     def oldest(self, now: float, least_s: float, address: str = "") -> ConnectionT | None:
         """Return the oldest connection, of ``address`` if given; None if it has not lasted for over ``least_s``."""
-        found = next(iter(self._of_address.get(address, ()) if address else self._since), None)
-        return found if found is not None and now - self._since[found][0] > least_s else None
+        oldest = next(iter(self._of_address.get(address, ()) if address else self._since), None)
+        return oldest if oldest is not None and now - self._since[oldest][0] > least_s else None

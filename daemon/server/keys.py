@@ -65,13 +65,13 @@ class KeyStore:
         """Return the allowed clients by public key, read again if the file has changed; raises `BadInput`."""
         path = self.folder / _ALLOWED
         try:
-            found = path.stat()
+            status = path.stat()
         except FileNotFoundError:
             self._stamp, self._allowed = None, {}
             return self._allowed
-        if platform.open_to_others(found, 0o022):
+        if platform.open_to_others(status, 0o022):
             raise BadInput(f"{path}: others can change who is let in: expected a file that only its owner can write")
-        stamp = (found.st_mtime_ns, found.st_ino)
+        stamp = (status.st_mtime_ns, status.st_ino)
         if stamp != self._stamp:
             self._allowed = _read_allowed(path)
             self._stamp = stamp
@@ -111,10 +111,10 @@ class KeyStore:
     def local(self) -> Path:
         """Return the file of an admin's key for this user's own programs, made if there is none; raises `BadInput`."""
         path = self.folder / f"{LOCAL}.key"
-        known = any(client.name == LOCAL for client in self.allowed().values())
-        if known and path.exists():
+        is_allowed = any(client.name == LOCAL for client in self.allowed().values())
+        if is_allowed and path.exists():
             return path
-        if known:
+        if is_allowed:
             self.revoke(LOCAL)
         path.unlink(missing_ok=True)
         return self.new(LOCAL, ADMIN)
@@ -125,20 +125,20 @@ class KeyStore:
         if not _is_key(public):
             raise BadInput(f"{quoted(public)}: expected a public key of 40 characters (Z85)")
         self.server()
-        kept = [known for known in self.allowed().values() if known.public != public]
-        if any(known.name == name for known in kept):
+        others = [key for key in self.allowed().values() if key.public != public]
+        if any(key.name == name for key in others):
             raise BadInput(f"{quoted(name)}: there is another key of that name; revoke it first")
-        self._write([*kept, AllowedKey(name, role, public)])
+        self._write([*others, AllowedKey(name, role, public)])
 
     def revoke(self, name: str) -> None:
         """Remove a client from the allowed ones; raises `BadInput`."""
-        kept = [known for known in self.allowed().values() if known.name != name]
-        if len(kept) == len(self.allowed()):
+        others = [key for key in self.allowed().values() if key.name != name]
+        if len(others) == len(self.allowed()):
             raise BadInput(f"{quoted(name)}: there is no key of that name")
-        self._write(kept)
+        self._write(others)
 
     def _must_be_new(self, name: str) -> None:
-        if any(known.name == name for known in self.allowed().values()):
+        if any(key.name == name for key in self.allowed().values()):
             raise BadInput(f"{quoted(name)}: there is a key of that name; revoke it first")
 
     def _write(self, clients: list[AllowedKey]) -> None:
@@ -181,15 +181,15 @@ def _write_secret(path: Path, text: str) -> None:
 
 
 def _read_allowed(path: Path) -> dict[str, AllowedKey]:
-    found: dict[str, AllowedKey] = {}
+    allowed: dict[str, AllowedKey] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         words = line.split("#", 1)[0].split() if line.startswith("#") else line.split()
         if not words:
             continue
         if len(words) != 3 or words[1] not in ROLES or not _is_key(words[2]):
             raise BadInput(f"{path}, line {number}: expected a name, a role and a public key")
-        found[words[2]] = AllowedKey(*words)
-    return found
+        allowed[words[2]] = AllowedKey(*words)
+    return allowed
 
 
 def main(arguments: list[str]) -> int:

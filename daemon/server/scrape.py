@@ -28,14 +28,14 @@ def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
 
     Raises `BadInput`, unless ``insecure`` also for an address that other machines can reach.
     """
-    found = _ADDRESS.fullmatch(text)
-    if not found or int(found[2]) > 65_535:
+    match = _ADDRESS.fullmatch(text)
+    if not match or int(match[2]) > 65_535:
         raise BadInput(f"--metrics {quoted(text)}: expected an address such as 127.0.0.1:9464")
     if not insecure and not is_loopback(f"tcp://{text}"):
         raise BadInput(
             f"--metrics {quoted(text)}: other machines could connect: expected 127.0.0.1:PORT, or --insecure"
         )
-    return found[1].strip("[]"), int(found[2])
+    return match[1].strip("[]"), int(match[2])
 
 
 class _Exchange:

@@ -158,8 +158,8 @@ class DaemonServer:
         endpoints = [endpoint for acceptor in self._acceptors for endpoint in acceptor.endpoints]
         events = [endpoint for acceptor in self._acceptors for endpoint in acceptor.events]
         reached = (tuple(endpoints), tuple(events), self._public_key, self._key_file)
-        found = ConnectionFile(VERSION, os.getpid(), __version__, *reached)
-        replace(connection_path(), found.text().encode(), mode=PRIVATE)
+        connection_file = ConnectionFile(VERSION, os.getpid(), __version__, *reached)
+        replace(connection_path(), connection_file.text().encode(), mode=PRIVATE)
         if self._scrape is not None:
             self._log.info("metrics", port=self._scrape.port)
         self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)

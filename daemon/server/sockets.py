@@ -216,8 +216,8 @@ class Sockets:
 
     def _note_held(self, connection: ServedConnection) -> None:
         """Count the bytes of a connection's unfinished large message; above the bound close the oldest connection."""
-        kept = connection.conversation.kept
-        held = kept if kept > RECEIVED_AT_ONCE else 0
+        size = connection.conversation.kept
+        held = size if size > RECEIVED_AT_ONCE else 0
         if held == connection.held:
             return
         if not connection.held:

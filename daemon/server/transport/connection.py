@@ -144,21 +144,21 @@ def accepted(listening: socket.socket) -> tuple[socket.socket, str] | None:
     None if no connection waits; raises `OSError` without free descriptors.
     """
     try:
-        found, address = listening.accept()
+        peer, address = listening.accept()
     except (BlockingIOError, InterruptedError, ConnectionAbortedError):
         return None
-    found.setblocking(False)
-    if found.family not in (socket.AF_INET, socket.AF_INET6):
-        return found, ""
-    _keep_alive(found)
-    return found, address[0]
+    peer.setblocking(False)
+    if peer.family not in (socket.AF_INET, socket.AF_INET6):
+        return peer, ""
+    _keep_alive(peer)
+    return peer, address[0]
 
 
-def _keep_alive(found: socket.socket) -> None:
+def _keep_alive(peer: socket.socket) -> None:
     """Enable TCP keep-alive, which finds the loss of the other machine within about half a minute."""
     with contextlib.suppress(OSError):
-        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in (
             ("TCP_KEEPIDLE", ALIVE_IDLE_S),
             ("TCP_KEEPINTVL", ALIVE_INTERVAL_S),
@@ -166,4 +166,4 @@ def _keep_alive(found: socket.socket) -> None:
             ("TCP_USER_TIMEOUT", UNACKNOWLEDGED_MS),
         ):
             if hasattr(socket, name):
-                found.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+                peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

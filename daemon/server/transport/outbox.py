@@ -58,9 +58,9 @@ class SendQueue:
 
     def drop_oldest(self) -> Outgoing:
         """Drop the oldest partial, or without partials the oldest message, and return it."""
-        at = next((at for at, reply in enumerate(self._replies) if reply.partial), 0)
-        dropped = self._replies[at]
-        del self._replies[at]
+        index = next((index for index, reply in enumerate(self._replies) if reply.partial), 0)
+        dropped = self._replies[index]
+        del self._replies[index]
         self._count(-len(dropped.body))
         return dropped
 

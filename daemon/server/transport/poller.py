@@ -160,9 +160,9 @@ class Poller:
         """Wait up to ``seconds`` and call the handlers of the ready descriptors."""
         handlers = self._handlers
         self.woke = 0.0
-        found = self._readiness.wait(seconds)
+        events = self._readiness.wait(seconds)
         self.woke = time.monotonic()
-        ready = [(descriptor, handlers[descriptor], mask) for descriptor, mask in found if descriptor in handlers]
+        ready = [(descriptor, handlers[descriptor], mask) for descriptor, mask in events if descriptor in handlers]
         for descriptor, handler, mask in ready:
             if handlers.get(descriptor) is handler:
                 handler(mask)

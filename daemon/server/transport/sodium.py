@@ -112,9 +112,9 @@ def _candidates() -> Iterator[str]:
         for folder in (package.parent / "pyzmq.libs", package / ".dylibs"):
             yield from map(str, sorted(folder.glob("libsodium*")))
     yield from _NAMES
-    found = ctypes.util.find_library("sodium")
-    if found:
-        yield found
+    name = ctypes.util.find_library("sodium")
+    if name:
+        yield name
 
 
 @cache
@@ -122,11 +122,11 @@ def library() -> Boxes:
     """Return libsodium, loaded and initialised; raises `NoSodium`."""
     for name in _candidates():
         try:
-            found = ctypes.CDLL(name)
+            sodium = ctypes.CDLL(name)
         except OSError:
             continue
-        if found.sodium_init() >= 0:
-            return SharedLibrary(found)
+        if sodium.sodium_init() >= 0:
+            return SharedLibrary(sodium)
     try:
         return PyNaCl()
     except ImportError:

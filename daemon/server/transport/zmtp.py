@@ -107,17 +107,17 @@ def metadata(properties: dict[bytes, bytes]) -> bytes:
 
 def read_metadata(data: bytes) -> dict[bytes, bytes]:
     """Return properties by their names in lower case; raises `Violation`, also for a name that comes twice."""
-    found: dict[bytes, bytes] = {}
+    properties: dict[bytes, bytes] = {}
     at = 0
     while at < len(data):
         begin = at + 1 + data[at] + 4
         size = int.from_bytes(data[begin - 4 : begin], "big")
         name = data[at + 1 : begin - 4].lower()
-        if begin + size > len(data) or not _NAME.fullmatch(name) or name in found:
+        if begin + size > len(data) or not _NAME.fullmatch(name) or name in properties:
             raise Violation("metadata")
-        found[name] = data[begin : begin + size]
+        properties[name] = data[begin : begin + size]
         at = begin + size
-    return found
+    return properties
 
 
 class Conversation:
@@ -336,12 +336,12 @@ class Conversation:
             properties = content[6:]
         else:
             raise Violation("handshake")
-        found = read_metadata(properties)
-        self.peer_type = found.get(b"socket-type", b"")
+        peer_properties = read_metadata(properties)
+        self.peer_type = peer_properties.get(b"socket-type", b"")
         if self.peer_type not in self._kind.value[1]:
             raise Violation("socket type")
         if self._kind is SocketKind.REQUESTS:
-            self.identity = found.get(b"identity", b"")
+            self.identity = peer_properties.get(b"identity", b"")
             if len(self.identity) > _LONGEST_IDENTITY or self.identity[:1] == b"\0":
                 raise Violation("identity")
         self.open = True
