@@ -1,6 +1,6 @@
-"""Parser of Edax's options, as the dialogue and `desdaemon serve` take them.
+"""The options of a start: the command line, after the configuration file and Edax's ``edax.ini``.
 
-`cli` and `serve_options` call it, on the main thread before anything else runs. Start-up time counts here too.
+All this runs on the main thread before anything else. Start-up time counts.
 """
 
 from __future__ import annotations
@@ -9,23 +9,25 @@ import os
 from typing import NamedTuple
 
 from desdaemon.core.settings import SessionSettings, read_option_file
-from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
+from desdaemon.dialogue.configuration import configuration_path, configure
+from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import OPTIONS, find_option
 from desdaemon.protocol.commands.sub_commands import near_sub_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean, nearest
 
 OPTION_FILE = "edax.ini"
-"""Read first where the current folder has it and an option of Edax's is given."""
+"""Read first if it is in the current folder and an option of Edax's is given."""
 
 _INFORMATION = {"help": "help", "?": "help", "version": "version", "v": "version"}
-# Options that are not settings of a session, but take a value; those of the second line are not Edax's.
 _WITH_VALUE = ("solve", "wtest", "bench", "o", "option-file", "protocol", "config")
+"""Options with a value that are no settings of a session."""
 _NOT_EDAX = ("protocol", "config")
+"""Those among them that Edax does not have."""
 
 
 class UsageError(Exception):
-    """A command line that cannot be carried out; the message is one line."""
+    """A command line that cannot be understood; the message is one line."""
 
 
 class UnusableFile(Exception):
@@ -33,32 +35,30 @@ class UnusableFile(Exception):
 
 
 class Invocation(NamedTuple):
-    """A parsed command line.
-
-    ``solve`` is a file of problems to solve instead of a dialogue, ``batch`` a line of the text protocol to run
-    instead, ``information`` is ``help`` or ``version`` where nothing but that text is to be printed, and ``config``
-    the value of ``--config``; each is empty where it was not given. ``warnings`` are lines for standard error.
-    ``edax``: the program's name or an option was Edax's.
-    """
+    """A parsed command line."""
 
     settings: SessionSettings
     solve: str
+    """A file of problems to solve instead of a dialogue, or ""."""
     warnings: list[str]
+    """Lines for standard error."""
     protocol: str = "text"
     batch: str = ""
+    """A line of the text protocol to run instead of a dialogue, or ""."""
     information: str = ""
+    """``help`` or ``version`` if only that is to be printed, or ""."""
     edax: bool = False
+    """The program's name or an option was Edax's."""
     config: str = ""
+    """The value of ``--config``, or ""."""
 
 
 def configured(arguments: list[str], program: str = "", section: str = "") -> Invocation:
     """Parse the options, after those of the configuration file and of `OPTION_FILE`.
 
-    ``program`` is the name that desdaemon was started by, ``section`` the table of the configuration file to read,
-    the protocol's where it is empty. Raises as `read_arguments`.
+    ``program`` is the name that desdaemon was started by, ``section`` the table of the configuration file to read;
+    "" is the protocol's. Raises as `read_arguments`.
     """
-    from desdaemon.dialogue.configuration import configuration_path, configure
-
     begun = Invocation(SessionSettings(), "", [], protocol_of_program(program), edax="edax" in program.lower())
     asked = read_arguments(arguments, begun.edax, begun.protocol)
     if asked.information:
@@ -73,12 +73,12 @@ def configured(arguments: list[str], program: str = "", section: str = "") -> In
         chosen = "edax-compatible" in names
         begun.warnings.extend(warnings)
     first = ["-o", OPTION_FILE] if asked.edax and os.path.isfile(OPTION_FILE) else []  # noqa: PTH113
-    found = read_arguments([*first, *arguments], begun.edax, begun.protocol, begun.settings, chosen)
-    return found._replace(warnings=begun.warnings + found.warnings)
+    invocation = read_arguments([*first, *arguments], begun.edax, begun.protocol, begun.settings, chosen)
+    return invocation._replace(warnings=begun.warnings + invocation.warnings)
 
 
 def protocol_of_program(program: str) -> str:
-    """The protocol in the name that the program was started by, such as that of a link `desdaemon-gtp`."""
+    """Return the protocol in the name that the program was started by, such as that of a link `desdaemon-gtp`."""
     return next((protocol for protocol in PROTOCOLS[1:] if protocol in program.lower()), "text")
 
 
@@ -91,9 +91,9 @@ def read_arguments(
 ) -> Invocation:
     """Parse the options into ``settings``, new ones unless given.
 
-    The announcements are Edax's (``edax-compatible``) when the program's own name says Edax or when any option
-    that Edax has is given, however many dashes it is written with; ``-edax-compatible on|off`` decides over both
-    (``chosen``: it has been set already).
+    Moves are announced as Edax does (``edax-compatible``) if the program's name contains Edax or an option of Edax's
+    is given, with any number of dashes, unless ``-edax-compatible on|off`` decides (``chosen``: it has been set
+    already).
 
     Raises `UsageError`, and `OSError` or `UnusableFile` for option files.
     """
@@ -131,9 +131,9 @@ def read_arguments(
         elif option is None and name in ("wtest", "bench"):
             batch = f"{name} {value}"
         elif option is None:
-            names, found = _option_file(settings, value)
+            names, doubts = _option_file(settings, value)
             chosen = chosen or "edax-compatible" in names
-            warnings += found
+            warnings += doubts
         else:
             chosen = chosen or option.name == "edax-compatible"
             try:
@@ -146,7 +146,7 @@ def read_arguments(
 
 
 def _unknown(argument: str, name: str) -> str:
-    """The message about an unknown argument, with the nearest name there is."""
+    """Return the message about an unknown argument, with the nearest name."""
     names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, "edax", "zmq"]
     dashes = argument[: len(argument) - len(argument.lstrip("-"))]
     near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
@@ -163,7 +163,7 @@ def _protocol(name: str) -> str:
 
 
 def _at_option(waiting: list[str]) -> bool:
-    """Whether the next argument is an option, or there is none: a value does not follow."""
+    """True if no value follows: the next argument is an option, or there is none."""
     return not waiting or waiting[-1].startswith("-")
 
 

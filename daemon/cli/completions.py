@@ -11,14 +11,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from desdaemon import __version__
-from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
+from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SubCommand
 
 
 class Switch(NamedTuple):
-    """An option of a command line: ``-name`` or ``--name``, whether a value follows, and what it does in a line."""
+    """An option of a command line, ``-name`` or ``--name``; ``valued``: a value follows."""
 
     name: str
     valued: bool
@@ -26,51 +26,48 @@ class Switch(NamedTuple):
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of `desdaemon completions`."""
     parser = Parser(prog="desdaemon completions", description="Print completions for a shell, or the man page.")
     parser.add_argument("what", choices=list(FILES), help="bash, zsh, fish, or man")
     return parser
 
 
 def main(arguments: list[str]) -> int:
-    """Print a file; 0, or 2 for a bad command line."""
+    """Print a file; return the exit status."""
     sys.stdout.write(FILES[command_line().parse_args(arguments).what][1]())
     return 0
 
 
 def switches(command: SubCommand) -> list[Switch]:
-    """The options of a sub-command, by its parser or by its usage."""
+    """Return the options of a sub-command, from its parser or its usage."""
     parser = command.parser()
     if parser is None:
-        found = re.findall(r"--[a-z][a-z-]+", command.usage())
-        return [Switch(name, True, "") for name in dict.fromkeys(found)]
-    found = []
+        names = re.findall(r"--[a-z][a-z-]+", command.usage())
+        return [Switch(name, True, "") for name in dict.fromkeys(names)]
+    switches = []
     for action in parser._actions:
         long = [name for name in action.option_strings if name.startswith("--")]
         if action.option_strings:
-            found.append(Switch((long or action.option_strings)[0], action.nargs != 0, _plain(action.help)))
-    return found
+            switches.append(Switch((long or action.option_strings)[0], action.nargs != 0, _plain(action.help)))
+    return switches
 
 
 def words(command: SubCommand) -> list[str]:
-    """The words that may follow a sub-command besides options: kinds, stages, choices."""
+    """Return the words that may follow a sub-command: kinds, stages, choices."""
     parser = command.parser()
     if parser is None:
         return re.findall(rf"^desdaemon {command.name} ([a-z]+)", command.usage(), re.MULTILINE)
-    found: list[str] = []
-    for action in parser._actions:
-        if not action.option_strings and action.choices:
-            found += [str(choice) for choice in action.choices]
-    return found
+    positional = [action for action in parser._actions if not action.option_strings and action.choices]
+    return [str(choice) for action in positional for choice in action.choices or ()]
 
 
 def programs_of(command: SubCommand) -> list[SubCommand]:
-    """The sub-commands whose names are that of ``command`` and another word, as `bench` has them."""
+    """Return the sub-commands with the name of ``command`` and another word, as `bench` has them."""
     return [other for other in SUB_COMMANDS if other.name.startswith(f"{command.name} ")]
 
 
 def own_switches() -> list[Switch]:
-    """The options of the command line without a sub-command."""
+    """Return the options of the command line without a sub-command."""
     ours = [Switch("--help", False, "what there is"), Switch("--version", False, "name and version")]
     ours += [Switch("--config", True, "read options from this TOML file, none reads no file")]
     ours += [Switch("--zmq", False, "sockets for other clients beside the dialogue")]
@@ -91,7 +88,7 @@ def _plain(text: str | None) -> str:
 
 
 def bash() -> str:
-    """Completion for bash."""
+    """Return the completions for bash."""
     lines = ["# bash completion for desdaemon, made by `desdaemon completions bash`", "_desdaemon() {"]
     lines += ['  local current=${COMP_WORDS[COMP_CWORD]} words=""', '  case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in']
     for command in sorted(SUB_COMMANDS, key=lambda command: -len(command.name.split())):
@@ -107,13 +104,13 @@ def bash() -> str:
 
 
 def _first_words() -> list[tuple[str, str]]:
-    """The words that may follow the program's name, with their descriptions."""
-    found = [(command.name, command.help) for command in SUB_COMMANDS if " " not in command.name]
-    return [*found, ("help", "a command, an option or a program")]
+    """Return the words that may follow the program's name, with their descriptions."""
+    programs = [(command.name, command.help) for command in SUB_COMMANDS if " " not in command.name]
+    return [*programs, ("help", "a command, an option or a program")]
 
 
 def zsh() -> str:
-    """Completion for zsh."""
+    """Return the completions for zsh."""
     lines = ["#compdef desdaemon", "# made by `desdaemon completions zsh`", "_desdaemon() {", "  local -a found"]
     lines += ['  case "$words[2] $words[3]" in']
     for command in sorted(SUB_COMMANDS, key=lambda command: -len(command.name.split())):
@@ -136,7 +133,7 @@ def _zsh(name: str, help: str) -> str:
 
 
 def fish() -> str:
-    """Completion for fish."""
+    """Return the completions for fish."""
     lines = ["# fish completion for desdaemon, made by `desdaemon completions fish`"]
     lines += [_fish("__fish_use_subcommand", f"-a {name}", help) for name, help in _first_words()]
     for command in SUB_COMMANDS:
@@ -164,7 +161,7 @@ def _fish(condition: str, what: str, help: str) -> str:
 
 
 def man() -> str:
-    """The man page."""
+    """Return the man page."""
     lines = [f'.TH DESDAEMON 1 "" "desdaemon {__version__}" "User Commands"', ".SH NAME"]
     lines += ["desdaemon \\- an Othello engine that runs as a long-lived daemon", ".SH SYNOPSIS"]
     from .main import USAGES, WORDS
@@ -233,4 +230,4 @@ FILES: dict[str, tuple[str, Callable[[], str]]] = {
     "fish": ("docs/share/fish/vendor_completions.d/desdaemon.fish", fish),
     "man": ("docs/share/man/man1/desdaemon.1", man),
 }
-"""What can be printed, where it is installed, and what makes it."""
+"""The words for ``what``: the file installed in the checkout, and the function that makes it."""

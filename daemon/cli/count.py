@@ -1,22 +1,33 @@
-"""`desdaemon count`: counts games, positions, shapes, flips, shortest draws and Stoners, and prints the result."""
+"""`desdaemon count` and `desdaemon perft`: count what there is in the game of Othello; progress is on standard error."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.command_line import Parser, whole
+from desdaemon.protocol.othello.notation import moves_text
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.terminal import ProgressLine
 
 if TYPE_CHECKING:
     import argparse
 
-MOST_PLIES = {"games": 60, "shapes": 8, "positions": 12}
+DEEPEST = 60
+MOST_PLIES = {"games": DEEPEST, "shapes": 8, "positions": 12}
+
+TERMINAL_S, LOG_S = 0.2, 5.0
+"""Seconds between two reports at a terminal, and elsewhere."""
+
+AFTER_S = 0.8
+"""Seconds after which `ElapsedTime` shows itself."""
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of `desdaemon count`."""
     parser = Parser(prog="desdaemon count", description="Count what there is in the game of Othello.")
     kinds = parser.add_subparsers(required=True, metavar="WHAT", dest="what")
 
@@ -50,7 +61,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Count; the exit status: 0, 1 where memory is short or nothing can be compiled, 2 for a bad command line."""
+    """Count; return the exit status: 1 if memory is short or nothing can be compiled, 2 for a bad command line."""
     asked = command_line().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = asked.run
 
@@ -75,8 +86,6 @@ def _dialogue(asked: argparse.Namespace) -> int:
 def _positions(asked: argparse.Namespace) -> int:
     from desdaemon.engine.counting import count_positions
 
-    from .progress import ElapsedTime
-
     try:
         with ElapsedTime(f"positions {asked.depth}") as elapsed:
             for definition in [asked.definition] if asked.definition else [1, 2, 3]:
@@ -91,18 +100,134 @@ def _positions(asked: argparse.Namespace) -> int:
 
 
 def _flips(asked: argparse.Namespace) -> int:
-    from .studies import flips
+    from desdaemon.engine.studies import count_flips, mean_of_plies
 
-    return flips(asked.games, asked.seed)
+    with StepProgress() as progress:
+        plies = count_flips(asked.games, asked.seed, progress)
+    lines = ["ply     games  a legal move turns  deviation  the move played"]
+    lines += [f"{ply.ply:3} {ply.games:9} {ply.mean:19.3f} {ply.deviation:10.3f} {ply.played:16.3f}" for ply in plies]
+    legal, played = mean_of_plies(plies)
+    return _print([*lines, f"{'mean of the plies':17} {legal:15.3f} {'':10} {played:16.3f}"])
 
 
 def _draws(asked: argparse.Namespace) -> int:
-    from .studies import draws
+    from desdaemon.engine.studies import PASS, shortest_draws
 
-    return draws(asked.most)
+    with StepProgress() as progress:
+        games = shortest_draws(asked.most, progress)
+    if not games:
+        return _print([f"no drawn game of up to {asked.most} plies"])
+    plies = sum(move != PASS for move in games[0])
+    return _print([*map(moves_text, games), f"{len(games)} drawn games of {plies} plies from f5, none shorter"])
 
 
 def _stoner(asked: argparse.Namespace) -> int:
-    from .studies import stoner
+    from desdaemon.engine.studies import shortest_stoners
 
-    return stoner(asked.most, asked.all)
+    with StepProgress() as progress:
+        lines = shortest_stoners(asked.most, progress)
+    if not lines:
+        return _print([f"no Stoner within {asked.most} plies"])
+    shown = lines if asked.all else lines[:1]
+    return _print([*map(moves_text, shown), f"{len(lines[0])} plies, none shorter; {len(lines)} such lines from f5"])
+
+
+def _print(lines: Iterable[str]) -> int:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0
+
+
+# `desdaemon perft`
+
+
+def perft_command_line() -> Parser:
+    """Return the parser of `desdaemon perft`."""
+    parser = Parser(
+        prog="desdaemon perft", description="Count the lines of play of N plies; a game that ends early is one line."
+    )
+    parser.add_argument("depth", metavar="N", type=whole(0, DEEPEST), help=f"plies, 0 to {DEEPEST}")
+    parser.add_argument(
+        "--mode",
+        "-mode",
+        type=whole(1, 2),
+        default=1,
+        metavar="1|2",
+        help="1: a pass is a ply (default), 2: it is not",
+    )
+    return parser
+
+
+def perft_main(arguments: list[str]) -> int:
+    """Print the number of lines of play; return the exit status."""
+    asked = perft_command_line().parse_args(arguments)
+
+    from desdaemon.engine.counting import perft
+    from desdaemon.protocol.othello.rules import START
+
+    with ElapsedTime(f"perft {asked.depth}"):
+        lines = perft(*START, asked.depth, asked.mode)
+    sys.stdout.write(f"{lines}\n")
+    return 0
+
+
+# Progress
+
+
+class StepProgress:
+    """Shows progress in steps: a line rewritten at a terminal, a new one now and then elsewhere.
+
+    A context for one thread; it clears its line at the end.
+    """
+
+    def __init__(self) -> None:
+        self._line = ProgressLine()
+        self._last = 0.0
+
+    def __enter__(self) -> StepProgress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._line.clear()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Report that ``done`` of ``total`` steps of the work ``what`` are done, now and then."""
+        now = time.monotonic()
+        if now - self._last < (TERMINAL_S if self._line.live else LOG_S):
+            return
+        self._last = now
+        show = self._line.show if self._line.live else logs.echo
+        show(f"{what}: {done} of {total}")
+
+
+class ElapsedTime:
+    """Shows the elapsed seconds of work of unknown length at a terminal, by a thread of its own. A context."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._begun = time.monotonic()
+        self._lock = threading.Lock()
+        self._line = ProgressLine()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._count, name="elapsed-time", daemon=True)
+
+    def __enter__(self) -> ElapsedTime:
+        if self._line.live:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self.pause()
+
+    def pause(self) -> None:
+        """Clear the line, for an answer to be printed, and count again from 0."""
+        with self._lock:
+            self._begun = time.monotonic()
+            self._line.clear()
+
+    def _count(self) -> None:
+        while not self._over.wait(TERMINAL_S):
+            with self._lock:
+                seconds = time.monotonic() - self._begun
+                if seconds >= AFTER_S and not self._over.is_set():
+                    self._line.show(f"{self._what}: {seconds:.0f} s")

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
+from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SubCommand, find_sub_command
 from desdaemon.protocol.errors import BadInput
@@ -50,7 +50,7 @@ WORDS = (
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run desdaemon; returns the exit status: 0, 1 for a file that cannot be used, 2 for a bad command line."""
+    """Run desdaemon; return the exit status: 0, 1 for a file that cannot be used, 2 for a bad command line."""
     program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
     arguments = sys.argv[1:] if argv is None else argv
     _replace_closed_streams()
@@ -76,11 +76,11 @@ def main(argv: list[str] | None = None) -> int:
 def _replace_closed_streams() -> None:
     """Open the null device in place of standard streams that the caller has closed (``desdaemon >&-``).
 
-    Otherwise the next file that is opened gets the number of one of them, and what is printed goes there.
+    Otherwise the next file that is opened gets the number of one of them, and printed text goes there.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            # The system gives the lowest number that is free, which is the stream's own.
+            # The system gives the lowest free number, which is the stream's own.
             setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
@@ -96,7 +96,7 @@ def _dispatch(program: str, arguments: list[str]) -> int:
 
 
 def _lost_output(error: OSError) -> int:
-    """Report that standard output cannot be written, and send what is still buffered for it to the null device."""
+    """Report that standard output cannot be written, and send its buffered text to the null device."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if not isinstance(error, BrokenPipeError):
         _refuse(str(error), UNUSABLE)
@@ -104,7 +104,7 @@ def _lost_output(error: OSError) -> int:
 
 
 def _run_sub_command(command: SubCommand, arguments: list[str]) -> int:
-    """Run a sub-command and return its exit status, also where its parser of arguments raises `SystemExit`."""
+    """Run a sub-command and return its exit status, also if its parser raises `SystemExit`."""
     try:
         return command.main(arguments)
     except SystemExit as end:
@@ -144,7 +144,7 @@ def _run(program: str, arguments: list[str]) -> int:
 
 def _print_information(what: str) -> int:
     if what == "version":
-        from desdaemon.dialogue.commands.game import version_text
+        from desdaemon.dialogue.commands.help import version_text
 
         print(version_text())  # noqa: T201
         return OK
@@ -156,7 +156,7 @@ def _print_information(what: str) -> int:
 
 
 def _help(topic: str) -> int:
-    """`desdaemon help TOPIC`: a sub-command's own help, or what `help` says in the text protocol."""
+    """Print a sub-command's own help, or the pages of `help` in the text protocol."""
     from desdaemon.dialogue.commands.help import laid_out
     from desdaemon.dialogue.commands.help import topic as pages
 
@@ -165,22 +165,22 @@ def _help(topic: str) -> int:
         sys.stdout.write(command.usage())
         return OK
     try:
-        found = pages(topic)
+        shown = pages(topic)
     except BadInput as error:
         raise UsageError(str(error)) from None
-    print("\n\n".join("\n".join(laid_out(page, _width())) for page in found))  # noqa: T201
+    print("\n\n".join("\n".join(laid_out(page, _width())) for page in shown))  # noqa: T201
     return OK
 
 
 def _width() -> int:
-    """The columns to print help in: the terminal's, 80 where there is none."""
+    """Return the columns to print help in: the terminal's, 80 without one."""
     from shutil import get_terminal_size
 
     return get_terminal_size().columns
 
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
-    """The arguments that are not about sockets, and a function that opens these beside a dialogue."""
+    """Return the arguments that are not about sockets, and a function that opens sockets beside a dialogue."""
     from desdaemon.core.books.service import processors
     from desdaemon.server.server import beside_dialogue
 
@@ -202,7 +202,7 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
 
 
 def usage(width: int = 0) -> str:
-    """The text of ``--help`` before the options, in lines of at most ``width`` columns; 0 does not break any."""
+    """Return the text of ``--help`` before the options, in lines of at most ``width`` columns; 0 breaks none."""
     from desdaemon.dialogue.commands.help import HelpEntry, HelpPage, laid_out
     from desdaemon.dialogue.configuration import shown_path
 

@@ -44,7 +44,7 @@ desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER]
 """
 USAGE = USAGE.format(
     limits=f"\n{'':23}".join(
-        " ".join(ServerLimits._fields[at : at + 4]) for at in range(0, len(ServerLimits._fields), 4)
+        " ".join(ServerLimits._fields[first : first + 4]) for first in range(0, len(ServerLimits._fields), 4)
     ),
     levels=" ".join(LEVELS),
 )
@@ -57,7 +57,7 @@ class Unservable(BadInput):
 
 
 def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
-    """The settings and the options of the server; raises `BadInput`."""
+    """Return the settings and the options of the server. Raises `BadInput`."""
     given, insecure, rest = split_options(arguments)
     try:
         invocation = configured(rest, section="serve")
@@ -74,7 +74,7 @@ def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
 
 
 def split_options(arguments: list[str]) -> tuple[dict[str, list[str]], bool, list[str]]:
-    """The server's options by name, whether ``--insecure`` is given, and the remaining arguments; raises `BadInput`."""
+    """Return the server's options by name, True for ``--insecure``, and the other arguments. Raises `BadInput`."""
     given: dict[str, list[str]] = {}
     rest: list[str] = []
     insecure = False
@@ -94,7 +94,7 @@ def split_options(arguments: list[str]) -> tuple[dict[str, list[str]], bool, lis
 
 
 def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> ServeOptions:
-    """The options of the server from the values of `split_options`; raises `BadInput`."""
+    """Return the options of the server from the values of `split_options`. Raises `BadInput`."""
 
     def last(name: str, default: str) -> str:
         return given.get(name, [default])[-1]

@@ -1,46 +1,93 @@
-"""Search limits for a move: those set by level, depth, nodes and times, and the part of the game's time that a move
-gets.
-"""
+"""Search limits of a move, by the options and the clocks: how much of the time left a move gets."""
 
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 from desdaemon.core.settings import SessionSettings
-from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .move_overhead import MoveOverhead
+if TYPE_CHECKING:
+    from desdaemon.engine.limits import Limits
 
 RESERVE_MS = 30
-"""Reserved of a move's time for the work after the stop of the search."""
+"""Kept back from a move's time for the work after the search has stopped."""
 
 LEAST_OF_FIXED, LEAST_OF_CLOCK = 0.7, 1 / 3
-"""What is left for the search of a time for one move, whatever the reserve, and of a move's share of a clock, where
-time saved is time for the next moves."""
+"""The least part of a move's time to search for, whatever is kept back: of a time for this move alone, and of its share
+of a clock, on which saved time is left for later moves."""
 
 MOST_LAG_MS = 150
-"""What a clock that others keep may count more than was used: theirs runs while lines are in transit and windows are
-drawn. A tenth of the time for a move, up to this, is kept back for it."""
+"""A clock that others keep also runs while lines are in transit and windows are drawn. A tenth of the time for a move,
+up to this, is kept back for that."""
 
 _SPEEDUPS = ((1, 1.0), (2, 1.7), (8, 6.1), (16, 11.9), (32, 19.6), (64, 30.4))
-"""The speed of so many threads relative to one: `desdaemon bench threads` (docs/performance.md, Threads)."""
+"""Numbers of threads, and their speed relative to one: `desdaemon bench threads` (docs/performance.md, Threads)."""
+
+LATE_RESERVE_MS = 400
+"""To leave on a clock after each move: on a busy machine a process may have to wait for its turn."""
+
+RECENT_KEPT, WORST_KEPT = 0.8, 0.98
+"""Parts of the two measured delays that remain after the next move."""
+
+MOST_LATE_MS = 1000
+"""Longer delays are cut to this: a busy machine does not cause them, but a stopped process or an adjusted clock."""
+
+
+class MoveOverhead:
+    """How late moves arrive, ms: the search ends late, a line waits to be read, an answer to be written.
+
+    Used by the session's thread.
+    """
+
+    def __init__(self) -> None:
+        self.recent = 0.0
+        """The delay to expect of the next move."""
+        self.worst = 0.0
+        """The largest delay to be ready for; at least ``recent``."""
+
+    def note(self, ms: float) -> None:
+        """Record the delay of a move; negative for an early one."""
+        self.recent *= RECENT_KEPT
+        self.worst *= WORST_KEPT
+        self.raise_to(ms)
+
+    def raise_to(self, ms: float) -> None:
+        """Raise the last delay to ``ms``, as seen on the other end's clock."""
+        late = min(ms, MOST_LATE_MS)
+        self.recent = max(late, self.recent)
+        self.worst = max(late, self.worst)
+
+    def subtracted_from(self, share: float) -> float:
+        """Return a move's time less twice the expected delay, at least a fifth of ``share``."""
+        return max(share - 2 * self.recent, share / 5)
+
+    @property
+    def reserve_ms(self) -> float:
+        """The time to keep in reserve on a clock, ms."""
+        return LATE_RESERVE_MS + 4 * self.worst
 
 
 class Clock:
     """One side's clock as kept by the other end of the dialogue; all times in ms.
 
-    It starts with ``main`` ms and gains ``increment`` with each move. If ``stones`` is not 0, periods of ``period`` ms
-    for that many moves follow, as in GTP's ``time_settings``.
+    It starts with ``main`` ms and gains ``increment`` with each move. If ``stones`` is not 0, periods follow, as in
+    GTP's ``time_settings``: ``period`` ms for ``stones`` moves.
     """
 
     def __init__(self, main: float, period: float = 0.0, stones: int = 0, increment: float = 0.0) -> None:
         self.main, self.period, self.stones, self.increment = main, period, stones, increment
+        self.left = main
+        self.left_stones = 0
+        """Moves to make in the time left; 0 in main time."""
+        self._expected: float | None = None
+        """The time that the other end's clock should show after our last move; None if it is unknown."""
         self.restart()
 
     def restart(self) -> None:
         """Set the clock back to the start of the game."""
-        self._due: float | None = None
+        self._expected = None
         self.left = self.main
         self.left_stones = 0
         if not self.main:
@@ -53,17 +100,19 @@ class Clock:
     def set(self, left: float, left_stones: int) -> float:
         """Set the time left, for ``left_stones`` moves, or 0 for main time.
 
-        Returns by how many ms the other end charged the last move more than was spent. A clock in whole seconds cannot
-        measure that.
+        Returns the ms that the other end charged for the last move beyond the time that it took here; 0.0 from a clock
+        in whole seconds, which cannot measure that.
         """
-        unseen = max(0.0, self._due - left) if self._due is not None and not left_stones and left % 1000 else 0.0
-        self._due = None
+        excess = 0.0
+        if self._expected is not None and not left_stones and left % 1000:
+            excess = max(0.0, self._expected - left)
+        self._expected = None
         self.left, self.left_stones = left, left_stones
-        return unseen
+        return excess
 
     def spend(self, ms: float) -> None:
         """Charge a move of ``ms``."""
-        self._due = None
+        self._expected = None
         self.left += self.increment - ms
         if not self.left_stones:
             if self.left <= 0 and self.stones:
@@ -71,15 +120,15 @@ class Clock:
                 self._new_period()
                 self.left += over
             else:
-                self._due = self.left
+                self._expected = self.left
                 return
         self.left_stones -= 1
         if not self.left_stones:
             self._new_period()
 
     def move_ms(self, settings: SessionSettings, empties: int, overhead: MoveOverhead) -> int:
-        """The time for the next move, at least 1."""
-        # What the last move of a period leaves of it is lost.
+        """Return the time for the next move, at least 1."""
+        # Time that the last move of a period does not use is lost.
         least = LEAST_OF_FIXED if self.left_stones == 1 else LEAST_OF_CLOCK
         return _after_lag(overhead.subtracted_from(self._share(settings, empties, overhead)), least)
 
@@ -96,11 +145,14 @@ class Clock:
 def move_limits(
     settings: SessionSettings, empties: int, remaining_ms: float, overhead: MoveOverhead, clock: Clock | None = None
 ) -> Limits:
-    """The limits of a search with ``empties`` squares left.
+    """Return the limits of a search with ``empties`` squares left.
 
-    ``remaining_ms`` is the side's time on the game clock, ``clock`` a second clock that it has to keep. A level that
-    was set explicitly bounds the depth of a search with a clock too; the default level does not.
+    ``remaining_ms`` is the side's time on the game clock, ``clock`` a second clock that it has to keep. With a clock
+    the level bounds the depth only if a user has set it.
     """
+    # Imported here: the first prompt needs clocks, no limits.
+    from desdaemon.engine.limits import Limits, level_limits
+
     depth, selectivity = empties, Selectivity.FULL
     if not (settings.timed or clock) or settings.level_chosen:
         depth, selectivity = level_limits(settings.level, empties)[:2]
@@ -114,7 +166,7 @@ def move_limits(
 def _move_time(
     settings: SessionSettings, empties: int, remaining_ms: float, overhead: MoveOverhead, clock: Clock | None
 ) -> int:
-    """Milliseconds for this move, 0 without a clock."""
+    """Return the time for this move, ms; 0 without a clock."""
     times = [clock.move_ms(settings, empties, overhead)] if clock else []
     if settings.move_time:
         times.append(_after_reserve(overhead.subtracted_from(settings.move_time), LEAST_OF_FIXED))
@@ -125,7 +177,7 @@ def _move_time(
 
 
 def speedup(threads: int) -> float:
-    """The speed of a search with ``threads`` relative to one thread, interpolated between `_SPEEDUPS`."""
+    """Return the speed of a search with ``threads`` relative to one, interpolated between `_SPEEDUPS`."""
     for (fewer, less), (more, most) in itertools.pairwise(_SPEEDUPS):
         if threads <= more:
             return less + (most - less) * (threads - fewer) / (more - fewer)
@@ -135,7 +187,7 @@ def speedup(threads: int) -> float:
 def _share_of_game(
     settings: SessionSettings, empties: int, left: float, increment: float, overhead: MoveOverhead
 ) -> float:
-    """A move's part of the ms left for a game; half of it or less once the reserve is used, to restore it."""
+    """Return a move's share of the ms left for a game; half of it or less while the reserve is not intact."""
     share = left / _moves_to_share(settings, empties, left) + increment
     spare = left - overhead.reserve_ms
     return min(share, max(spare, min(share, left / 5 + increment) / 2))
@@ -150,11 +202,10 @@ def _after_reserve(ms: float, least: float) -> int:
 
 
 def _moves_to_share(settings: SessionSettings, empties: int, remaining_ms: float) -> float:
-    """The number of own moves that the clock has to last for: those until the rest can be solved in a tenth of the
-    time.
+    """Return the number of own moves to divide the clock by: those until a tenth of the time solves the rest.
 
-    A tree of k empties is estimated at 2^k nodes, earlier iterations included. Never less than two, so that no move
-    takes more than half of the rest.
+    A position with k empties is taken to need 2^k nodes, earlier iterations included. At least two, so that no move
+    takes more than half of the time.
     """
     budget = settings.speed * speedup(settings.threads) * max(0.0, remaining_ms) / 10_000
     solvable, cost = 15, 2.0**15

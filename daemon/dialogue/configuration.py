@@ -1,7 +1,7 @@
 """The configuration file: options of the dialogue that hold at every start, in TOML.
 
-`$XDG_CONFIG_HOME/desdaemon/config.toml`, ``~/.config`` without that variable. A key is the name of an option, a table
-named after a protocol (or ``serve``) holds those that count there alone:
+`$XDG_CONFIG_HOME/desdaemon/config.toml`, ``~/.config`` without that variable. A key is the name of an option; a table
+named after a protocol (or ``serve``) holds options for that protocol alone:
 
     level = 18
     n-tasks = 4
@@ -17,33 +17,35 @@ from __future__ import annotations
 import os
 
 from desdaemon.core.settings import SessionSettings
-from desdaemon.dialogue.dialects.protocols import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import OPTIONS, find_option
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import folders
 
-SECTIONS = (*PROTOCOLS, "serve")
+from .dialects import NAMES as PROTOCOLS
 
-# A start without the file must not pay for it: no pathlib, and tomllib only where there is something to read.
+SECTIONS = (*PROTOCOLS, "serve")
+"""The tables that the file may have."""
+
+# A start without the file must not pay for it: no pathlib, and tomllib only if there is a file.
 
 
 def configuration_path() -> str:
-    """The path of the configuration file unless ``--config`` names another; the file need not exist."""
+    """Return the path of the configuration file unless ``--config`` names another; it need not exist."""
     return os.path.join(folders.configuration(), "config.toml")  # noqa: PTH118
 
 
 def shown_path() -> str:
-    """`configuration_path` as people write it: ``~`` for their home."""
+    """Return `configuration_path` with ``~`` for the home folder."""
     path, home = configuration_path(), os.path.expanduser("~")  # noqa: PTH111
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
 def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[str], list[str]]:
-    """Set the options of the file, those of the table ``section`` last. Returns the names that were set, and warnings
-    about unknown names.
+    """Set the options of a configuration file, those of the table ``section`` last.
 
-    Raises `BadInput` for invalid values, naming file and key, and `OSError` where the file cannot be read.
+    Returns the names that were set, and warnings about unknown ones. Raises `BadInput` for invalid values, naming file
+    and key, and `OSError` if the file cannot be read.
     """
     import tomllib
 
@@ -68,7 +70,7 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
 
 
 def _set(settings: SessionSettings, name: str, value: object, where: str) -> list[str]:
-    """Set one option; a warning where there is none of that name. Raises `BadInput`."""
+    """Set one option. Returns a warning if none has that name. Raises `BadInput`."""
     option = find_option(name)
     if option is None:
         near = did_you_mean(name, [option.name for option in OPTIONS])

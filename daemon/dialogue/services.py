@@ -22,8 +22,9 @@ from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.core.search.scheduler import Scheduler
 from desdaemon.core.search.workers import EnginePool, SearchThreads
 from desdaemon.core.settings import SessionSettings
-from desdaemon.dialogue.text_sessions import TextSessions
 from desdaemon.protocol.system.logs import Log
+
+from .text_sessions import TextSessions
 
 ANALYSES_FILE = "analyses.cache"
 BATCHES_FOLDER = "batches"

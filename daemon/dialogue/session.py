@@ -1,4 +1,4 @@
-"""One player's session: board, game, options, clocks, engine and book. Every protocol is a thin layer over it."""
+"""One player's session: game, options, clocks, engine and book. Every protocol is a thin layer over it."""
 
 from __future__ import annotations
 
@@ -23,30 +23,29 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, board_doubts, illegal_move, parse_board, play_moves
 from desdaemon.protocol.othello.scores import MoverScore
 
+from .clock import Clock, MoveOverhead, move_limits
 from .game import PlayedGame
 from .interrupt import Interrupt, StoppableSearch
-from .move_overhead import MoveOverhead
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books, BookView
     from desdaemon.core.search.helpers import HelperPool
     from desdaemon.core.search.scheduler import Purpose
-    from desdaemon.dialogue.search_log import SearchLog
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
     from desdaemon.protocol.games.records import GameRecord
 
-    from .clock import Clock
+    from .log_files import SearchLog
 
 
 _NEVER = float("inf")  # `math` would be one more library to load before the first prompt.
 
 FAST_MS = 1000
-"""Less than this for a move is a fast game."""
+"""A game with less time than this for a move is a fast one."""
 
 
 class Slots(Protocol):
-    """The part of `desdaemon.core.search.scheduler.Scheduler` that a session uses: leases of search threads."""
+    """The part of `desdaemon.core.search.scheduler.Scheduler` that a session uses."""
 
     @property
     def slots(self) -> int:
@@ -62,27 +61,24 @@ class Slots(Protocol):
         interrupt: Callable[[], None] | None = ...,
         abandoned: Callable[[], bool] = ...,
     ) -> AbstractContextManager[object]:
-        """A context that holds search threads; ``interrupt`` is called when they have to be released. Raises
-        `Abandoned`.
-        """
+        """Hold search threads in a context; ``interrupt`` is called when they must be released. Raises `Abandoned`."""
 
 
 class KnownMove(NamedTuple):
-    """A book move: its score, its line of play, the position's level, and the number of lines behind the move."""
+    """A book move; ``score`` for the side to move."""
 
     move: int
     score: MoverScore
     line: tuple[int, ...]
+    """The move and the best play after it."""
     level: int
+    """Of the position before the move."""
     lines: int
+    """Lines of play that the book has behind the move."""
 
 
 class Session:
-    """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` may be used from any thread.
-
-    ``engine_ready``: an engine has been loaded at least once. ``clocks`` are the clocks that the other end keeps, by
-    whether they are Black's; a side without one has no limit.
-    """
+    """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` may be used from any thread."""
 
     def __init__(
         self,
@@ -96,35 +92,38 @@ class Session:
         self.settings = settings
         self.engines = engines
         self.name = "text"
-        """The name of this session's client in lists of jobs."""
+        """The client's name in lists of jobs."""
         self.remote = False
-        """Whether they sit elsewhere: then the files they name are inside the data folder."""
+        """The client is elsewhere; file names that it gives are resolved in the data folder."""
         self.books = books
         self.scheduler = scheduler
         self.helpers: HelperPool | None = None
-        """Idle threads of the scheduler that join this session's searches; without it a search has all its threads for
-        itself."""
+        """Idle threads of the scheduler that join this session's searches; without it a search keeps to its own."""
         self.game = PlayedGame()
         self.interrupt = Interrupt()
         self.engine_ready = False
+        """An engine has been loaded at least once."""
         self.on_game_over: Callable[[], None] = lambda: None
         """Called when a move has ended the game."""
         self.search_log: SearchLog | None = None
-        """Where searches are written down."""
-        self._opening: list[tuple[Position, int]] = []
-        self._clock_from = (0.0, 0.0)
         self.clocks: dict[bool, Clock] = {}
+        """The clocks that the other end keeps, Black's under True; a side without one has no limit."""
         self.overhead = MoveOverhead()
+        self._opening: list[tuple[Position, int]] = []
+        """The opening line to follow, as positions and the moves in them."""
+        self._clock_from = (0.0, 0.0)
+        """Thinking time of Black and White, ms, when the game clock was set."""
         self._expected: tuple[Position, int | None] | None = None
+        """The position after our last move, and the reply that its search expects."""
 
     # The game
 
     def init(self) -> None:
-        """The opening position; also forgets the opening line."""
+        """Set up the opening position and forget the opening line."""
         self.start(START)
 
     def new(self) -> None:
-        """The current initial position again."""
+        """Go back to the initial position of this game."""
         self.game.restart()
         self._clock_from = (0.0, 0.0)
 
@@ -141,13 +140,13 @@ class Session:
             self.game.play(played.move)
 
     def start(self, position: Position) -> None:
-        """A new game from a position; forgets the opening line."""
+        """Start a game from a position and forget the opening line."""
         self.game.start(position)
         self._opening = []
         self._clock_from = (0.0, 0.0)
 
     def play_move(self, move: int) -> None:
-        """Play one move, a pass only where it is forced. Raises `BadInput`."""
+        """Play one move; a pass must be forced. Raises `BadInput`."""
         try:
             self.game.play(move)
         except rules.IllegalMove:
@@ -156,11 +155,11 @@ class Session:
             self.on_game_over()
 
     def undo(self) -> bool:
-        """Take back a ply, in modes 0 and 1 two; False when there was none."""
+        """Take back a ply, in modes 0 and 1 two. Returns False when there was none."""
         return self._repeat(self.game.undo)
 
     def redo(self) -> bool:
-        """The opposite of `undo`."""
+        """Play again what `undo` took back. Returns False when there was nothing."""
         return self._repeat(self.game.redo)
 
     def _repeat(self, step: Callable[[], bool]) -> bool:
@@ -170,19 +169,19 @@ class Session:
         return done
 
     def transform(self, symmetry: int, swap_colours: bool = False) -> None:
-        """Put the game under a symmetry; the opening line is kept, since it holds under all of them."""
+        """Put the game under a symmetry. The opening line stays: it is compared under all of them."""
         self.game.transform(symmetry, swap_colours)
 
     @property
     def own_turn(self) -> bool:
-        """Whether, by the mode, the engine plays the side to move."""
+        """True if the engine plays the side to move, by the option ``mode``."""
         mode, position = self.settings.mode, self.game.position
         return not position.over and (mode == 2 or mode == (0 if not position.black_to_move else 1))
 
     # Opening line
 
     def force(self, moves: list[int]) -> None:
-        """Follow a line from the initial position in `go`; an empty one ends that. Raises `BadInput`."""
+        """Make `go` follow a line from the initial position; an empty one ends that. Raises `BadInput`."""
         position = self.game.initial
         line = []
         for move in play_moves(position, moves):
@@ -191,7 +190,7 @@ class Session:
         self._opening = line
 
     def opening_move(self) -> int | None:
-        """The move of the opening line on the board or a mirror image of it, if the line goes on here."""
+        """Return the move of the opening line here, or in a mirror image of this position; None if it has none."""
         here = self.game.position
         player, opponent, symmetry = rules.canonical_with_symmetry(here.player, here.opponent)
         for position, move in self._opening:
@@ -206,10 +205,7 @@ class Session:
     # Options and clocks
 
     def set_option(self, option: Option, text: str) -> None:
-        """Give an option a value. Raises `BadInput`, changing nothing.
-
-        A game clock starts full at the moment it is set.
-        """
+        """Give an option a value; a game clock starts full now. Raises `BadInput`, changing nothing."""
         self.settings.set(option, text)
         if option.name == "game-time":
             self._clock_from = (self.game.black_ms, self.game.white_ms)
@@ -217,7 +213,7 @@ class Session:
             self.books.restart_choices()
 
     def remaining_ms(self, black: bool) -> float:
-        """The time left to a side on the game clock, ms."""
+        """Return the time left to a side on the game clock, ms."""
         used = self.game.black_ms - self._clock_from[0] if black else self.game.white_ms - self._clock_from[1]
         return self.settings.game_time - used
 
@@ -232,18 +228,18 @@ class Session:
         return EngineConfig(threads, self.settings.hash_table_size, self.settings.eval_file, guests)
 
     def open_book(self, on_note: Callable[[str], None]) -> None:
-        """Start to open the book that the options name, if any; ``on_note`` is called with remarks."""
+        """Start to open the book that the options name, if any; ``on_note`` gets its warnings."""
         if self.books is not None and self.settings.book_file:
             from desdaemon.core.books.running import begin_opening
 
             begin_opening(self.books, self.settings.book_file, self.settings, on_note)
 
     def prepare(self, on_failure: Callable[[str], None] | None = None) -> None:
-        """Begin to load the engine."""
+        """Start to load the engine; ``on_failure`` gets the reason if that fails."""
         self.engines.prepare(self.config, on_failure)
 
     def engine(self, search: StoppableSearch | None = None, until: float = _NEVER) -> LoadedEngine:
-        """The engine, once it is loaded.
+        """Return the engine once it is loaded.
 
         Raises `EngineFailure`, `Abandoned` when ``search`` was abandoned, and `TooLate` at ``until``, a monotonic time.
         """
@@ -254,7 +250,7 @@ class Session:
 
     @contextmanager
     def _slots(self, search: StoppableSearch, until: float) -> Iterator[None]:
-        """A context that holds the scheduler's lease of search threads; raises as `engine` does."""
+        """Hold search threads of the scheduler in a context. Raises as `engine` does."""
         with ExitStack() as stack:
             if self.scheduler:
                 wanted = min(self.config.threads, self.scheduler.slots)
@@ -273,7 +269,7 @@ class Session:
             yield
 
     def _helped(self, engine: LoadedEngine) -> AbstractContextManager[Callable[[], None] | None]:
-        """A context in which idle threads may join a search on that engine; its value is the search's ``welcome``."""
+        """Let idle threads join a search in a context; its value is the ``welcome`` of `Searcher.search`."""
         if self.helpers is None:
             return nullcontext()
         from desdaemon.core.search.scheduler import account_of
@@ -281,9 +277,7 @@ class Session:
         return self.helpers.helped(engine, self.settings.threads, account_of(self.name))
 
     def limits(self, position: Position, *, clocks: bool = True) -> Limits:
-        """Search limits of the position by the options and, with ``clocks``, by the clock of the side to move."""
-        from .clock import move_limits
-
+        """Return the limits of a search by the options and, with ``clocks``, the clock of the side to move."""
         black = position.black_to_move
         clock = self.clocks.get(black) if clocks else None
         return move_limits(self.settings, position.empties, self.remaining_ms(black), self.overhead, clock)
@@ -299,20 +293,19 @@ class Session:
         attempts: Progress | None = None,
         window: tuple[int, int] | None = None,
         patient: bool = True,
-        idle: bool = False,
     ) -> Result:
-        """Search a position with the options' window, or another one.
+        """Search a position, in the window of the options unless one is given.
 
-        Waiting for engine and scheduler counts as search. Raises `EngineFailure`, `Abandoned`, and `TooLate` where
-        it is not ``patient`` and the time in ``limits`` is up before there is an engine.
+        ``progress`` gets finished iterations, ``attempts`` searches that gave only a bound. Waiting for the engine and
+        for threads counts as search. Raises `EngineFailure`, `Abandoned`, and, unless ``patient``, `TooLate` when the
+        time in ``limits`` is up before there is an engine.
         """
-
         begun = time.monotonic()
         hurried = bool(limits.time_ms) and not patient
         for_engine = begun + self._patience_ms(position, limits.time_ms) / 1000 if hurried else _NEVER
         for_slots = begun + limits.time_ms / 1000 if hurried else _NEVER
         alpha, beta = window or (self.settings.alpha, self.settings.beta)
-        with self.interrupt.searching(limits.bounded, idle=idle) as search:
+        with self.interrupt.searching(limits.bounded) as search:
             if self.interrupt.expired:
                 raise Abandoned
             engine = self.engine(search, for_engine)
@@ -343,10 +336,9 @@ class Session:
                 return result
 
     def _patience_ms(self, position: Position, time_ms: int) -> int:
-        """The part of a move's time, ms, to wait for an engine that is being loaded.
+        """Return how long to wait for an engine that is being loaded, ms.
 
-        None in a fast game with a clock: the engine will hardly be loaded in time, and time not spent waiting now can
-        be used once it is.
+        0 in a fast game with a clock: the engine will hardly be there in time, and later moves can use the time.
         """
         on_clock = bool(self.settings.game_time) or position.black_to_move in self.clocks
         return 0 if on_clock and time_ms < FAST_MS else time_ms
@@ -354,9 +346,7 @@ class Session:
     # The book
 
     def look_up(self, position: Position) -> BookView | None:
-        """The book's entry of a position, None if the book is off or has none. Waits until the book's file is open, or
-        for a stop.
-        """
+        """Return the book's entry of a position, if any. Waits until the book's file is open or a stop comes."""
         if self.books is None or not self.settings.book_usage:
             return None
         if self.books.opening:
@@ -365,37 +355,35 @@ class Session:
         return self.books.look_up(position.player, position.opponent)
 
     def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
-        """The best ``most`` moves that the book knows of a position."""
-        look = self.look_up(position)
-        if look is None or self.books is None:
+        """Yield the best ``most`` moves that the book has in a position."""
+        entry = self.look_up(position)
+        if entry is None or self.books is None:
             return
-        for move, score in look.playable[:most]:
+        for move, score in entry.playable[:most]:
             after = position.after(move)
             line = (move, *self.books.line(after.player, after.opponent))
-            behind = self.books.look_up(after.player, after.opponent)
-            yield KnownMove(move, score, line, look.level, behind.lines if behind else 0)
+            next_entry = self.books.look_up(after.player, after.opponent)
+            yield KnownMove(move, score, line, entry.level, next_entry.lines if next_entry else 0)
 
     def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
-        """The book's move, or with the option ``book-check`` a better one outside the book; None to search."""
-        look = self.look_up(position)
-        if look is None or self.books is None:
+        """Return the book's move, or with the option ``book-check`` a better one outside the book; None to search."""
+        entry = self.look_up(position)
+        if entry is None or self.books is None:
             return None
         chosen = self.books.choose(position.player, position.opponent, self.settings)
         if chosen is None:
             return None
-        others = position.moves & ~sum(1 << link.move for link in look.links)
+        others = position.moves & ~sum(1 << link.move for link in entry.links)
         if self.settings.book_check and others:
-            if look.leaf is not None and look.leaf_level >= self.settings.level:
-                return max(chosen, look.leaf, key=lambda move: move.score).move, None
+            if entry.leaf is not None and entry.leaf_level >= self.settings.level:
+                return max(chosen, entry.leaf, key=lambda move: move.score).move, None
             result = self.search(position, self.limits(position), allow=others, patient=False)
             if result.lines and result.lines[0].score > chosen.score:
                 return result.lines[0].move, result
         return chosen.move, None
 
     def await_book(self) -> None:
-        """Wait until the file of the option book-file is open, even if stops arrive; returns early once no answer is
-        needed.
-        """
+        """Wait until the book's file is open, even if stops arrive, but not after the other end has gone."""
         if self.books is not None:
             with suppress(Abandoned):
                 self.books.ready(lambda: self.interrupt.expired)
@@ -403,11 +391,10 @@ class Session:
     # Moves
 
     def suggest(self, position: Position, limits: Limits, progress: Progress | None = None) -> int:
-        """The move that the engine would play in a position with a legal move, from the book or by a search.
+        """Return the move that the engine would play, from the book or by a search; game and clocks do not change.
 
-        Neither the game nor a clock changes. Raises as `search` does.
+        The position must have a legal move. Raises `EngineFailure` and `Abandoned`.
         """
-
         with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position)
             if booked is not None:
@@ -416,7 +403,7 @@ class Session:
                 result = self.search(position, limits, progress=progress, patient=False)
             except TooLate:
                 return stopgap_move(position)
-        return stopgap_move(position) if _nothing_found(result) else result.lines[0].move
+        return stopgap_move(position) if _is_arbitrary(result) else result.lines[0].move
 
     def choose(
         self,
@@ -424,13 +411,12 @@ class Session:
         on_search: Callable[[], None] | None = None,
         attempts: Progress | None = None,
     ) -> tuple[int, Result | None]:
-        """The engine's move on the board, and the search behind it if there was one; its time is charged.
+        """Return the engine's move on the board, and the search behind it if there was one; its time is charged.
 
-        The game must not be over. A pass, a move of the opening line and one of the book need no search, and a clock
-        is not spent on a single move; ``on_search`` is called before there is one. Where the clock does not allow to
-        wait for the engine, a move is made without it.
+        A pass, the opening line and the book need no search; ``on_search`` is called before one. An only move is
+        searched one ply deep if there is a clock. If the clock leaves no time to wait for the engine, the move is
+        `stopgap_move`. The game must not be over. Raises `EngineFailure` and `Abandoned`.
         """
-
         position = self.game.position
         if position.must_pass:
             return rules.PASS, None
@@ -439,7 +425,7 @@ class Session:
             return forced, None
         begun = time.monotonic()
         limits = self.limits(position)
-        # One stop ends both, the wait for the book's file and the search.
+        # One stop ends both the wait for the book's file and the search.
         with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position)
             if booked is not None:
@@ -467,15 +453,15 @@ class Session:
             if position.black_to_move in self.clocks:
                 self.clocks[position.black_to_move].spend(spent)
         line = result.lines[0]
-        if _nothing_found(result):
+        if _is_arbitrary(result):
             return stopgap_move(position), None
         self._expected = position.after(line.move), line.pv[1] if len(line.pv) > 1 else None
         return line.move, result
 
     def ponder(self) -> None:
-        """With the option ``ponder``, search the position after the reply that `choose` expects.
+        """With the option ``ponder``, search the position after the reply that `choose` expects, until a line arrives.
 
-        Called while no line waits; ends as soon as one arrives. The results stay in the transposition table.
+        Only the transposition table keeps the results.
         """
         if not self.settings.ponder or self._expected is None or self._expected[0] != self.game.position:
             return
@@ -483,12 +469,18 @@ class Session:
         position = after if reply is None else after.after(reply)
         if not position.over:
             with suppress(Abandoned, EngineFailure, MemoryError):
-                self.search(position, unlimited(position), window=(-64, 64), idle=True)
+                self.search_idly(position)
+
+    def search_idly(self, position: Position, progress: Progress | None = None) -> Result:
+        """Search a position to its end until a line arrives. Raises `EngineFailure` and `Abandoned`."""
+        limits = unlimited(position)
+        with self.interrupt.searching(limits.bounded, idle=True):
+            return self.search(position, limits, window=(-64, 64), progress=progress)
 
 
 @contextmanager
 def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
-    """A context in which waiting ends at ``until``; an `Abandoned` that this causes becomes `TooLate`."""
+    """Make a context in which waiting ends at ``until``; an `Abandoned` for that reason becomes `TooLate`."""
 
     def given_up() -> bool:
         return (search is not None and search.abandoned) or time.monotonic() >= until
@@ -502,20 +494,21 @@ def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Calla
 
 
 def unlimited(position: Position) -> Limits:
-    """Limits to the end of the game, whatever time that takes."""
+    """Return limits to the end of the game, whatever time that takes."""
     from desdaemon.engine.limits import Limits
 
     return Limits(position.empties)
 
 
-def _nothing_found(result: Result) -> bool:
-    """Whether a search was stopped before its first iteration, so that its move is an arbitrary legal one."""
+def _is_arbitrary(result: Result) -> bool:
+    """True if the search was stopped before its first iteration: its move is an arbitrary legal one."""
     return not result.complete and not result.lines[0].depth
 
 
 def stopgap_move(position: Position) -> int:
-    """A move without an engine: a corner, or else the move after which the opponent can take no corner and has the
-    fewest moves. The position must have a legal move.
+    """Choose a move without an engine: a corner, or else one that gives no corner away and leaves the fewest replies.
+
+    The position must have a legal move.
     """
 
     def cost(move: int) -> int:

@@ -8,31 +8,35 @@ from __future__ import annotations
 
 import importlib
 import os
-import select
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from desdaemon.core.books.jobs import BookJob, BookJobs
 from desdaemon.core.books.service import Books
 from desdaemon.core.search.loader import Abandoned, EngineFailure, EngineSource
 from desdaemon.core.settings import SessionSettings
-from desdaemon.dialogue.dialects.dialect import InputLine, LineSource
-from desdaemon.dialogue.dialects.protocols import spoken
-from desdaemon.dialogue.dialects.text import PROMPT, UNUSABLE, TextDialect
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import logs, platform
 
-from .interrupt import Interrupt
-from .interrupt_listener import InputListener, TextListener
-from .output import Counted, Descriptors, DialogueOutput, Prompting
+from .dialects import spoken
+from .dialects.text import PROMPT, UNUSABLE, TextDialect
 from .session import Session
+from .streams import (
+    DescriptorOutput,
+    DialogueOutput,
+    InputLine,
+    InputListener,
+    LineQueue,
+    LineReader,
+    LineSource,
+    TextListener,
+    read_lines,
+)
 
 if TYPE_CHECKING:
-    from .line_editor import LineEditor
+    from .terminal import LineEditor, PromptingOutput
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -41,159 +45,175 @@ INTERNAL_ERROR = 70
 """Exit status after an internal error."""
 
 STORING_S = 5.0
-"""How long the end of a dialogue waits for the searches of a finished game that is being stored."""
+"""Seconds that the end of a dialogue waits for finished games to be stored."""
 
 _LOADED_LATER = ("numpy", "llvmlite.binding")
 """Libraries whose own libraries look at standard input while they are loaded."""
 
-_CHUNK = 65_536
 _SIGNAL_CHECK_S = 0.1
 
 
-def load_before_reading() -> None:
-    """Load what could not be loaded while the reader thread waits for input: nothing, but on Windows."""
-    if platform.READING_BLOCKS_LOADING:
-        for name in _LOADED_LATER:
-            importlib.import_module(name)
+def serve(
+    settings: SessionSettings,
+    engines: EngineSource,
+    protocol: str = "text",
+    beside: Callable[[Session, Books], Callable[[], None]] | None = None,
+) -> int:
+    """Hold a dialogue on standard input and output in a protocol of `dialects.NAMES`; return the exit status.
 
-
-class LineQueue:
-    """The queue of lines between the reader thread and the dialogue's thread. All methods may be called from any
-    thread.
+    ``beside`` opens sockets that share the session's engine and book, and returns a function that closes them.
     """
+    editor = _editor() if protocol == "text" else None
+    output: DialogueOutput = DescriptorOutput(guard_stdout(), 2)
+    books = Books(BookJobs())
+    session = Session(settings, engines, books=books)
+    lines = LineQueue()
+    source: LineSource = lines
+    if settings.ui_log_file:
+        from .log_files import LogFile, LoggedOutput, LoggedSource
 
-    def __init__(self) -> None:
-        self._items: deque[InputLine] = deque()
-        self._ready = threading.Condition()
-        self._failed: InputLine | None = None
-
-    def put(self, item: InputLine) -> None:
-        """Add an item."""
-        with self._ready:
-            self._items.append(item)
-            self._ready.notify()
-
-    def fail(self, item: InputLine) -> None:
-        """End the dialogue with this item, before all waiting lines."""
-        with self._ready:
-            self._failed = item
-            self._ready.notify()
-
-    def get(self) -> InputLine:
-        """The next item; waits for it."""
-        with self._ready:
-            while not self._items and not self._failed:
-                self._ready.wait()
-            return self._failed or self._items.popleft()
-
-    def peek(self) -> InputLine | None:
-        """The next item if it is there already; it stays the next."""
-        with self._ready:
-            return self._failed or (self._items[0] if self._items else None)
+        log = LogFile(settings.ui_log_file)
+        output, source = LoggedOutput(output, log), LoggedSource(lines, log)
+    if not open_files(session, output):
+        return UNUSABLE
+    dialogue = _StandardDialogue(session, books, output, lines, source)
+    dialogue.protocol = protocol
+    if editor:
+        dialogue.edit_with(editor)
+    if beside:
+        dialogue.close_beside = beside(session, books)
+    gently, restore = protocol == "text", editor.restore if editor else _nothing
+    return run_beside_signals(dialogue.run, session, engines, dialogue.output, gently=gently, at_end=restore)
 
 
-def read_lines(descriptor: int, lines: LineQueue, listener: InputListener) -> None:
-    """Read a descriptor to its end or to a quit; an unterminated last line counts as a line."""
-    reader = _Reader(lines, listener)
-    while True:
-        try:
-            data = os.read(descriptor, _CHUNK)
-        except BlockingIOError:
-            select.select([descriptor], [], [])
-            continue
-        except OSError:
-            data = b""
-        if not data or not reader.feed(data):
-            break
-    reader.close()
+class _StandardDialogue:
+    """A dialogue on the standard streams. `run` runs on a thread of its own."""
 
-
-def read_typed(editor: LineEditor, prompted: threading.Event, lines: LineQueue, listener: InputListener) -> None:
-    """Read lines typed at a terminal to its end or to a quit.
-
-    The line editor is used while a prompt is shown; otherwise plain reads, so that a stop arrives during a search.
-    """
-    reader = _Reader(lines, listener)
-    going_on = True
-    while going_on:
-        if prompted.wait(_SIGNAL_CHECK_S):
-            prompted.clear()
-            typed = editor.read()
-            data = b"" if typed is None else f"{typed}\n".encode("utf-8", "surrogateescape")
-        elif select.select([0], [], [], 0)[0]:
-            data = os.read(0, _CHUNK)
-        else:
-            continue
-        going_on = bool(data) and reader.feed(data)
-    reader.close()
-
-
-class _Reader:
-    def __init__(self, lines: LineQueue, listener: InputListener) -> None:
+    def __init__(
+        self, session: Session, books: Books, output: DialogueOutput, lines: LineQueue, source: LineSource
+    ) -> None:
+        """``source`` is ``lines``, or the same lines on their way through a log."""
+        self.output = output
+        self.protocol = "text"
+        """The protocol at the beginning; a line of the text protocol may go over to another."""
+        self.close_beside: Callable[[], None] = _nothing
+        self._session = session
+        self._books = books
         self._lines = lines
-        self._listener = listener
-        self._number = 0
-        self._begun = b""
-        self._dropped = 0
-        self._left = False
+        self._source = source
+        self._editor: LineEditor | None = None
+        self._prompting: PromptingOutput | None = None
+        """The output, if a line editor shows the prompt."""
+        self._storing: list[BookJob] = []
+        """Jobs that store finished games."""
 
-    def feed(self, data: bytes) -> bool:
-        """Add received bytes. Returns False after a quit."""
-        *complete, rest = data.split(b"\n")
-        for part in complete:
-            self._line(self._begun + part)
-            self._begun = b""
-            if self._left:
-                return False
-        self._begun += rest
-        if len(self._begun) > self._listener.longest:
-            self._dropped += len(self._begun) - 1
-            self._begun = self._begun[:1]
-        return True
+    def edit_with(self, editor: LineEditor) -> None:
+        """Let a line editor show the prompt and read lines."""
+        from .terminal import PromptingOutput
 
-    def close(self) -> None:
-        """No more input."""
-        if self._begun and not self._left:
-            self._line(self._begun)
-        if not self._left:
-            self._lines.put(InputLine(self._number + 1, None))
-            self._listener.interrupt.close(leaving=False, absent=not self._listener.scripted)
+        self._editor = editor
+        self.output = self._prompting = PromptingOutput(self.output, PROMPT)
 
-    def _line(self, data: bytes) -> None:
-        self._number += 1
-        length, self._dropped = len(data) + self._dropped, 0
-        if length > self._listener.longest:
-            return self._refuse(f"a line of {length} bytes: expected at most {self._listener.longest}")
-        if self._listener.strict:
-            try:
-                text = data.decode("utf-8")
-            except UnicodeDecodeError:
-                return self._refuse(f"{quoted(data.decode('utf-8', 'backslashreplace'))}: expected UTF-8 text")
-            text = text.removesuffix("\r")
-            if any(c < " " and c != "\t" for c in text):
-                return self._refuse(f"{quoted(text)}: expected text without control characters")
+    def run(self) -> int:
+        """Hold the dialogue and return its exit status; then close the sockets beside it, the jobs and the book."""
+        load_before_reading()
+        threading.Thread(target=self._read, name="reader", daemon=True).start()
+        status = self._converse(self.protocol)
+        self.close_beside()
+        until = time.monotonic() + STORING_S
+        for job in self._storing:
+            job.wait(max(0.0, until - time.monotonic()))
+        self._books.jobs.close()
+        for note in self._books.close():
+            self._on_note(note)
+        return status
+
+    def _read(self) -> None:
+        """Read lines; the reader's thread."""
+        reader = LineReader(self._lines, self._listener(self.protocol), self._listener)
+        if self._editor and self._prompting:
+            from .terminal import read_typed
+
+            read_typed(self._editor, self._prompting.prompted, reader)
         else:
-            text = data.decode("utf-8", "backslashreplace").replace("\t", " ")
-            text = "".join(c for c in text if c >= " " and c != "\x7f")
-        self._lines.put(InputLine(self._number, text, line=self._listener.read(text)))
-        self._listener.interrupt.heard(self._number)
-        self._left = self._listener.hear(self._number, text)
-        protocol = self._listener.following(text)
-        if protocol:
-            self._listener = _listener(protocol, self._listener.interrupt)
+            read_lines(0, reader)
+
+    def _listener(self, protocol: str) -> InputListener:
+        return (TextListener if protocol == "text" else spoken(protocol).listener)(self._session.interrupt)
+
+    def _converse(self, protocol: str, first: InputLine | None = None) -> int:
+        """Answer the lines in a protocol, ``first`` before the others; return the exit status."""
+        session = self._session
+        logs.redirect(self._on_compiler if protocol == "nboard" else None)
+        if protocol != "text":
+            report_compiling(None)
+            if first is None:
+                session.open_book(self._on_note)
+            self._store_finished_games()
+            return spoken(protocol).dialect(session, self.output).run(self._source, first)
+        dialect = TextDialect(session, self.output)
+        dialect.scripted = not os.isatty(0)
+
+        def on_prompt() -> None:
+            report_compiling(self._prompting.free if self._prompting else None)
+            session.prepare(self._on_failure)
+            dialect.open_book()
+
+        status = dialect.run(self._source, on_prompt)
+        return self._converse(dialect.successor, dialect.last) if dialect.successor else status
+
+    def _store_finished_games(self) -> None:
+        """Apply the option `auto-store` in a protocol that has no command for it."""
+        session, others = self._session, self._session.on_game_over
+
+        def on_game_over() -> None:
+            others()
+            if session.settings.auto_store:
+                from .commands.book import store_game, usable_book
+
+                books = usable_book(session)
+                if books is not None:
+                    self._storing.append(store_game(session, books))
+
+        session.on_game_over = on_game_over
+
+    def _on_note(self, note: str) -> None:
+        # NBoard reads standard error together with the answers.
+        if self.protocol == "nboard":
+            self.output.write(f"warning {note}\n")
+            self.output.flush()
+        else:
+            self.output.error(f"WARNING: {note}")
+
+    def _on_compiler(self, text: str) -> None:
+        # NBoard reads standard error together with the answers.
+        self.output.write(f"status {text}\n")
+        self.output.flush()
+
+    def _on_failure(self, message: str) -> None:
+        self._lines.fail(InputLine(0, None, message, UNUSABLE))
+
+
+def _nothing() -> None:
+    return
+
+
+def _editor() -> LineEditor | None:
+    """Return the line editor if the standard streams are a terminal and readline is installed; else None."""
+    if not all(map(os.isatty, (0, 1, 2))):
         return None
+    from desdaemon.protocol.commands.completion import candidates
 
-    def _refuse(self, error: str) -> None:
-        self._lines.put(InputLine(self._number, "", error))
-        self._listener.interrupt.heard(self._number)
+    from .terminal import LineEditor, history_file
 
-
-def _listener(protocol: str, interrupt: Interrupt) -> InputListener:
-    return (TextListener if protocol == "text" else spoken(protocol).listener)(interrupt)
+    try:
+        return LineEditor(PROMPT, history_file(), candidates)
+    except ImportError:
+        return None
 
 
 def guard_stdout() -> int:
-    """Move standard output to a private descriptor for the answers; all other output to it goes to standard error."""
+    """Move standard output to a private descriptor for the answers; send all other output to standard error."""
     try:
         answers = os.dup(1)
     except OSError:
@@ -206,196 +226,82 @@ def guard_stdout() -> int:
     return answers
 
 
-def serve(
-    settings: SessionSettings,
-    engines: EngineSource,
-    protocol: str = "text",
-    beside: Callable[[Session, Books], Callable[[], None]] | None = None,
-) -> int:
-    """The dialogue on standard input and output in a protocol of `protocols.NAMES`; returns the exit status.
-
-    ``beside`` opens sockets that share the session's engine and book, and returns a function that closes them.
-    """
-    editor = _editor() if protocol == "text" else None
-    output: DialogueOutput = Descriptors(guard_stdout(), 2)
-    books = Books(BookJobs())
-    session = Session(settings, engines, books=books)
-    lines = LineQueue()
-    source: LineSource = lines
-    if settings.ui_log_file:
-        from .transcript import DialogueLog, LoggedOutput, LoggedSource
-
-        transcript = DialogueLog(settings.ui_log_file)
-        output, source = LoggedOutput(output, transcript), LoggedSource(lines, transcript)
-    if not keep_files(session, output):
-        return UNUSABLE
-    prompting = Prompting(output, PROMPT) if editor else None
-    output = prompting or output
-    end_other = beside(session, books) if beside else None
-
-    storing: list[BookJob] = []
-
-    def converse(protocol: str, first: InputLine | None = None) -> int:
-        logs.redirect(on_compiler if protocol == "nboard" else None)
-        if protocol != "text":
-            report_compiling(None)
-            if first is None:
-                session.open_book(on_note)
-            store_finished_games(session, storing)
-            return spoken(protocol).dialect(session, output).run(source, first)
-        dialect = TextDialect(session, output)
-        dialect.scripted = not os.isatty(0)
-
-        def on_prompt() -> None:
-            report_compiling(prompting.free if prompting else None)
-            session.prepare(on_failure)
-            dialect.open_book()
-
-        status = dialect.run(source, on_prompt)
-        return converse(dialect.successor, dialect.last) if dialect.successor else status
-
-    def on_note(note: str) -> None:
-        # NBoard reads standard error together with the answers.
-        if protocol == "nboard":
-            output.write(f"warning {note}\n")
-            output.flush()
-        else:
-            output.error(f"WARNING: {note}")
-
-    def on_compiler(text: str) -> None:
-        # NBoard reads standard error together with the answers.
-        output.write(f"status {text}\n")
-        output.flush()
-
-    def on_failure(message: str) -> None:
-        lines.fail(InputLine(0, None, message, UNUSABLE))
-
-    def dialogue() -> int:
-        listener = _listener(protocol, session.interrupt)
-        if editor and prompting:
-            reading = partial(read_typed, editor, prompting.prompted, lines, listener)
-        else:
-            reading = partial(read_lines, 0, lines, listener)
-        load_before_reading()
-        threading.Thread(target=reading, name="reader", daemon=True).start()
-        status = converse(protocol)
-        if end_other:
-            end_other()
-        until = time.monotonic() + STORING_S
-        for job in storing:
-            job.wait(max(0.0, until - time.monotonic()))
-        books.jobs.close()
-        for note in books.close():
-            on_note(note)
-        return status
-
-    restore = editor.restore if editor else _nothing
-    return run_beside_signals(dialogue, session, engines, output, gently=protocol == "text", at_end=restore)
-
-
-def _nothing() -> None:
-    return
+def load_before_reading() -> None:
+    """Load what cannot be loaded while the reader thread waits for input; on Windows only."""
+    if platform.READING_BLOCKS_LOADING:
+        for name in _LOADED_LATER:
+            importlib.import_module(name)
 
 
 def report_compiling(free: Callable[[], bool] | None) -> None:
-    """Say how the compiler's messages go with this dialogue (`notice.in_dialogue`)."""
+    """Tell the compiler how its messages go with this dialogue (`notice.in_dialogue`)."""
     # Imported here: a start to the first prompt needs none of it.
     from desdaemon.engine.compiler import notice
 
     notice.in_dialogue(free)
 
 
-def _editor() -> LineEditor | None:
-    """The line editor, if the standard streams are a terminal and readline is installed; else None."""
-    if not all(map(os.isatty, (0, 1, 2))):
-        return None
-    from desdaemon.protocol.commands.completion import candidates
-
-    from .line_editor import LineEditor, history_file
-
-    try:
-        return LineEditor(PROMPT, history_file(), candidates)
-    except ImportError:
-        return None
-
-
-def store_finished_games(session: Session, storing: list[BookJob]) -> None:
-    """Apply the option `auto-store` in a protocol that has no command for it; the jobs are appended to ``storing``."""
-    others = session.on_game_over
-
-    def on_game_over() -> None:
-        others()
-        if session.settings.auto_store:
-            from .book_lines import store_beside
-
-            storing.extend(store_beside(session))
-
-    session.on_game_over = on_game_over
-
-
-def keep_files(session: Session, output: DialogueOutput) -> bool:
+def open_files(session: Session, output: DialogueOutput) -> bool:
     """Open the log of searches and the file of games that the options name. Returns False for an invalid name.
 
     Raises `OSError` for a file that cannot be opened.
     """
     settings = session.settings
     if settings.search_log_file:
-        from desdaemon.dialogue.search_log import SearchLog
+        from .log_files import SearchLog
 
         session.search_log = SearchLog(settings.search_log_file)
     if settings.game_file:
-        from desdaemon.dialogue.commands.game_files import GameFile
+        from .commands.game_files import GameFile
 
         try:
-            kept = GameFile(settings.game_file, session, lambda message: output.error(f"WARNING: {message}"))
+            file = GameFile(settings.game_file, session, lambda message: output.error(f"WARNING: {message}"))
         except BadInput as error:
             output.error(f"desdaemon: -{error}")
             return False
-        session.on_game_over = kept.add
+        session.on_game_over = file.add
     return True
 
 
 def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
-    """Solve a file of problems; returns the exit status."""
-    from desdaemon.dialogue.commands.problems import solve_file
+    """Solve a file of problems; return the exit status."""
+    from .commands.problems import solve_file
 
-    output = Descriptors(guard_stdout(), 2)
-    session = Session(settings, engines)
-    if not keep_files(session, output):
-        return UNUSABLE
-    dialect = TextDialect(session, output)
-
-    def work() -> int:
+    def work(dialect: TextDialect) -> int:
         try:
             solve_file(dialect, path)
         except Abandoned:
             return INTERRUPTED
         except (BadInput, EngineFailure) as error:
-            output.error(f"desdaemon: {error}")
+            dialect.output.error(f"desdaemon: {error}")
             return UNUSABLE
         except OSError as error:
             if error.filename is None:
                 raise
-            output.error(f"desdaemon: {error.filename}: {error.strerror}")
+            dialect.output.error(f"desdaemon: {error.filename}: {error.strerror}")
             return UNUSABLE
         return 0
 
-    return run_beside_signals(work, session, engines, output)
+    return _run_without_input(settings, engines, work)
 
 
 def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> int:
-    """Run one line of the text protocol; returns the exit status."""
-    output = Counted(Descriptors(guard_stdout(), 2))
+    """Run one line of the text protocol; return the exit status."""
+
+    def work(dialect: TextDialect) -> int:
+        dialect.execute(line)
+        return UNUSABLE if dialect.warned else 0
+
+    return _run_without_input(settings, engines, work)
+
+
+def _run_without_input(settings: SessionSettings, engines: EngineSource, work: Callable[[TextDialect], int]) -> int:
+    output = DescriptorOutput(guard_stdout(), 2)
     session = Session(settings, engines)
-    if not keep_files(session, output):
+    if not open_files(session, output):
         return UNUSABLE
     dialect = TextDialect(session, output)
-
-    def work() -> int:
-        dialect.execute(line)
-        return UNUSABLE if output.errors else 0
-
-    return run_beside_signals(work, session, engines, output)
+    return run_beside_signals(lambda: work(dialect), session, engines, output)
 
 
 def run_beside_signals(

@@ -19,14 +19,14 @@ from desdaemon.core.search.resumable import SharedEngines
 from desdaemon.core.search.workers import step_back
 from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool
-from desdaemon.dialogue.dialects.text import TextDialect
-from desdaemon.dialogue.session import Session
 from desdaemon.protocol.commands import EDITOR
 from desdaemon.protocol.commands.text import COUNTS, SEARCHES, SHORT, TextLine, read_line
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.wire.messages import RequestError, allows
 
 from .client_lines import ClientLine, ClientLines
+from .dialects.text import TextDialect
+from .session import Session
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books

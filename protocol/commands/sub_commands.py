@@ -25,16 +25,18 @@ class SubCommand(NamedTuple):
     help: str
     module: str
     texts: str = ""
+    prefix: str = ""
+    """Before the names of these functions, in a module that has several sub-commands."""
 
     @property
     def main(self) -> Callable[[list[str]], int]:
         """The function that runs the sub-command; imports its module."""
-        found: Callable[[list[str]], int] = _loaded(self.module, "main")
+        found: Callable[[list[str]], int] = _loaded(self.module, f"{self.prefix}main")
         return found
 
     def parser(self) -> argparse.ArgumentParser | None:
         """Its argument parser; None where it reads its arguments by itself."""
-        make: Callable[[], argparse.ArgumentParser] | None = _loaded(self.module, "command_line")
+        make: Callable[[], argparse.ArgumentParser] | None = _loaded(self.module, f"{self.prefix}command_line")
         return make() if make else None
 
     def usage(self) -> str:
@@ -57,7 +59,7 @@ SUB_COMMANDS = (
     SubCommand("serve", "answer clients over sockets", "desdaemon.cli.serve", "desdaemon.cli.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
-    SubCommand("perft", "count the lines of play of so many plies", "desdaemon.cli.perft"),
+    SubCommand("perft", "count the lines of play of so many plies", "desdaemon.cli.count", prefix="perft_"),
     SubCommand("count", "count games, positions, shapes, flips, draws, Stoners", "desdaemon.cli.count"),
     SubCommand("bench", "measure the engine", "desdaemon.engine.bench.bench"),
     SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),

@@ -135,10 +135,11 @@ def test_pictures(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ends_of_games_are_checked_corrected_and_completed(three: Path, tmp_path: Path) -> None:
+    from collected import Collected
+
     from desdaemon.core.search.loader import EngineSource, build_engine
     from desdaemon.core.settings import SessionSettings
     from desdaemon.dialogue.dialects.text import TextDialect
-    from desdaemon.dialogue.output import Collected
     from desdaemon.dialogue.session import Session
 
     settings = SessionSettings()

@@ -188,7 +188,6 @@ def test_a_mistake_in_the_program_does_not_end_the_dialogue(monkeypatch: pytest.
     monkeypatch.setattr(dialogue.searcher, "search", fail)
     out, err = dialogue.both("hint")
     assert (out, err.split("\n")[0]) == ("", 'WARNING: "hint": an internal error')
-    assert err.splitlines()[-1].startswith("stops: 1 search ")
     assert "ZeroDivisionError" in err
     assert "ZeroDivisionError" in dialogue.both("mode 2")[1]
     assert dialogue.say("mode") == "mode = 3\n"

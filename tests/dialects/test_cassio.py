@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import referee
+from collected import Collected
 from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from live import Live, converse
 from desdaemon.core.search.loader import EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.cassio import CassioDialect
-from desdaemon.dialogue.output import Collected
 from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result

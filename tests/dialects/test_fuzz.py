@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from collected import Collected
 from fake_engine import FakeControl
 from fuzzing import GGF, TEMPLATES, Fuzz, Quick, line
 from hypothesis import HealthCheck, given, settings
@@ -22,13 +23,10 @@ from live import converse
 from desdaemon.core.search import loader
 from desdaemon.core.search.loader import EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
-from desdaemon.dialogue.dialects.dialect import InputLine
-from desdaemon.dialogue.dialects.protocols import spoken
+from desdaemon.dialogue.dialects import spoken
 from desdaemon.dialogue.interrupt import Interrupt
-from desdaemon.dialogue.interrupt_listener import TextListener
-from desdaemon.dialogue.output import Collected
 from desdaemon.dialogue.session import Session
-from desdaemon.dialogue.stdio import LineQueue, _Reader
+from desdaemon.dialogue.streams import InputLine, LineQueue, LineReader, TextListener
 
 LINES = 25
 """A dialogue."""
@@ -80,7 +78,7 @@ def talk_json(seed: int) -> None:
     made = spoken("json")
     source = LineQueue()
     session = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(Quick(), FakeControl)))
-    reader = _Reader(source, made.listener(session.interrupt))
+    reader = LineReader(source, made.listener(session.interrupt))
     for data in said:
         reader.feed(data + b"\n")
     reader.close()
@@ -120,7 +118,7 @@ class ShortLines(TextListener):
 def lines_of(parts: list[bytes]) -> list[InputLine]:
     """The items that a reader makes of what it receives, part by part."""
     source = LineQueue()
-    reader = _Reader(source, ShortLines(Interrupt()))
+    reader = LineReader(source, ShortLines(Interrupt()))
     for part in parts:
         if not reader.feed(part):
             break

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import referee
+from collected import Collected
 from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from desdaemon.core.books.service import ScoredMove
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.nboard import NBoardDialect, _HintStream
-from desdaemon.dialogue.output import Collected
 from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 import referee
+from collected import Collected
 from live import Live
 from test_nboard import Talk
 
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
 from desdaemon.core.search.loader import EngineSource, build_engine
+from desdaemon.dialogue.commands.book import run
+from desdaemon.dialogue.context import CommandContext
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -90,23 +93,18 @@ def test_an_interrupted_proof_proves_nothing() -> None:
     assert [depth for _, _, depth in hints(talk.say("hint 1"))] == ["20@73%"]
 
 
+def book_command(talk: Talk, line: str) -> None:
+    """Run a book command, whatever it answers."""
+    run(CommandContext(talk.session, Collected()), line)
+
+
 @pytest.fixture
 def learner(tmp_path: Path) -> Iterator[Talk]:
     """A dialogue with a book of its own of level 1."""
-    from desdaemon.dialogue.book_lines import carry_out
-
     talk = Talk(level=1)
     talk.session.books = Books(BookJobs())
-
-    class Silent:
-        session = talk.session
-
-        def say(self, text: str) -> None: ...
-
-        def warn(self, message: str) -> None: ...
-
-    carry_out(Silent(), "new 1 8")
-    carry_out(Silent(), f"save {tmp_path / 'own.desbook'}")
+    book_command(talk, "new 1 8")
+    book_command(talk, f"save {tmp_path / 'own.desbook'}")
     yield talk
     assert talk.session.books.jobs.close(60)
     talk.session.books.close(discard=True)
@@ -145,16 +143,7 @@ def test_nothing_is_called_learned_that_is_not_kept(learner: Talk, tmp_path: Pat
     book = learner.session.books.book
     assert book is not None
     # A book without a file of its own: what it learns is gone with the program.
-    from desdaemon.dialogue.book_lines import carry_out
-
-    class Silent:
-        session = learner.session
-
-        def say(self, text: str) -> None: ...
-
-        def warn(self, message: str) -> None: ...
-
-    carry_out(Silent(), "new 1 8")
+    book_command(learner, "new 1 8")
     learner.say("move F5")
     said = learned(learner)
     assert "learned" not in said

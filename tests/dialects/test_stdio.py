@@ -254,8 +254,8 @@ def test_stray_prints_do_not_reach_the_answers() -> None:
     code = (
         "import os\n"
         "from desdaemon.dialogue.stdio import guard_stdout\n"
-        "from desdaemon.dialogue.output import Descriptors\n"
-        "output = Descriptors(guard_stdout(), 2); print('stray'); os.system('echo stray')\n"
+        "from desdaemon.dialogue.streams import DescriptorOutput\n"
+        "output = DescriptorOutput(guard_stdout(), 2); print('stray'); os.system('echo stray')\n"
         "sys.stdout.flush(); output.write('answer'); output.flush()"
     )
     done = subprocess.run(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from collected import Collected
 from dialogue import Script
 from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
 from hypothesis import given, settings
@@ -17,10 +18,9 @@ from transcripts import read
 
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
-from desdaemon.dialogue.dialects.dialect import InputLine
 from desdaemon.dialogue.dialects.xboard import XBoardDialect
-from desdaemon.dialogue.output import Collected
 from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.streams import InputLine
 from desdaemon.engine.layout import ENTRY_BYTES
 from desdaemon.engine.limits import MAX_HASH_BITS, MIN_HASH_BITS, Limits, hash_bits_within
 from desdaemon.engine.result import Result

@@ -29,8 +29,9 @@ ORDER = """
     core.plugins  core.threads  core.paths  core.settings  core.search  core.metrics  core.books
     core.requests  core
 
-    dialogue.stops  dialogue.interrupt  dialogue.move_overhead  dialogue.clock  dialogue.game
-    dialogue.search_log  dialogue.session  dialogue.output  dialogue.interrupt_listener  dialogue.book_lines  dialogue
+    dialogue.stops  dialogue.interrupt  dialogue.clock  dialogue.game  dialogue.streams  dialogue.log_files
+    dialogue.session  dialogue.terminal  dialogue.context  dialogue.commands  dialogue.dialects  dialogue.configuration
+    dialogue.client_lines  dialogue.text_sessions  dialogue.services  dialogue.json_lines  dialogue.stdio  dialogue
 
     server.transport  server  api
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
@@ -84,19 +85,18 @@ AT_THE_PROMPT = """
     core.search.loader
     core.settings
     dialogue
+    dialogue.clock
+    dialogue.commands
     dialogue.configuration
+    dialogue.context
     dialogue.dialects
-    dialogue.dialects.dialect
-    dialogue.dialects.protocols
     dialogue.dialects.text
     dialogue.game
     dialogue.interrupt
-    dialogue.interrupt_listener
-    dialogue.move_overhead
-    dialogue.output
     dialogue.session
     dialogue.stdio
     dialogue.stops
+    dialogue.streams
     protocol
     protocol.commands
     protocol.commands.options

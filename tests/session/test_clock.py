@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.clock import (
+    LATE_RESERVE_MS,
     LEAST_OF_FIXED,
     MOST_LAG_MS,
+    MOST_LATE_MS,
     RESERVE_MS,
     Clock,
+    MoveOverhead,
     move_limits,
     speedup,
 )
-from desdaemon.dialogue.move_overhead import LATE_RESERVE_MS, MOST_LATE_MS, MoveOverhead
 from desdaemon.engine.limits import Limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 

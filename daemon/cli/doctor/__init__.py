@@ -1,1 +1,24 @@
-"""`desdaemon doctor`: what was found on this machine, what is missing, and how to mend it."""
+"""`desdaemon doctor`: checks of this machine. Each check makes findings: a state, and how to mend a fault."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+OK, WARNING, FAULT = "ok", "warning", "fault"
+"""States: as it should be; works, but not well; does not work."""
+
+
+class Finding(NamedTuple):
+    """A line of the report: the check, its state, an explanation, and how to mend it ("" if it is ok)."""
+
+    check: str
+    state: str
+    text: str
+    mend: str = ""
+
+
+def shown(text: str) -> str:
+    """Return a text with ``~`` for the home folder, whose name is nobody's business in a report of a fault."""
+    home = os.path.expanduser("~")  # noqa: PTH111
+    return text.replace(home, "~") if len(home) > 1 else text

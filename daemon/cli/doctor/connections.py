@@ -1,4 +1,4 @@
-"""Checks of the endpoints: where a daemon would listen, whether one does, and whether clients may have keys."""
+"""Checks of the endpoints: the runtime folder, a running daemon, free ports, keys of clients."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from desdaemon.protocol.wire.connection import (
     read_connection,
 )
 
-from .finding import FAULT, OK, WARNING, Finding
+from . import FAULT, OK, WARNING, Finding
 
 
 def runtime() -> Finding:
-    """The folder of sockets and of the connection file."""
+    """Check the folder of sockets and of the connection file."""
     folder = Path(folders.runtime())
-    there = next(each for each in (folder, *folder.parents) if each.exists())
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
     mend = "name another with DESDAEMON_RUNTIME_DIR"
     if platform.HAS_IPC:
         path = default_endpoint().removeprefix("ipc://") + EVENTS_SUFFIX
         length, most = len(os.fsencode(path)), platform.LONGEST_SOCKET_PATH
         if length > most:
             return Finding("runtime folder", FAULT, f"{path}: {length} bytes, a socket's path has {most} at most", mend)
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        return Finding("runtime folder", FAULT, f"{there}: cannot be written", mend)
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        return Finding("runtime folder", FAULT, f"{existing}: cannot be written", mend)
     status = folder.stat() if folder.exists() else None
     if status is not None and not platform.is_ours(status):
         return Finding("runtime folder", FAULT, f"{folder}: belongs to another user", mend)
@@ -39,21 +39,21 @@ def runtime() -> Finding:
 
 
 def daemon() -> Finding:
-    """The daemon of this user, if one runs."""
+    """Look for a running daemon of this user."""
     path = connection_path()
     try:
-        found = read_connection(path)
+        connection = read_connection(path)
     except FileNotFoundError:
         return Finding("daemon", OK, "none runs")
     except (BadInput, OSError) as error:
         return Finding("daemon", WARNING, str(error), f"remove {path}, or start a daemon, which replaces it")
-    if not platform.alive(found.pid):
-        return Finding("daemon", OK, f"none runs; process {found.pid} was ended by force")
-    return Finding("daemon", OK, f"{found.version}, process {found.pid}, at {' '.join(found.endpoints)}")
+    if not platform.alive(connection.pid):
+        return Finding("daemon", OK, f"none runs; process {connection.pid} was ended by force")
+    return Finding("daemon", OK, f"{connection.version}, process {connection.pid}, at {' '.join(connection.endpoints)}")
 
 
 def ports(endpoints: list[str]) -> Iterator[Finding]:
-    """Whether a daemon could listen there."""
+    """Check that a daemon could listen on these endpoints."""
     from desdaemon.protocol.commands import EDITOR
     from desdaemon.server.endpoints import Acceptor, check_tcp
 
@@ -71,7 +71,7 @@ def ports(endpoints: list[str]) -> Iterator[Finding]:
 
 
 def keys() -> Finding:
-    """The library behind keys, and the folder that holds them."""
+    """Check the library behind keys, and the folder that holds them."""
     from desdaemon.core.paths import keys_folder
     from desdaemon.server.keys import KeyStore
     from desdaemon.server.transport import sodium

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from desdaemon.protocol.command_line import Parser
 
-from .finding import FAULT, WARNING, Finding, shown
+from . import FAULT, WARNING, Finding, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +18,7 @@ _WIDTH = 15
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of `desdaemon doctor`."""
     parser = Parser(
         prog="desdaemon doctor",
         description="What was found on this machine, what is missing, and how to mend it. Nothing is changed. The "
@@ -34,7 +34,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Look and report; returns 0, 1 where something does not work, 2 for a bad command line."""
+    """Check and report; return 0, 1 if something does not work, 2 for a bad command line."""
     named = command_line().parse_args(arguments)
     findings = []
     if not named.json:
@@ -59,9 +59,9 @@ def _findings(named: argparse.Namespace) -> Iterator[Finding]:
     from . import connections, installation
 
     yield from installation.program()
-    found = list(installation.libraries())
-    yield from found
-    missing = [each.check for each in found if each.state == FAULT]
+    libraries = list(installation.libraries())
+    yield from libraries
+    missing = any(library.state == FAULT for library in libraries)
     if not missing:
         yield from installation.processor()
     settled, eval_file, book_file = installation.configuration()

@@ -1,4 +1,4 @@
-"""Cache, compiler, compiled code, weights, a search, the book."""
+"""Checks of the engine: cache, compiler, compiled code, a search, weights, the book."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from desdaemon.engine.exports import SPEC as ENGINE
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.system import logs
 
-from .finding import FAULT, OK, WARNING, Finding
+from . import FAULT, OK, WARNING, Finding
 
 FREE_BYTES = 160 << 20
-"""Bytes that compiled code, expanded weights and the compiler's temporary files take, with some to spare."""
+"""Bytes for compiled code, expanded weights and the compiler's temporary files, with some to spare."""
 
 _CHILD_S = 300.0
 
@@ -43,16 +43,16 @@ sys.exit(main(["-q", "-l", "1", "-n", "1", "--config", "none", *sys.argv[1:]]))
 
 
 def cache() -> Iterator[Finding]:
-    """The folder of what can be made again, and the room in it."""
-    said: list[str] = []
-    logs.redirect(said.append)
+    """Check the cache folder and the room in it."""
+    complaints: list[str] = []
+    logs.redirect(complaints.append)
     try:
         folder = library.cache_folder()
     finally:
         logs.redirect(None)
     mend = "name a folder that can be written: DESDAEMON_CACHE_DIR"
     if folder is None:
-        yield Finding("cache", WARNING, "; ".join(said), mend)
+        yield Finding("cache", WARNING, "; ".join(complaints), mend)
         return
     reason = _refusal(folder)
     if reason:
@@ -63,11 +63,11 @@ def cache() -> Iterator[Finding]:
         text = f"{folder}: {free >> 20} MiB free, expected {FREE_BYTES >> 20}: what is compiled may not be kept"
         yield Finding("cache", WARNING, text, f"make room, or {mend}")
         return
-    yield Finding("cache", OK, f"{folder}, {free >> 20} MiB free{'; ' if said else ''}{'; '.join(said)}")
+    yield Finding("cache", OK, f"{folder}, {free >> 20} MiB free{'; ' if complaints else ''}{'; '.join(complaints)}")
 
 
 def _refusal(folder: Path) -> str:
-    """The reason why nothing can be kept in a folder; empty where it can."""
+    """Return the reason why nothing can be written to a folder; "" if it can."""
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".doctor-") as file:
             file.write(bytes(1 << 16))
@@ -78,22 +78,22 @@ def _refusal(folder: Path) -> str:
 
 
 def compiler() -> Finding:
-    """Compile a small part of the engine, in a process of its own, and see whether it is right."""
+    """Compile a small part of the engine in a child process, and compare its result."""
     began = time.monotonic()
-    said, reason = _child(_COMPILE, "")
+    output, reason = _child(_COMPILE, "")
     took = f"{time.monotonic() - began:.1f} s"
     if reason:
         mend = "pip install --force-reinstall numba llvmlite"
         if "SIGILL" in reason and (os.environ.get("NUMBA_CPU_NAME") or os.environ.get("NUMBA_CPU_FEATURES")):
             mend = "unset NUMBA_CPU_NAME and NUMBA_CPU_FEATURES: they ask for what this processor lacks"
         return Finding("compiler", FAULT, reason, mend)
-    if said.strip() != _LINES:
-        return Finding("compiler", FAULT, f"compiled code counts {said.strip()!r}, not {_LINES}", "report this")
+    if output.strip() != _LINES:
+        return Finding("compiler", FAULT, f"compiled code counts {output.strip()!r}, not {_LINES}", "report this")
     return Finding("compiler", OK, f"a kernel was compiled and ran in {took}")
 
 
 def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
-    """The output of a child process, and the reason of its failure; empty without one."""
+    """Run a child process; return its output, and the reason of a failure or ""."""
     command = [sys.executable, "-P", "-c", program, str(library.ROOT), *arguments]
     try:
         done = subprocess.run(
@@ -110,7 +110,7 @@ def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
 
 
 def compiled(*, search: bool) -> Iterator[Finding]:
-    """Whether the compiled engine and book are in the cache, and with ``search`` whether a search answers."""
+    """Check that the compiled engine and book are in the cache, and with ``search`` that a search answers."""
     from desdaemon.book.exports import SPEC as BOOK
 
     missing = [spec.name for spec in (ENGINE, BOOK) if library.read_cached(spec) is None]
@@ -122,15 +122,15 @@ def compiled(*, search: bool) -> Iterator[Finding]:
     if not search:
         return
     began = time.monotonic()
-    said, reason = _child(_SEARCH, "hint 1\nquit\n")
-    if reason or not re.search(r"\b[A-Ha-h][1-8]\b", said):
-        yield Finding("search", FAULT, reason or f"no move in {said[-80:]!r}", "desdaemon warmup; else report this")
+    output, reason = _child(_SEARCH, "hint 1\nquit\n")
+    if reason or not re.search(r"\b[A-Ha-h][1-8]\b", output):
+        yield Finding("search", FAULT, reason or f"no move in {output[-80:]!r}", "desdaemon warmup; else report this")
         return
     yield Finding("search", OK, f"a program started and found a move in {time.monotonic() - began:.1f} s")
 
 
 def weights(path: str) -> Finding:
-    """The weights file that is configured, or the shipped one."""
+    """Check the weights file that is configured, or the shipped one."""
     from desdaemon.engine.evaluation.weights import SHIPPED
     from desdaemon.engine.evaluation.weights_file import WeightsError, read
 
@@ -146,7 +146,7 @@ def weights(path: str) -> Finding:
 
 
 def book(path: str) -> Finding:
-    """The book that is configured, if there is one. Nothing is written to it."""
+    """Check the book that is configured, if any, without writing to it."""
     from desdaemon.book.errors import Unreadable
     from desdaemon.book.formats.registry import NATIVE, SHIPPED, format_by_content, load, shipped
     from desdaemon.book.storage.store import open_store

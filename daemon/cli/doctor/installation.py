@@ -1,4 +1,4 @@
-"""Program, Python, libraries, processor, memory, configuration and terminal."""
+"""Checks of program, Python, libraries, processor, memory, configuration and terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from desdaemon.engine.compiler.library import ROOT
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.interpreter import has_global_lock
 
-from .finding import FAULT, OK, WARNING, Finding
+from . import FAULT, OK, WARNING, Finding
 
 _DISTRIBUTION = "desdaemon"
 _LEAST_MEMORY = 1 << 30
@@ -26,27 +26,27 @@ _EXTRAS = {"web": "the board in the browser", "cluster": "searches on many machi
 
 
 def program() -> Iterator[Finding]:
-    """Version and place of the program, and the Python that runs it."""
+    """Report version and place of the program; check the Python that runs it."""
     yield Finding("version", OK, f"desdaemon {desdaemon.__version__}, {_commit()}, in {ROOT}")
-    found = f"{machine.python_implementation()} {machine.python_version()}, {sys.executable}"
+    python = f"{machine.python_implementation()} {machine.python_version()}, {sys.executable}"
     if not has_global_lock():
         yield Finding(
             "python",
             FAULT,
-            f"{found}: runs without its global lock (GIL)",
+            f"{python}: runs without its global lock (GIL)",
             "set PYTHON_GIL=1, or use an ordinary CPython 3.11 or newer",
         )
     elif sys.implementation.name != "cpython":
-        yield Finding("python", FAULT, f"{found}: expected CPython", "use an ordinary CPython 3.11 or newer")
+        yield Finding("python", FAULT, f"{python}: expected CPython", "use an ordinary CPython 3.11 or newer")
     elif sys.version_info[:2] > _NEWEST_PYTHON:
-        yield Finding("python", WARNING, f"{found}: newer than any that was tried", "an older one, if something fails")
+        yield Finding("python", WARNING, f"{python}: newer than any that was tried", "an older one, if something fails")
     else:
-        yield Finding("python", OK, found)
+        yield Finding("python", OK, python)
     yield Finding("system", OK, f"{machine.platform()}, {machine.machine()}")
 
 
 def _commit() -> str:
-    """The commit that the program is from, if the checkout or pip knows it."""
+    """Return the commit of the program, if the checkout or pip knows it."""
     import json
     import subprocess
 
@@ -58,13 +58,13 @@ def _commit() -> str:
             commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     else:
         with contextlib.suppress(metadata.PackageNotFoundError, ValueError, KeyError):
-            told = metadata.distribution(_DISTRIBUTION).read_text("direct_url.json")
-            commit = json.loads(told or "")["vcs_info"]["commit_id"]
+            origin = metadata.distribution(_DISTRIBUTION).read_text("direct_url.json")
+            commit = json.loads(origin or "")["vcs_info"]["commit_id"]
     return f"commit {commit[:10]}" if commit else "commit unknown"
 
 
 def libraries() -> Iterator[Finding]:
-    """The libraries that are required, and the optional ones."""
+    """Check the required and the optional libraries."""
     try:
         required = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
@@ -105,12 +105,12 @@ def _version(name: str) -> str:
 
 
 def _library(name: str, least: str) -> Finding:
-    found = _version(name)
-    if not found:
+    version = _version(name)
+    if not version:
         return Finding(name, FAULT, "is not installed", f"pip install '{name}>={least}'")
-    if _numbers(found) < _numbers(least):
-        return Finding(name, FAULT, f"{found} is too old", f"pip install '{name}>={least}'")
-    return Finding(name, OK, found)
+    if _numbers(version) < _numbers(least):
+        return Finding(name, FAULT, f"{version} is too old", f"pip install '{name}>={least}'")
+    return Finding(name, OK, version)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -118,7 +118,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def processor() -> Iterator[Finding]:
-    """The processor that code is compiled for, the number of threads allowed, and the memory."""
+    """Check the processor that code is compiled for, the threads allowed, and the memory."""
     from desdaemon.engine.compiler.target import host_target
     from desdaemon.engine.processors import processors
 
@@ -139,7 +139,7 @@ def processor() -> Iterator[Finding]:
 
 
 def configuration() -> tuple[list[Finding], str, str]:
-    """The configuration file, and what it says of the weights file and the book."""
+    """Check the configuration file; return its findings, and the files of weights and book that it names."""
     from desdaemon.cli.arguments import UnusableFile, UsageError, configured
     from desdaemon.dialogue.configuration import configuration_path
 
@@ -147,17 +147,18 @@ def configuration() -> tuple[list[Finding], str, str]:
     if not os.path.exists(path):  # noqa: PTH110
         return [Finding("configuration", OK, f"{path}: none, defaults")], "", ""
     try:
-        found = configured([])
+        invocation = configured([])
     except (UnusableFile, UsageError, OSError) as error:
         return [Finding("configuration", FAULT, str(error), "correct that line")], "", ""
-    state = WARNING if found.warnings else OK
-    text = "; ".join([path, *found.warnings])
-    mend = "correct these lines" if found.warnings else ""
-    return [Finding("configuration", state, text, mend)], found.settings.eval_file, found.settings.book_file
+    state = WARNING if invocation.warnings else OK
+    text = "; ".join([path, *invocation.warnings])
+    mend = "correct these lines" if invocation.warnings else ""
+    settings = invocation.settings
+    return [Finding("configuration", state, text, mend)], settings.eval_file, settings.book_file
 
 
 def terminal() -> Finding:
-    """The standard streams, and what edits lines."""
+    """Check the standard streams and the line editing."""
     streams = "".join("yes " if os.isatty(number) else "no " for number in (0, 1, 2)).strip()
     encoding = (sys.stdout.encoding or "unknown").lower()
     try:

@@ -1,10 +1,13 @@
-"""Handlers of ``base ...``: convert, compare, check and complete files of many games."""
+"""The commands ``base ...``: convert, compare, check and complete files of many games."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from desdaemon.dialogue.context import CommandContext
+from desdaemon.dialogue.interrupt import StoppableSearch
+from desdaemon.dialogue.session import unlimited
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.commands.text import BASE_COMMANDS
 from desdaemon.protocol.errors import BadInput, quoted
@@ -16,16 +19,11 @@ from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import did_you_mean
 
-if TYPE_CHECKING:
-    from desdaemon.dialogue.dialects.text import TextDialect
-    from desdaemon.dialogue.interrupt import StoppableSearch
-
 MOST_EMPTIES = 30
-"""Squares left at most for what has to be read to the end of the game."""
+"""Most empty squares of positions that are solved."""
 
 
-def carry_out(text: TextDialect, argument: str) -> None:
-    """A line after the word `base`. Raises `BadInput` and what searches raise."""
+def run(context: CommandContext, argument: str) -> None:
     words = argument.split()
     name = words[0].lower() if words else ""
     command = next((command for command in BASE_COMMANDS if command.name == name), None)
@@ -35,70 +33,70 @@ def carry_out(text: TextDialect, argument: str) -> None:
         raise BadInput(f"base {quoted(argument)}: expected one of {expected}{near}")
     if len(words) - 1 != len(command.parameters.split()):
         raise BadInput(f"base {quoted(argument)}: expected base {command.name} {command.parameters}")
-    with text.session.interrupt.searching(bounded=True) as search:
-        _HANDLERS[name](_BaseCheck(text, search), words[1:])
+    with context.session.interrupt.searching(bounded=True) as search:
+        _ACTIONS[name](_BaseCommand(context, search), words[1:])
 
 
-class _BaseCheck(NamedTuple):
-    """A command on a file of games: the dialogue that it answers to, and the search that a stop ends."""
+class _BaseCommand(NamedTuple):
+    """A running command: where it answers, and the search that a stop ends."""
 
-    text: TextDialect
+    context: CommandContext
     search: StoppableSearch
 
     def games(self, path: str) -> Iterator[FileGame]:
-        """The games of a file until a stop; invalid ones are reported and skipped."""
-        for game in read_games(path, self.text.warn):
+        """Yield the games of a file until a stop; report and skip invalid ones."""
+        for game in read_games(path, self.context.warn):
             if self.search.stopped:
                 return
             yield game
 
     def say_written(self, count: int, what: str, path: str) -> None:
-        """Report the number of games written, and the file."""
-        self.text.say(f"{count} {what} written to {path}")
+        """Report how many games or positions were written, and where."""
+        self.context.say(f"{count} {what} written to {path}")
 
 
-def _convert(work: _BaseCheck, words: list[str]) -> None:
+def _convert(work: _BaseCommand, words: list[str]) -> None:
     source, target = words
     work.say_written(write_games(target, list(work.games(source)), append=True), "games", target)
 
 
-def _unique(work: _BaseCheck, words: list[str]) -> None:
+def _unique(work: _BaseCommand, words: list[str]) -> None:
     source, target = words
-    known: set[tuple[Position, bytes]] = set()
+    seen: set[tuple[Position, bytes]] = set()
     games = []
     for game in work.games(source):
         images = [_image(game.record, symmetry) for symmetry in range(8)]
-        if known.isdisjoint(images):
-            known.add(images[0])
+        if seen.isdisjoint(images):
+            seen.add(images[0])
             games.append(game)
     work.say_written(write_games(target, games, append=True), "different games", target)
 
 
 def _image(record: GameRecord, symmetry: int) -> tuple[Position, bytes]:
-    """The game under a symmetry."""
+    """Return a game's initial position and moves under a symmetry."""
     player, opponent, black = record.initial
     moves = bytes(rules.transform_move(played.move, symmetry) for played in record.moves)
     return Position(rules.transform(player, symmetry), rules.transform(opponent, symmetry), black), moves
 
 
-def _problem(work: _BaseCheck, words: list[str]) -> None:
+def _problem(work: _BaseCommand, words: list[str]) -> None:
     _write_positions(work, words, lambda position: f"{board_text(position)};")
 
 
-def _to_fen(work: _BaseCheck, words: list[str]) -> None:
+def _to_fen(work: _BaseCommand, words: list[str]) -> None:
     _write_positions(work, words, fen_text)
 
 
-def _write_positions(work: _BaseCheck, words: list[str], line: Callable[[Position], str]) -> None:
+def _write_positions(work: _BaseCommand, words: list[str], line: Callable[[Position], str]) -> None:
     source, count, target = words
     empties = number_within("base, empties", count, 0, 60)
-    known: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int]] = set()
     lines = []
     for game in work.games(source):
         for position, _ in _steps(game.record):
             key = rules.canonical(position.player, position.opponent)
-            if position.empties == empties and not position.must_pass and not position.over and key not in known:
-                known.add(key)
+            if position.empties == empties and not position.must_pass and not position.over and key not in seen:
+                seen.add(key)
                 lines.append(f"{line(position)}\n")
     try:
         with open(target, "a", encoding="utf-8") as file:  # noqa: PTH123  pathlib costs start-up time
@@ -109,7 +107,7 @@ def _write_positions(work: _BaseCheck, words: list[str], line: Callable[[Positio
 
 
 def _steps(record: GameRecord) -> Iterator[tuple[Position, int]]:
-    """Each position of a game and the move played in it."""
+    """Yield each position of a game and the move played in it."""
     position = record.initial
     for played in record.moves:
         yield position, played.move
@@ -117,32 +115,32 @@ def _steps(record: GameRecord) -> Iterator[tuple[Position, int]]:
 
 
 class _EndgameErrors(NamedTuple):
-    """Errors in the endgames of a base: moves checked, moves that lost discs, discs lost."""
+    """Errors in endgames: moves checked, moves that lost discs, discs lost."""
 
     moves: int = 0
     mistakes: int = 0
     discs: int = 0
 
 
-def _check(work: _BaseCheck, words: list[str]) -> None:
+def _check(work: _BaseCommand, words: list[str]) -> None:
     source, count = words
     empties = number_within("base check, empties", count, 1, MOST_EMPTIES)
     total, games, wrong = _EndgameErrors(), 0, 0
     for game in work.games(source):
-        found, _ = _judged(work, game.record, empties)
+        errors, _ = _judged(work, game.record, empties)
         if work.search.stopped:
             break
         games += 1
-        wrong += found.mistakes > 0
-        total = _EndgameErrors(*(a + b for a, b in zip(total, found, strict=True)))
-        if found.mistakes:
-            work.text.say(f"game {game.number}: {found.mistakes} of {found.moves} moves lost {found.discs} discs")
-    work.text.say(
+        wrong += errors.mistakes > 0
+        total = _EndgameErrors(*(a + b for a, b in zip(total, errors, strict=True)))
+        if errors.mistakes:
+            work.context.say(f"game {game.number}: {errors.mistakes} of {errors.moves} moves lost {errors.discs} discs")
+    work.context.say(
         f"{games} games, {wrong} with mistakes; {total.mistakes} of {total.moves} moves lost {total.discs} discs"
     )
 
 
-def _correct(work: _BaseCheck, words: list[str]) -> None:
+def _correct(work: _BaseCommand, words: list[str]) -> None:
     source, count = words
     empties = number_within("base correct, empties", count, 1, MOST_EMPTIES)
     corrected = 0
@@ -155,13 +153,13 @@ def _correct(work: _BaseCheck, words: list[str]) -> None:
             yield game._replace(record=record, result=None)
 
     _rewrite(work, source, better())
-    work.text.say(f"{corrected} games corrected in {source}")
+    work.context.say(f"{corrected} games corrected in {source}")
 
 
-def _judged(work: _BaseCheck, record: GameRecord, empties: int) -> tuple[_EndgameErrors, GameRecord]:
-    """The mistakes among the last moves of a game, and the game with best play from the first of them on."""
+def _judged(work: _BaseCommand, record: GameRecord, empties: int) -> tuple[_EndgameErrors, GameRecord]:
+    """Return the mistakes in a game's last moves, and the game with best play from the first mistake on."""
     moves = mistakes = discs = 0
-    kept: tuple[PlayedMove, ...] | None = None
+    faultless: tuple[PlayedMove, ...] | None = None
     best = 0
     for number, (position, move) in enumerate(_steps(record)):
         if position.empties > empties or move == PASS:
@@ -174,26 +172,23 @@ def _judged(work: _BaseCheck, record: GameRecord, empties: int) -> tuple[_Endgam
         if worth < best:
             mistakes += 1
             discs += best - worth
-            kept = record.moves[:number] if kept is None else kept
+            faultless = record.moves[:number] if faultless is None else faultless
         best = worth if after.must_pass else -worth
         if work.search.stopped:
             return _EndgameErrors(), record
-    if kept is None:
+    if faultless is None:
         return _EndgameErrors(moves, mistakes, discs), record
-    return _EndgameErrors(moves, mistakes, discs), _finished(work, record._replace(moves=kept), exact=True)
+    return _EndgameErrors(moves, mistakes, discs), _finished(work, record._replace(moves=faultless), exact=True)
 
 
-def _solved(work: _BaseCheck, position: Position) -> int:
-    """The exact score for the side to move."""
-    from desdaemon.engine.limits import Limits
-
+def _solved(work: _BaseCommand, position: Position) -> int:
+    """Return the exact score for the side to move."""
     if position.over:
         return rules.final_score(position.player, position.opponent)
-    result = work.text.session.search(position, Limits(position.empties), window=(-64, 64))
-    return result.lines[0].score
+    return work.context.session.search(position, unlimited(position), window=(-64, 64)).lines[0].score
 
 
-def _complete(work: _BaseCheck, words: list[str]) -> None:
+def _complete(work: _BaseCommand, words: list[str]) -> None:
     (source,) = words
     completed = 0
 
@@ -205,27 +200,25 @@ def _complete(work: _BaseCheck, words: list[str]) -> None:
             yield game if over else game._replace(record=_finished(work, game.record, exact=False), result=None)
 
     _rewrite(work, source, longer())
-    work.text.say(f"{completed} games completed in {source}")
+    work.context.say(f"{completed} games completed in {source}")
 
 
-def _finished(work: _BaseCheck, record: GameRecord, exact: bool) -> GameRecord:
-    """The game played on to its end, at the level of the options or ``exact``."""
-    from desdaemon.engine.limits import Limits
-
-    session = work.text.session
+def _finished(work: _BaseCommand, record: GameRecord, exact: bool) -> GameRecord:
+    """Play a game on to its end, at the level of the options or exactly."""
+    session = work.context.session
     position, moves = record.final, list(record.moves)
     while not position.over:
         move = PASS
         if not position.must_pass:
-            limits = Limits(position.empties) if exact else session.limits(position)
+            limits = unlimited(position) if exact else session.limits(position)
             move = session.search(position, limits).lines[0].move
         moves.append(PlayedMove(move, 0.0))
         position = position.after(move)
     return record._replace(moves=tuple(moves))
 
 
-def _rewrite(work: _BaseCheck, path: str, games: Iterable[FileGame]) -> None:
-    """Replace a file, unless a stop comes or one of its games cannot be read, which would be lost."""
+def _rewrite(work: _BaseCommand, path: str, games: Iterable[FileGame]) -> None:
+    """Replace a file by its changed games. Raises `BadInput` after a stop, and for a game that cannot be read."""
     for _ in read_games(path):
         pass
     changed = list(games)
@@ -234,13 +227,13 @@ def _rewrite(work: _BaseCheck, path: str, games: Iterable[FileGame]) -> None:
     write_games(path, changed)
 
 
-def _compare(work: _BaseCheck, words: list[str]) -> None:
+def _compare(work: _BaseCommand, words: list[str]) -> None:
     first, second = ({_image(game.record, 0) for game in work.games(path)} for path in words)
-    work.text.say(f"{len(first - second)} only in {words[0]}, {len(second - first)} only in {words[1]}")
-    work.text.say(f"{len(first & second)} in both")
+    work.context.say(f"{len(first - second)} only in {words[0]}, {len(second - first)} only in {words[1]}")
+    work.context.say(f"{len(first & second)} in both")
 
 
-_HANDLERS: dict[str, Callable[[_BaseCheck, list[str]], None]] = {
+_ACTIONS: dict[str, Callable[[_BaseCommand, list[str]], None]] = {
     "convert": _convert,
     "unique": _unique,
     "problem": _problem,

@@ -1,43 +1,48 @@
-"""Handlers of ``perft`` and ``count``: lines of play, positions and shapes."""
+"""The commands that count, measure and estimate: ``perft``, ``count``, ``bench``, ``mobility``, ``estimate`` ..."""
 
 from __future__ import annotations
 
+import os
+import random
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
+from desdaemon.dialogue.context import CommandContext
+from desdaemon.dialogue.session import unlimited
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, Position, board_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from desdaemon.dialogue.dialects.text import TextDialect
+from desdaemon.protocol.system import platform
 
 MOST_SHAPE_PLIES = 8
 
-# Lines of play shorter than this are counted in one go; longer ones piece by piece, so that a stop gets through.
+BENCH_S, BENCH_EMPTIES = 60, 20
+"""Seconds that `bench` takes unless given a number of positions, and their empty squares."""
+
 _PERFT_PIECE = 9
+"""Plies that are counted in one call; longer lines are counted piece by piece, so that a stop gets through."""
 
 
-def _perft(text: TextDialect, argument: str) -> None:
+def perft(context: CommandContext, argument: str) -> None:
     words = argument.split() or ["10"]
     if len(words) > 2:
         raise BadInput(f"perft {quoted(argument)}: expected a depth and optionally a mode, 1 or 2")
     depth = number_within("perft", words[0], 0, 60)
     mode = number_within("perft mode", words[1], 1, 2) if len(words) > 1 else 1
-    _count_lines(text, depth, mode)
+    _count_lines(context, depth, mode)
 
 
-def _count_lines(text: TextDialect, depth: int, mode: int) -> None:
+def _count_lines(context: CommandContext, depth: int, mode: int) -> None:
     """Print the number of lines of ``depth`` plies, or that the count was stopped."""
     from desdaemon.engine.counting import perft
 
-    position = text.session.game.position
+    position = context.session.game.position
     begun = time.monotonic()
-    with text.session.interrupt.searching(bounded=depth <= 13) as search:
+    with context.session.interrupt.searching(bounded=depth <= 13) as search:
 
         def count(player: int, opponent: int, left: int) -> int:
             if search.stopped:
@@ -50,71 +55,153 @@ def _count_lines(text: TextDialect, depth: int, mode: int) -> None:
         total = count(position.player, position.opponent, depth)
         stopped = search.stopped
     if stopped:
-        text.say(f"perft {depth} (mode {mode}): stopped")
+        context.say(f"perft {depth} (mode {mode}): stopped")
     else:
-        text.say(f"perft {depth} (mode {mode}): {total} in {edax.clock_text((time.monotonic() - begun) * 1000)}")
+        context.say(f"perft {depth} (mode {mode}): {total} in {edax.clock_text((time.monotonic() - begun) * 1000)}")
 
 
-def _count(text: TextDialect, argument: str) -> None:
+def count(context: CommandContext, argument: str) -> None:
     what, _, rest = argument.partition(" ")
     words = rest.split()
     counter = _COUNTERS.get(what.lower())
     if counter is None or not words or len(words) > (2 if counter is _positions else 1):
         near = did_you_mean(what, _COUNTERS) if counter is None else ""
         raise BadInput(f"count {quoted(argument)}: expected games, positions or shapes, and a depth{near}")
-    counter(text, words)
+    counter(context, words)
 
 
-def _games(text: TextDialect, words: list[str]) -> None:
+def _games(context: CommandContext, words: list[str]) -> None:
     depth = number_within("count games", words[0], 0, 60)
-    with text.session.interrupt.searching(bounded=depth <= 13) as search:
+    with context.session.interrupt.searching(bounded=depth <= 13) as search:
         for plies in range(depth + 1):
-            _count_lines(text, plies, 1)
+            _count_lines(context, plies, 1)
             if search.stopped:
                 return
 
 
-def _positions(text: TextDialect, words: list[str]) -> None:
+def _positions(context: CommandContext, words: list[str]) -> None:
     from desdaemon.engine.counting import count_positions
 
     depth = number_within("count positions", words[0], 0, 12)
     chosen = [number_within("count positions, definition", words[1], 1, 3)] if len(words) > 1 else [1, 2, 3]
     for definition in chosen:
-        text.say(f"positions {depth} (definition {definition}): {count_positions(depth, definition)}")
+        context.say(f"positions {depth} (definition {definition}): {count_positions(depth, definition)}")
 
 
-def _shapes(text: TextDialect, words: list[str]) -> None:
+def _shapes(context: CommandContext, words: list[str]) -> None:
     depth = number_within("count shapes", words[0], 0, MOST_SHAPE_PLIES)
     layer = {rules.canonical(*rules.START)}
-    with text.session.interrupt.searching(bounded=True) as search:
+    with context.session.interrupt.searching(bounded=True) as search:
         for plies in range(depth + 1):
             shapes = {_canonical_shape(player | opponent) for player, opponent in layer}
-            text.say(f"shapes {plies}: {len(shapes)}")
+            context.say(f"shapes {plies}: {len(shapes)}")
             if search.stopped:
                 return
             layer = {child for position in layer for child in _children(*position)}
 
 
 def _children(player: int, opponent: int) -> list[tuple[int, int]]:
-    """The positions after each move, with passes made, in their canonical images."""
-    moves = rules.squares(rules.legal_moves(player, opponent))
-    found = []
-    for move in moves:
+    """Return the canonical images of the positions after each move, with forced passes made."""
+    children = []
+    for move in rules.squares(rules.legal_moves(player, opponent)):
         after = rules.play(player, opponent, move)
         if rules.must_pass(*after):
             after = rules.play(*after, PASS)
-        found.append(rules.canonical(*after))
-    return found
+        children.append(rules.canonical(*after))
+    return children
 
 
 def _canonical_shape(discs: int) -> int:
     return min(rules.transform(discs, symmetry) for symmetry in range(8))
 
 
-_COUNTERS: dict[str, Callable[[TextDialect, list[str]], None]] = {
+_COUNTERS: dict[str, Callable[[CommandContext, list[str]], None]] = {
     "games": _games,
     "positions": _positions,
     "shapes": _shapes,
 }
 
-HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {"perft": _perft, "count": _count}
+
+# Measurements and random games
+
+
+def bench(context: CommandContext, argument: str) -> None:
+    """Solve positions of seeded random play, a number of them or for a minute."""
+    wanted = number_within("bench", argument, 1, 10**6) if argument else 0
+    session, generator = context.session, random.Random(1)
+    nodes = solved = 0
+    begun, cpu_begun = time.monotonic(), time.process_time()
+    with session.interrupt.searching(bounded=True) as search:
+        while not search.stopped and (solved < wanted if wanted else time.monotonic() - begun < BENCH_S):
+            position = _random_position(generator, BENCH_EMPTIES)
+            if position is None:
+                continue
+            session.engine().searcher.clear()
+            result = session.search(position, unlimited(position), window=(-64, 64))
+            nodes += result.nodes
+            solved += 1
+    ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
+    context.say(edax.solve_summary(f"{solved} positions", nodes, ms, cpu_ms))
+
+
+def _random_position(generator: random.Random, empties: int) -> Position | None:
+    """Return a position of random play in which a move can be made; None if the game ended before."""
+    position = START
+    while position.empties > empties or position.must_pass:
+        if position.over:
+            return None
+        position = _after_random_move(position, generator)
+    return None if position.over else position
+
+
+def mobility(context: CommandContext, argument: str) -> None:
+    seconds = number_within("mobility", argument or "10", 1, 10**5)
+    best: Position | None = None
+    for position in _random_games(context, seconds):
+        if best is None or position.moves.bit_count() > best.moves.bit_count():
+            best = position
+    if best is not None:
+        context.say(f"{best.moves.bit_count()} moves: {board_text(best)}")
+
+
+def _random_games(context: CommandContext, seconds: float) -> Iterator[Position]:
+    """Yield the positions of random games from the board until the time is up or a stop comes."""
+    generator, until = random.Random(), time.monotonic() + seconds
+    with context.session.interrupt.searching(bounded=True) as search:
+        while time.monotonic() < until and not search.stopped:
+            position = context.session.game.position
+            while not position.over:
+                yield position
+                position = _after_random_move(position, generator)
+
+
+def _after_random_move(position: Position, generator: random.Random) -> Position:
+    return position.after(PASS if position.must_pass else generator.choice(rules.squares(position.moves)))
+
+
+def estimate(context: CommandContext, argument: str) -> None:
+    """Estimate the number of games as Knuth does: multiply the choices along random games, and take the mean."""
+    trials = number_within("estimate", argument or "10", 1, 10**6)
+    generator = random.Random()
+    total = plies = played = 0
+    with context.session.interrupt.searching(bounded=True) as search:
+        while played < trials and not search.stopped:
+            position, games = context.session.game.position, 1
+            while not position.over:
+                games *= max(1, position.moves.bit_count())
+                plies += 1
+                position = _after_random_move(position, generator)
+            total += games
+            played += 1
+    if played:
+        context.say(f"{played} games: about {total / played:.3e} games from here, {plies / played:.1f} plies each")
+
+
+def resources(context: CommandContext, argument: str) -> None:
+    used = os.times()
+    user, system = edax.clock_text(used.user * 1000), edax.clock_text(used.system * 1000)
+    most = platform.most_resident_bytes() >> 20
+    context.say(f"user time: {user}, system time: {system}, most memory: {most} MiB")
+    faults = platform.page_faults()
+    if faults is not None:
+        context.say(f"page faults: {faults[0]} minor, {faults[1]} major")

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from desdaemon.dialogue.session import Session
 
 LARGEST_FILE = 1 << 20
-"""Bytes; no more is read in search of the first game of a file."""
+"""Bytes that are read to find the first game of a file."""
 
 
 BASE_ONLY = ("edx", "wtb")
-"""Formats of many games, of which the first can be read as well."""
+"""Formats of many games; the first one can be read."""
 
 DIAGRAMS = ("svg", "eps")
-"""Formats of pictures, which can be written."""
+"""Formats of pictures; they can only be written."""
 
 
 def read_game(path: str, format: str = "") -> GameRecord:
-    """The first game of a file, in the format of its name unless one is given; raises `BadInput`."""
+    """Return the first game of a file, in the format of its name unless one is given. Raises `BadInput`."""
     if not path:
         raise BadInput('load "": expected the name of a file')
     format = format or _extension(path)
@@ -56,13 +56,10 @@ def read_game(path: str, format: str = "") -> GameRecord:
 
 
 class GameFile:
-    """Appends each finished game of a session, once, to a file, in the format that the file's name implies.
-
-    ``warn`` gets one line when the file cannot be written.
-    """
+    """Appends each finished game of a session, once, to a file, in the format of the file's name."""
 
     def __init__(self, path: str, session: Session, warn: Callable[[str], None]) -> None:
-        """Raises `BadInput` for a name without the extension of a format."""
+        """``warn`` gets a line when the file cannot be written. Raises `BadInput` for a name without a format."""
         if _extension(path) not in (*FORMATS, "edx"):
             expected = ", .".join((*FORMATS, "edx"))
             raise BadInput(f"game-file {quoted(path)}: expected a file name that ends in .{expected}")
@@ -70,15 +67,17 @@ class GameFile:
         self._session = session
         self._warn = warn
         self._last: tuple[object, ...] = ()
+        """The game that was added last."""
         self._lost = False
+        """A write has failed: no games are added any more."""
 
     def add(self) -> None:
         """Append the finished game on the board."""
         game = self._session.game
-        found = (game.initial, *game.moves)
-        if found == self._last or self._lost:
+        finished = (game.initial, *game.moves)
+        if finished == self._last or self._lost:
             return
-        self._last = found
+        self._last = finished
         try:
             self._append(_record(self._session))
         except (BadInput, OSError, ValueError) as error:
@@ -109,7 +108,7 @@ def _record(session: Session) -> GameRecord:
 
 
 def write_game(path: str, session: Session) -> None:
-    """Write the session's game in the format of the file's name, replacing a file; raises `BadInput`."""
+    """Write or replace a file with the session's game, in the format of its name. Raises `BadInput`."""
     if not path:
         raise BadInput('save "": expected the name of a file')
     format = _extension(path)

@@ -1,18 +1,22 @@
-"""Texts of ``help`` and ``--help``, made from the tables of commands, options, book commands and sub-commands."""
+"""The commands ``help`` and ``version``, and ``--help``: pages from the tables of commands, options and programs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from desdaemon import __version__
 from desdaemon.protocol.commands.options import OPTIONS, Option, find_option
 from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, Command, find_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
 
+if TYPE_CHECKING:
+    from desdaemon.dialogue.context import CommandContext
+
 COLUMN = 34
-"""Where the explanations begin."""
+"""Column in which explanations begin."""
 
 LEAST_WIDTH = 40
 
@@ -20,7 +24,7 @@ _KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0.
 
 
 class HelpEntry(NamedTuple):
-    """A row of a help page: the name explained, and its explanation, which begins in column ``column``."""
+    """A row of a help page: a name, and its explanation, which begins in column ``column``."""
 
     head: str
     text: str
@@ -28,11 +32,11 @@ class HelpEntry(NamedTuple):
 
 
 HelpPage = list[HelpEntry | str]
-"""Entries, and lines between them as they are."""
+"""Entries, and plain lines between them."""
 
 
 def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
-    """The lines of a page, no longer than ``width``; 0 does not break any."""
+    """Return the lines of a page, broken at ``width`` columns; 0 breaks none."""
     lines: list[str] = []
     for item in page:
         if isinstance(item, str):
@@ -58,7 +62,7 @@ def _wrapped(text: str, width: int, column: int, hanging: int = 0) -> list[str]:
 
 
 def terminal_width() -> int:
-    """The columns of the terminal on standard input; 0 where it is none."""
+    """Return the columns of the terminal on standard input; 0 if it is no terminal."""
     if not os.isatty(0):
         return 0
     columns = os.environ.get("COLUMNS", "")
@@ -66,6 +70,20 @@ def terminal_width() -> int:
         return int(columns) if columns.isdigit() else os.get_terminal_size(0).columns
     except OSError:
         return 0
+
+
+def version_text() -> str:
+    """Return name and version, one line."""
+    return f"desdaemon version {__version__}"
+
+
+def version(context: CommandContext, argument: str) -> None:
+    context.say(version_text())
+
+
+def show_help(context: CommandContext, argument: str) -> None:
+    width = 0 if context.session.remote else terminal_width()
+    context.say("\n\n".join("\n".join(laid_out(page, width)) for page in topic(argument)))
 
 
 # The pages
@@ -82,7 +100,7 @@ def command_page() -> HelpPage:
 
 
 def option_page() -> HelpPage:
-    """An entry for each option, those that change nothing last."""
+    """An entry for each option; those without an effect come last."""
     page: HelpPage = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
     page += [_option_entry(option) for option in OPTIONS if not option.idle]
     idle = ", ".join(option.name for option in OPTIONS if option.idle)
@@ -106,7 +124,7 @@ def base_page() -> HelpPage:
 
 
 def test_page() -> HelpPage:
-    """The commands that test, measure and count: those that Edax has on that page of its help."""
+    """The commands that test, measure and count, as on that page of Edax's help."""
     return ["Tests:", *(_command_entry(command) for command in COMMANDS if command.tests)]
 
 
@@ -128,9 +146,9 @@ PAGES: dict[str, Callable[[], HelpPage]] = {
 
 
 def topic(text: str) -> list[HelpPage]:
-    """The pages about a topic: all for "", one by its name, or the entry of a command or option.
+    """Return the pages about a topic: all for "", one by its name, or the entry of a command or option.
 
-    Raises `BadInput` where there is nothing of that name.
+    Raises `BadInput` if nothing has that name.
     """
     words = text.lower().split()
     if not words:
@@ -147,17 +165,17 @@ def topic(text: str) -> list[HelpPage]:
 
 
 def _named(name: str) -> HelpPage:
-    """The entries of the command, the option and the program of that name."""
+    """Return the entries of the command, the option and the program of that name."""
     from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
     command, option = find_command(name.lower()), find_option(name.lstrip("-"))
     page: HelpPage = [_command_entry(command)] if command else []
     page += [_option_entry(option)] if option else []
-    known = {name.lower(), command.name if command else ""}
-    page += [HelpEntry(f"desdaemon {program.name}", program.help) for program in SUB_COMMANDS if program.name in known]
+    names = {name.lower(), command.name if command else ""}
+    page += [HelpEntry(f"desdaemon {program.name}", program.help) for program in SUB_COMMANDS if program.name in names]
     if not page:
-        names = [*PAGES, *(command.name for command in COMMANDS), *(option.name for option in OPTIONS)]
-        near = did_you_mean(name.lstrip("-"), [*names, *(program.name for program in SUB_COMMANDS)])
+        topics = [*PAGES, *(command.name for command in COMMANDS), *(option.name for option in OPTIONS)]
+        near = did_you_mean(name.lstrip("-"), [*topics, *(program.name for program in SUB_COMMANDS)])
         raise BadInput(
             f"help {quoted(name)}: expected commands, options, book, base, test, programs, a command, an option or "
             f"nothing{near}"
@@ -200,7 +218,7 @@ def _option_entry(option: Option) -> HelpEntry:
 
 
 def values(option: Option) -> str:
-    """The values that an option takes, in short form."""
+    """Return the values that an option takes, in short form."""
     if option.kind == "int":
         return f"{option.low}..{option.high}"
     return "|".join(option.choices) if option.kind == "choice" else _KIND_VALUES[option.kind]

@@ -1,29 +1,30 @@
-"""Solver of a file of problems (``solve``, ``-solve``), which checks the moves and scores that the file lists."""
+"""The commands on files of problems, and on WTHOR's games: solve them, and compare with the scores in the file."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from desdaemon.core import plugins
+from desdaemon.dialogue.context import CommandContext
+from desdaemon.dialogue.session import unlimited
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.errors import BadInput, Unfinished
+from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import move_text
+from desdaemon.protocol.othello.notation import START, Position, move_text, moves_text
 from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_text
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.scores import MoverScore, seen_by_black
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .search_table import SearchTable
+from .search import SearchTable
 
 if TYPE_CHECKING:
-    from desdaemon.dialogue.dialects.text import TextDialect
     from desdaemon.dialogue.interrupt import StoppableSearch
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
@@ -33,7 +34,7 @@ STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 class _ProblemTally:
-    """Comparison of the answers with the listed scores, summed over all problems."""
+    """Compares answers with the listed scores, and sums the faults of all problems."""
 
     def __init__(self) -> None:
         self.positions = self.wrong_moves = self.wrong_scores = 0
@@ -48,7 +49,7 @@ class _ProblemTally:
         self.score_error += abs(best - score)
         self.wrong_scores += score != best
         listed = problem.scores.get(move)
-        # A move that is not listed is taken at the score the search gives it.
+        # A move that is not listed counts with the score of the search.
         error = best - (score if listed is None else listed)
         if error > 0:
             self.wrong_moves += 1
@@ -58,7 +59,7 @@ class _ProblemTally:
         return f"Erroneous score: {best:+d} expected" if score != best else ""
 
     def summary(self) -> str:
-        """The last line of the output."""
+        """Return the last line of the output."""
         count = max(1, self.positions)
         return (
             f"{self.positions} positions; {self.wrong_moves} erroneous move; {self.wrong_scores} erroneous score; "
@@ -67,21 +68,33 @@ class _ProblemTally:
         )
 
 
-def read_problems(text: TextDialect, path: str) -> Iterator[Problem]:
-    """The problems of an OBF file; unreadable lines are reported and skipped. Raises `OSError`."""
+def solve(context: CommandContext, argument: str) -> None:
+    path, wrong = argument, ""
+    # A remote client gives only the name of a file in the data folder.
+    if " " in argument and not context.session.remote and not os.path.exists(argument):  # noqa: PTH110  pathlib costs start-up time
+        path, _, wrong = argument.rpartition(" ")
+    if not path or path in STANDARD_INPUT:
+        raise BadInput(f"solve {quoted(argument)}: expected the name of a file of problems")
+    solve_file(context, path.strip(), wrong)
+
+
+def read_problems(context: CommandContext, path: str) -> Iterator[Problem]:
+    """Yield the problems of an OBF file; report and skip unreadable lines. Raises `OSError`."""
     with _opened(path) as file:
-        yield from _problems(text, file, path)
+        yield from _problems(context, file, path)
 
 
-def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
-    """Solve the problems of an OBF file (`STANDARD_INPUT` by either of its names too) as their lines arrive.
+def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
+    """Solve the problems of an OBF file, or of standard input (`STANDARD_INPUT`), as their lines arrive.
 
-    Unreadable lines are reported and skipped. A stop ends it after the current problem. Problems whose answers differ
-    from those listed are written to the file ``wrong``. With the option `cluster` its workers search. Raises `OSError`
-    when a file cannot be opened, `EngineFailure`, `Abandoned`, `BadInput` where a cluster has no scheduler, and
-    `Unfinished` where it has gone.
+    Unreadable lines are reported and skipped. A stop ends it after the current problem. Problems with an answer that
+    differs from the listed one are written to the file ``wrong``. With the option `cluster` the cluster's workers
+    search.
+
+    Raises `OSError` for a file that cannot be opened, `EngineFailure`, `Abandoned`, `BadInput` for a cluster without a
+    scheduler, and `Unfinished` if the cluster is lost.
     """
-    verbose = text.session.settings.verbose
+    verbose = context.settings.verbose
     tally = _ProblemTally()
     begun, cpu_begun = time.monotonic(), time.process_time()
     read = 0
@@ -95,48 +108,48 @@ def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
 
     with ExitStack() as stack:
         file = stack.enter_context(_opened(path))
-        problems = counted(_problems(text, file, path))
-        search = stack.enter_context(text.session.interrupt.searching(bounded=True))
+        problems = counted(_problems(context, file, path))
+        search = stack.enter_context(context.session.interrupt.searching(bounded=True))
         rejects = stack.enter_context(open(wrong, "w", encoding="utf-8")) if wrong else None  # noqa: PTH123
         if verbose == 1:
-            text.say(f"{edax.SOLVE_HEADER}\n{edax.SOLVE_RULE}")
+            context.say(f"{edax.SOLVE_HEADER}\n{edax.SOLVE_RULE}")
         try:
-            for problem, found in _searched(text, problems, search, stack):
-                faulty = _solve(text, problem, tally, search, found)
+            for problem, result in _searched(context, problems, search, stack):
+                faulty = _solve(context, problem, tally, search, result)
                 if faulty and rejects:
                     rejects.write(f"{problem_text(problem)}\n")
                 if search.stopped:
                     break
         except Unfinished as error:
             unfinished = str(error)
-            # Standard input may have no end.
+            # Count the other problems, but standard input may have no end.
             if path not in STANDARD_INPUT:
                 deque(problems, maxlen=0)
     if verbose == 1:
-        text.say(edax.SOLVE_RULE)
+        context.say(edax.SOLVE_RULE)
     ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
-    text.say(f"{edax.solve_summary(path, tally.nodes, ms, cpu_ms)}\n{tally.summary()}")
+    context.say(f"{edax.solve_summary(path, tally.nodes, ms, cpu_ms)}\n{tally.summary()}")
     if unfinished:
         raise Unfinished(f"{path}: {read - tally.positions} of {read} problems were not solved: {unfinished}")
 
 
 def _searched(
-    text: TextDialect, problems: Iterator[Problem], search: StoppableSearch, stack: ExitStack
+    context: CommandContext, problems: Iterator[Problem], search: StoppableSearch, stack: ExitStack
 ) -> Iterator[tuple[Problem, Result | None]]:
-    """The problems, with their results where a cluster searches."""
-    settings = text.session.settings
+    """Yield the problems, each with its result if a cluster searches."""
+    settings = context.settings
     if not settings.cluster:
         return ((problem, None) for problem in problems)
     solve = plugins.cluster("solve")
-    session = text.session
+    session = context.session
     searcher = session.engine(search).searcher
 
     def here(player: int, opponent: int, limits: Limits) -> Result:
         searcher.clear()
         return searcher.search(player, opponent, limits)
 
-    place = settings.cluster, settings.cluster_tls
-    cluster = solve.solver(place, settings.eval_file, settings.hash_table_size, here, text.warn)
+    address = settings.cluster, settings.cluster_tls
+    cluster = solve.solver(address, settings.eval_file, settings.hash_table_size, here, context.warn)
     stack.enter_context(search.control(cluster))
     positions = ((problem, problem.position) for problem in problems)
     wanted = ((problem, each, None if each.over else session.limits(each)) for problem, each in positions)
@@ -152,7 +165,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _problems(text: TextDialect, file: IO[bytes], path: str) -> Iterator[Problem]:
+def _problems(context: CommandContext, file: IO[bytes], path: str) -> Iterator[Problem]:
     number = 0
     while data := file.readline(LONGEST_PROBLEM):
         number += 1
@@ -162,7 +175,7 @@ def _problems(text: TextDialect, file: IO[bytes], path: str) -> Iterator[Problem
                 raise BadInput(f"more than {LONGEST_PROBLEM} bytes: expected a problem")
             problem = parse_problem(data.decode("utf-8", "backslashreplace"))
         except BadInput as error:
-            text.warn(f"{path}, line {number}: {error}")
+            context.warn(f"{path}, line {number}: {error}")
             continue
         if problem:
             yield problem
@@ -174,27 +187,24 @@ def _skip_line(file: IO[bytes]) -> None:
 
 
 def _solve(
-    text: TextDialect, problem: Problem, tally: _ProblemTally, search: StoppableSearch, found: Result | None
+    context: CommandContext, problem: Problem, tally: _ProblemTally, search: StoppableSearch, result: Result | None
 ) -> bool:
-    """Solve a problem, unless its result was ``found`` already, and print it. Returns whether the answer differs from
-    the listed one.
-    """
-    session, position = text.session, problem.position
+    """Solve a problem, unless it has a result, and print it. Returns True if the answer differs from the listed one."""
+    session, position = context.session, problem.position
     tally.positions += 1
     number = tally.positions
     detailed = session.settings.verbose >= 2
     if detailed:
-        text.say(f"\n*** problem # {number} ***\n\n{edax.compact_board(position)}\n")
-        text.say(f"{edax.TABLE_HEADER}\n{edax.DETAILED_RULE}")
+        context.say(f"\n*** problem # {number} ***\n\n{edax.compact_board(position)}\n")
+        context.say(f"{edax.TABLE_HEADER}\n{edax.DETAILED_RULE}")
     form = edax.detailed_line if detailed else partial(edax.solve_line, number)
-    table = SearchTable(text, position.black_to_move, form)
+    table = SearchTable(context, position.black_to_move, form)
     if position.over:
         score = rules.final_score(position.player, position.opponent)
         fault = tally.check(problem, PASS, score)
         row = edax.SearchRow(position.empties, Selectivity.FULL, edax.EXACT, score, 0, 0, (), position.black_to_move)
         table.row(row, "" if detailed else fault)
     else:
-        result = found
         if result is None:
             session.engine(search).searcher.clear()
             limits = session.limits(position)
@@ -203,6 +213,82 @@ def _solve(
         fault = tally.check(problem, result.lines[0].move, result.lines[0].score)
         table.finish(result, again=not detailed, note="" if detailed else fault)
     if detailed:
-        # Programs take the line two above the closing rule for the result: what is wrong with it lies between.
-        text.say(f"{fault and f' {fault}'}\n{edax.DETAILED_RULE}")
+        # Programs take the second line above the closing rule for the result; the fault stands between.
+        context.say(f"{fault and f' {fault}'}\n{edax.DETAILED_RULE}")
     return bool(fault)
+
+
+# Files of problems and games
+
+
+def script_to_obf(context: CommandContext, argument: str) -> None:
+    def line(problem: Problem) -> str:
+        return f"{problem_text(Problem(problem.position, _scores(context, problem.position)))}\n"
+
+    _write_problems(context, "script-to-obf", argument, line)
+
+
+def select_hard(context: CommandContext, argument: str) -> None:
+    def line(problem: Problem) -> str:
+        scores = sorted(_scores(context, problem.position).values(), reverse=True)
+        if len(scores) < 2 or scores[0] - scores[1] != 2:
+            return ""
+        return f"{problem_text(problem)}\n"
+
+    _write_problems(context, "select-hard", argument, line)
+
+
+def _scores(context: CommandContext, position: Position) -> dict[int, MoverScore]:
+    """Return the score of every move, searched with the options' limits."""
+    if position.over:
+        return {}
+    choices = max(1, position.moves.bit_count())
+    result = context.session.search(position, context.session.limits(position), multipv=choices)
+    return {line.move: line.score for line in result.lines}
+
+
+def _write_problems(context: CommandContext, command: str, argument: str, line: Callable[[Problem], str]) -> None:
+    from desdaemon.protocol.games.bases import replace_file
+
+    words = argument.split()
+    if len(words) != 2:
+        raise BadInput(f"{command} {quoted(argument)}: expected a file of problems and a file to write")
+    source, target = words
+    with context.session.interrupt.searching(bounded=True) as search:
+        lines = []
+        for problem in read_problems(context, source):
+            text = line(problem)
+            if search.stopped:
+                break
+            lines.append(text)
+    replace_file(target, "".join(lines).encode())
+    context.say(f"{sum(map(bool, lines))} problems written to {target}")
+
+
+def wtest(context: CommandContext, argument: str) -> None:
+    """Solve the games of a WTHOR file at the depth of their theoretical scores, and compare."""
+    from desdaemon.protocol.games import wthor
+    from desdaemon.protocol.games.bases import replayed
+
+    base = wthor.read(argument)
+    depth = base.header.depth
+    games = wrong = 0
+    with context.session.interrupt.searching(bounded=True) as search:
+        for number, game in enumerate(base.games, 1):
+            position, line = START, []
+            for played in replayed(START, game.moves):
+                if position.empties <= depth and not position.must_pass:
+                    break
+                position = position.after(played.move)
+                line.append(played.move)
+            if position.over or position.empties > depth:
+                continue
+            score = context.session.search(position, unlimited(position), window=(-64, 64)).lines[0].score
+            if search.stopped:
+                break
+            games += 1
+            discs = 32 + seen_by_black(score, position.black_to_move) // 2
+            if discs != game.theoretical:
+                wrong += 1
+                context.say(f"game {number}: {game.theoretical} written, {discs} found after {moves_text(line)}")
+    context.say(f"{games} games, {wrong} wrong theoretical scores")

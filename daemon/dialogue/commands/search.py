@@ -1,117 +1,214 @@
-"""Handlers of the commands that search: ``go``, ``hint``, ``eval``, ``analyze``, ``solve``.
+"""The commands that search: ``go``, ``hint``, ``eval``, ``analyze``, and the table that a search prints.
 
 They run on the thread of the dialogue, or of a remote client's line, and wait until the engine is loaded.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
+from desdaemon.dialogue.context import CommandContext
+from desdaemon.dialogue.session import Session
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, equivalents
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import move_text
-
-from .search_table import SearchTable
+from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore, opposite
 
 if TYPE_CHECKING:
-    from desdaemon.dialogue.dialects.text import TextDialect
+    from desdaemon.core.search.loader import Progress
+    from desdaemon.engine.result import Line, Result
 
 MOST_HINTS = 60
 
 
-def _go(text: TextDialect, argument: str) -> None:
-    session = text.session
+class SearchTable:
+    """Prints a search as Edax does: the final result and, from verbosity 2 on, a row for each iteration.
+
+    Used by the thread that searches.
+    """
+
+    def __init__(
+        self, context: CommandContext, black_to_move: bool, form: Callable[[edax.SearchRow, int], str] = edax.table_line
+    ) -> None:
+        """``form`` makes a text line from a row and the width of the table."""
+        self._context = context
+        self._black = black_to_move
+        self._settings = context.settings
+        self._form = form
+        self._shown: dict[int, Line] = {}
+        """The last line printed, by its index."""
+        self._spent: dict[int, tuple[int, float]] = {}
+        """Nodes and ms of all iterations, by the index of the line."""
+
+    def progress(self, index: int, line: Line) -> None:
+        """Take a finished iteration; its row shows nodes and time of all iterations so far."""
+        nodes, ms = self._spent.get(index, (0, 0.0))
+        self._spent[index] = (nodes + line.nodes, ms + line.time_ms)
+        line = self._summed(index, line)
+        if self._settings.verbose >= 2 and line.depth >= self._settings.noise:
+            self._shown[index] = line
+            self.row(edax.search_row(line, self._black))
+
+    @property
+    def attempts(self) -> Progress | None:
+        """The callback for searches that gave only a bound; None below verbosity 3."""
+        return self._attempt if self._settings.verbose >= 3 else None
+
+    def _attempt(self, index: int, line: Line) -> None:
+        if line.depth >= self._settings.noise:
+            self.row(edax.search_row(line, self._black))
+
+    def finish(self, result: Result, again: bool = False, note: str = "") -> None:
+        """Print the final result; a line that equals its last iteration only if ``again``."""
+        for index, line in enumerate(result.lines):
+            line = self._summed(index, line)
+            if len(result.lines) == 1:
+                line = line._replace(nodes=result.nodes, time_ms=result.time_ms)
+            shown = self._shown.get(index)
+            if again or shown is None or shown[:7] != line[:7]:
+                self.row(edax.search_row(line, self._black, result.complete), note)
+
+    def _summed(self, index: int, line: Line) -> Line:
+        nodes, ms = self._spent.get(index, (line.nodes, line.time_ms))
+        return line._replace(nodes=nodes, time_ms=ms)
+
+    def row(self, row: edax.SearchRow, note: str = "") -> None:
+        """Print a row, with ``note`` after it."""
+        line = self._form(row, self._settings.width)
+        self._context.say(f"{line} {note}" if note else line)
+
+
+def go(context: CommandContext, argument: str) -> None:
+    session = context.session
     position = session.game.position
     if position.over:
-        text.say(f"\n{edax.GAME_OVER}")
+        context.say(f"\n{edax.GAME_OVER}")
         return
-    show = text.session.settings.verbose > 0
-    table = SearchTable(text, position.black_to_move)
+    verbose = context.settings.verbose > 0
+    table = SearchTable(context, position.black_to_move)
 
     def on_search() -> None:
-        if show:
-            text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
+        if verbose:
+            context.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
 
     move, result = session.choose(table.progress, on_search, table.attempts)
-    if show and result:
+    if verbose and result:
         table.finish(result)
-        text.say(edax.TABLE_RULE)
+        context.say(edax.TABLE_RULE)
     session.play_move(move)
-    text.played()
-    text.say(f"\n{session.settings.engine_name} plays {move_text(move)}")
+    context.moved = True
+    context.say(f"\n{context.settings.engine_name} plays {move_text(move)}")
 
 
-def _hint(text: TextDialect, argument: str) -> None:
-    session = text.session
+def hint(context: CommandContext, argument: str) -> None:
+    session = context.session
     position = session.game.position
     wanted = number_within("hint", argument or "1", 1, 10**9)
-    show = session.settings.verbose > 0
-    if show:
-        text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
+    verbose = context.settings.verbose > 0
+    if verbose:
+        context.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
     if not position.over:
-        table = SearchTable(text, position.black_to_move)
-        known = []
-        for found in session.known_moves(position, wanted):
-            text.say(edax.book_line(found.score, found.line, position.black_to_move, session.settings.width))
-            known.append(found.move)
-        rest = position.moves & ~sum(1 << move for move in known if move != rules.PASS)
-        wanted -= len(known)
-        if wanted > 0 and (rest or not known):
+        table = SearchTable(context, position.black_to_move)
+        book_moves = []
+        for known in session.known_moves(position, wanted):
+            context.say(edax.book_line(known.score, known.line, position.black_to_move, context.settings.width))
+            book_moves.append(known.move)
+        rest = position.moves & ~sum(1 << move for move in book_moves if move != PASS)
+        wanted -= len(book_moves)
+        if wanted > 0 and (rest or not book_moves):
             result = session.search(
                 position,
                 session.limits(position),
                 multipv=min(wanted, max(1, rest.bit_count()), MOST_HINTS),
-                allow=rest if known else rules.FULL,
+                allow=rest if book_moves else rules.FULL,
                 progress=table.progress,
                 attempts=table.attempts,
             )
             table.finish(result)
-    if show:
-        text.say(edax.TABLE_RULE)
+    if verbose:
+        context.say(edax.TABLE_RULE)
 
 
-def _eval(text: TextDialect, argument: str) -> None:
-    position = text.session.game.position
+def evaluate(context: CommandContext, argument: str) -> None:
+    position = context.session.game.position
     if position.over:
         score = float(rules.final_score(position.player, position.opponent))
     else:
-        score = text.session.engine().searcher.evaluate(position.player, position.opponent)
-    text.say(f"eval = {min(64.0, max(-64.0, score)):+.2f}")
+        score = context.session.engine().searcher.evaluate(position.player, position.opponent)
+    context.say(f"eval = {min(64.0, max(-64.0, score)):+.2f}")
 
 
-def _analyze(text: TextDialect, argument: str) -> None:
-    from .analysis import judged_moves
-
-    plies = len(text.session.game.moves)
+def analyze(context: CommandContext, argument: str) -> None:
+    plies = len(context.session.game.moves)
     last = min(plies, number_within("analyze", argument, 1, 10**9)) if argument else plies
-    text.say(edax.ANALYSIS_HEADER)
+    context.say(edax.ANALYSIS_HEADER)
     game = []
-    for judged in judged_moves(text.session, last):
+    for judged in judged_moves(context.session, last):
         game.append(judged)
-        text.say(edax.analysis_line(judged, text.session.settings.engine_name))
-    text.say(edax.analysis_summary(game))
+        context.say(edax.analysis_line(judged, context.settings.engine_name))
+    context.say(edax.analysis_summary(game))
 
 
-def _solve(text: TextDialect, argument: str) -> None:
-    from .problems import STANDARD_INPUT, solve_file
-
-    path, wrong = argument, ""
-    # From a remote client the whole argument is a name inside the data folder.
-    if " " in argument and not text.session.remote and not os.path.exists(argument):  # noqa: PTH110  pathlib costs start-up time
-        path, _, wrong = argument.rpartition(" ")
-    if not path or path in STANDARD_INPUT:
-        raise BadInput(f"solve {quoted(argument)}: expected the name of a file of problems")
-    solve_file(text, path.strip(), wrong)
+# Analysis
 
 
-HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
-    "go": _go,
-    "hint": _hint,
-    "eval": _eval,
-    "analyze": _analyze,
-    "solve": _solve,
-}
+class _Value(NamedTuple):
+    score: MoverScore
+    """For the side to move."""
+    exact: bool
+    """The score is proved."""
+    full: bool
+    """The position was searched to the end of the game."""
+
+
+def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
+    """Judge each of the last ``plies`` moves that is not a pass: its score, and that of the best alternative.
+
+    The last move comes first, so that scores found late in the game correct those of earlier moves. A stop ends the
+    walk; the move that it came in is left out.
+    """
+    positions = session.game.positions()
+    moves = list(session.game.moves)
+    first = len(moves) - plies
+    bounded = all(session.limits(position).bounded for position in positions[first:])
+    with session.interrupt.searching(bounded) as search:
+        if plies:
+            value = _position_value(session, positions[-1])
+        for index in range(len(moves) - 1, first - 1, -1):
+            if search.stopped:
+                return
+            value = _Value(opposite(value.score), value.exact, value.full)
+            if moves[index] == PASS:
+                continue
+            judged = _judge(session, positions[index], moves[index], value, index + 1)
+            if search.stopped:
+                return
+            if judged.other is not None:
+                full = judged.played.full and judged.other.full
+                value = _Value(max(value.score, judged.other.score), judged.exact, full)
+            yield judged
+
+
+def _judge(session: Session, position: Position, move: int, value: _Value, ply: int) -> JudgedMove:
+    """Judge a move in a position; ``value`` is the move's value."""
+    limits = session.limits(position)
+    played = SearchedMove(move, value.score, limits.depth, limits.selectivity, value.exact, value.full)
+    others = position.moves & ~equivalents(position, move)
+    result = session.search(position, limits, allow=others) if others else None
+    if result is None or not result.lines:
+        return JudgedMove(ply, position, played, None)
+    line = result.lines[0]
+    full = line.depth >= position.empties
+    other = SearchedMove(line.move, line.score, line.depth, line.selectivity, line.exact, full)
+    return JudgedMove(ply, position, played, other)
+
+
+def _position_value(session: Session, position: Position) -> _Value:
+    if position.over:
+        return _Value(rules.final_score(position.player, position.opponent), True, True)
+    line = session.search(position, session.limits(position)).lines[0]
+    return _Value(line.score, line.exact, line.depth >= position.empties)

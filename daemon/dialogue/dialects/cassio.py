@@ -1,7 +1,7 @@
 """Cassio's engine protocol over a session.
 
-Cassio keeps the time itself: it asks for the state of a running search and stops it. Searches therefore run on a thread
-of their own; every other command waits for the end of the search that came before it.
+Cassio keeps the time itself: it asks for the state of a running search and stops it. So a search runs on a thread of
+its own; every other command waits for the end of the last search.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 
 from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure
-from desdaemon.dialogue.interrupt_listener import InputListener
-from desdaemon.dialogue.output import DialogueOutput
 from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineSource
 from desdaemon.protocol.dialects import cassio
 from desdaemon.protocol.dialects.cassio import CassioTask
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .dialect import InputLine, LineDialect, LineSource
-from .protocols import Spoken
+from . import Spoken
+from .dialect import LineDialect
 
 if TYPE_CHECKING:
     from desdaemon.dialogue.interrupt import StoppableSearch
@@ -33,9 +32,7 @@ READY = "ready."
 
 
 class CassioListener(InputListener):
-    """Reader's part of Cassio's protocol: ``stop`` and ``quit`` end the running search, although another line may be
-    waiting for its end.
-    """
+    """The reader's part: ``stop`` and ``quit`` end the running search, although another line may wait for its end."""
 
     strict = False
     scripted = False
@@ -49,9 +46,7 @@ class CassioListener(InputListener):
 
 
 class CassioDialect(LineDialect):
-    """The dialogue's thread of Cassio's protocol: takes lines, starts searches, answers questions about the running
-    one.
-    """
+    """Starts searches and answers questions about the running one."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
@@ -71,7 +66,7 @@ class CassioDialect(LineDialect):
         }
 
     def say(self, *lines: str) -> None:
-        """See `LineDialect`; for the thread of a search too."""
+        """See `LineDialect`. Also called by the thread of a search."""
         with self._lock:
             super().say(*lines)
 
@@ -112,7 +107,7 @@ class CassioDialect(LineDialect):
             )
 
     def _failed(self, command: str, error: str) -> None:
-        """Answer a command that cannot be carried out; commands that Cassio expects no ``ready.`` for get none."""
+        """Answer a command that cannot be carried out; with ``ready.`` only if Cassio expects it."""
         if command in cassio.WITHOUT_AN_ANSWER:
             self.say(f"ERROR: {error}")
         else:
@@ -164,10 +159,11 @@ class CassioDialect(LineDialect):
 
         running = self._running
         assert running is not None
-        shown: list[str] = []
+        last = ""
         finished: Line | None = None
 
         def report(line: Line) -> None:
+            nonlocal last
             ms = (time.monotonic() - running.begun) * 1000
             text = cassio.result_line(
                 task.position,
@@ -180,8 +176,8 @@ class CassioDialect(LineDialect):
                 ms,
             )
             # The last iteration comes again as the result.
-            if not shown or shown[-1].partition(", node")[0] != text.partition(", node")[0]:
-                shown.append(text)
+            if last.partition(", node")[0] != text.partition(", node")[0]:
+                last = text
                 self.say(text)
 
         def progress(index: int, line: Line) -> None:
@@ -207,7 +203,7 @@ class CassioDialect(LineDialect):
         except (EngineFailure, MemoryError) as error:
             self.say(f"ERROR: cannot search: {error or 'not enough memory'}")
         except OSError:
-            # Nobody reads the answers: the dialogue finds that out by itself.
+            # The other end has gone; the dialogue's thread will notice.
             running.end()
             return
         except Exception as error:
@@ -217,38 +213,40 @@ class CassioDialect(LineDialect):
 
 
 def _interrupted(line: Line, finished: Line | None) -> Line:
-    """The best line of a search that was stopped, with the depth and selectivity of its last finished iteration."""
+    """Return the best line of a stopped search, with depth and selectivity of its last finished iteration."""
     if finished is None:
         return line._replace(depth=0, selectivity=Selectivity.PERCENT_73)
     return line._replace(depth=finished.depth, selectivity=finished.selectivity)
 
 
 class _Running:
-    """A search on a thread of its own. ``search`` is set once it has begun; a stop ends it."""
+    """A search on a thread of its own."""
 
     def __init__(self) -> None:
         self.search: StoppableSearch | None = None
+        """Set while a stop can end it."""
         self.nodes = 0
         self.begun = time.monotonic()
         self.done = False
-        self._known = threading.Event()
+        self._started = threading.Event()
+        """Set once ``search`` is, or the thread has ended."""
 
     def start(self, work: Callable[[], None]) -> None:
-        """Start the thread; returns when the search can be stopped."""
+        """Start the thread; return when the search can be stopped."""
         self.thread = threading.Thread(target=work, name="search", daemon=True)
         self.thread.start()
-        self._known.wait()
+        self._started.wait()
 
     def begin(self, search: StoppableSearch) -> None:
-        """Called by the thread with the search that can be stopped."""
+        """Note, on the thread, the search that can be stopped."""
         self.search = search
-        self._known.set()
+        self._started.set()
 
     def end(self) -> None:
-        """Called by the thread at its end."""
+        """Note, on the thread, that it ends."""
         self.search = None
         self.done = True
-        self._known.set()
+        self._started.set()
 
 
 SPOKEN = Spoken(CassioListener, CassioDialect)

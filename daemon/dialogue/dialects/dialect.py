@@ -1,43 +1,11 @@
-"""The base of all dialogues: an input line, the queue of lines, and the loop that answers line by line to a
-`DialogueOutput`.
-"""
+"""The base of the dialects: the loop that takes lines from a `LineSource` and answers them to a `DialogueOutput`."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from desdaemon.dialogue.output import DialogueOutput
 from desdaemon.dialogue.session import Session
-from desdaemon.protocol.commands.text import TextLine
-
-
-class InputLine(NamedTuple):
-    """A numbered line from the reader thread, or the ``error`` in place of a line that could not be read.
-
-    ``text`` is None at the end of the input; ``status`` is the exit status then. ``line`` is the text as the text
-    protocol's listener has read it, None in other protocols.
-    """
-
-    number: int
-    text: str | None
-    error: str = ""
-    status: int = 0
-    line: TextLine | None = None
-
-    @property
-    def is_end(self) -> bool:
-        """Whether this is the end of the input."""
-        return self.text is None
-
-
-class LineSource(Protocol):
-    """A queue of `InputLine`: filled by a reader thread, emptied by the dialogue's thread."""
-
-    def get(self) -> InputLine:
-        """Wait for the next item and remove it."""
-
-    def peek(self) -> InputLine | None:
-        """The next item without removing it; None when there is none yet."""
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, LineSource
 
 
 class Dialect(Protocol):
@@ -48,14 +16,13 @@ class Dialect(Protocol):
 
 
 class LineDialect:
-    """Base of the dialogues that answer line by line. ``leaving`` is the exit status once the dialogue is to end, None
-    before.
-    """
+    """Base of the dialects that answer line by line."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         self.session = session
         self.output = output
         self.leaving: int | None = None
+        """The exit status once the dialogue is to end, None before."""
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """See `Dialect`."""
@@ -74,7 +41,7 @@ class LineDialect:
         return item.status
 
     def idle(self) -> None:
-        """Called while no line waits, for pondering; must return soon after a line has arrived."""
+        """Ponder, while no line waits; must return soon after a line has arrived."""
         self.session.ponder()
 
     def execute(self, line: str) -> None:
@@ -82,7 +49,7 @@ class LineDialect:
         raise NotImplementedError
 
     def refuse(self, error: str) -> None:
-        """Answer a line that could not be read; ``error`` is the reason."""
+        """Answer a line that could not be read, for the reason ``error``."""
         raise NotImplementedError
 
     def say(self, *lines: str) -> None:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure
+from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.interrupt import Interrupt
-from desdaemon.dialogue.interrupt_listener import InputListener
-from desdaemon.dialogue.output import DialogueOutput
 from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineSource
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import nboard
 from desdaemon.protocol.errors import BadInput, quoted
@@ -24,8 +24,8 @@ from desdaemon.protocol.othello.notation import Position, illegal_move
 from desdaemon.protocol.othello.scores import MoverScore, opposite, seen_by_black
 from desdaemon.protocol.othello.selectivity import Selectivity, depth_text
 
-from .dialect import InputLine, LineDialect, LineSource
-from .protocols import Spoken
+from . import Spoken
+from .dialect import LineDialect
 
 if TYPE_CHECKING:
     from desdaemon.core.books.jobs import BookJob
@@ -34,21 +34,19 @@ if TYPE_CHECKING:
 NAME = "desdaemon"
 
 WHOLE, OUTCOME = (-64, 64), (-1, 1)
-"""The windows in which the value of a move is looked for, and only who wins."""
+"""The windows of a search for the value of a move, and of one for the winner only."""
 
 PROOF_EMPTIES = 16
-"""With fewer empty squares a value is there before one could look at the proof of the outcome."""
+"""With fewer empty squares the value comes so soon that a proof of the winner helps nobody."""
 
 LEARNING_S = 1.0
-"""How long a game that is being learned is waited for at the end of the dialogue."""
+"""Seconds that the end of the dialogue waits for a game that is being learned."""
 
 MOST_HINTS = 64
 
 
 class NBoardListener(InputListener):
-    """Reader's part of NBoard's protocol: ``ping`` and ``stop`` end any search, and any line ends a hint or an
-    analysis.
-    """
+    """The reader's part: ``ping`` and ``stop`` end any search, and any line ends a hint or an analysis."""
 
     strict = False
     scripted = False
@@ -56,6 +54,7 @@ class NBoardListener(InputListener):
     def __init__(self, interrupt: Interrupt) -> None:
         super().__init__(interrupt)
         self._open_ended = 0
+        """The number of the hint or analysis that any line ends; 0 without one."""
 
     def hear(self, number: int, line: str) -> bool:
         """See `InputListener`."""
@@ -73,7 +72,7 @@ class NBoardListener(InputListener):
 
 
 class NBoardDialect(LineDialect):
-    """The dialogue's thread of NBoard's protocol."""
+    """Answers NBoard's commands."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
@@ -137,8 +136,6 @@ class NBoardDialect(LineDialect):
         self.session.prepare()
 
     def _set_game(self, rest: str) -> None:
-        from desdaemon.dialogue.clock import Clock
-
         record = parse_ggf(rest)
         self.session.game.start(record.initial)
         self.session.force([])
@@ -191,20 +188,18 @@ class NBoardDialect(LineDialect):
         position = self.session.game.position
         self.say(f"status {NAME} is analysing")
         if not position.over:
-            known = self._book_lines(position, wanted)
-            others = position.moves & ~sum(1 << move for move in known if move != rules.PASS)
-            choices = min(wanted - len(known), max(1, others.bit_count()), MOST_HINTS)
-            if choices > 0 and (others or not known):
-                self._stream_hints(position, choices, others if known else rules.FULL)
+            book_moves = self._book_lines(position, wanted)
+            others = position.moves & ~sum(1 << move for move in book_moves if move != rules.PASS)
+            choices = min(wanted - len(book_moves), max(1, others.bit_count()), MOST_HINTS)
+            if choices > 0 and (others or not book_moves):
+                self._stream_hints(position, choices, others if book_moves else rules.FULL)
         self.say("status")
 
     def _stream_hints(self, position: Position, choices: int, allow: int) -> None:
         """Search the best ``choices`` moves of a position and send each iteration.
 
-        Where all would be solved, a search for the winner comes first: the outcome is known much earlier than the exact
-        score.
+        Before a position is solved, a search finds the winner, which takes much less time.
         """
-
         stream = _HintStream(self.say, choices)
         limits = self.session.limits(position, clocks=False)
         passes = [(limits, WHOLE)]
@@ -222,12 +217,12 @@ class NBoardDialect(LineDialect):
 
     def _book_lines(self, position: Position, wanted: int) -> list[int]:
         """Send the book's lines for the best ``wanted`` moves. Returns these moves."""
-        known = []
-        for found in self.session.known_moves(position, wanted):
-            value = found.score or MoverScore(self._contempt if position.black_to_move else -self._contempt)
-            self.say(nboard.book_line(found.line, value, found.lines, found.level))
-            known.append(found.move)
-        return known
+        moves = []
+        for known in self.session.known_moves(position, wanted):
+            value = known.score or MoverScore(self._contempt if position.black_to_move else -self._contempt)
+            self.say(nboard.book_line(known.line, value, known.lines, known.level))
+            moves.append(known.move)
+        return moves
 
     def _go(self, rest: str) -> None:
         position = self.session.game.position
@@ -248,7 +243,6 @@ class NBoardDialect(LineDialect):
         self.say(*lines)
 
     def _analyze(self, rest: str) -> None:
-
         game = self.session.game
         positions = game.positions()
         self.say(f"status {NAME} is analysing")
@@ -265,19 +259,17 @@ class NBoardDialect(LineDialect):
                     if search.stopped:
                         break
                     score, solved = result.lines[0].score, result.lines[0].exact
-                # The move that was played is worth what the position after it turned out to be worth.
+                # The played move is worth as much as the position after it.
                 score = score if solved else max(score, later)
                 later = opposite(score)
                 self.say(f"analysis {ply} {seen_by_black(score, position.black_to_move):.2f}")
         self.say("status")
 
     def _learn(self, rest: str) -> None:
-        from desdaemon.core.books.running import run_command
-        from desdaemon.dialogue.book_lines import caller_of
-        from desdaemon.protocol.commands.book import parse_line
+        from desdaemon.dialogue.commands import book
 
-        books, game = self.session.books, self.session.game
-        if books is None or (books.book is None and not books.opening):
+        books, game = book.usable_book(self.session), self.session.game
+        if books is None:
             self.say("status there is no book: nothing is learned")
             return
         if not game.moves:
@@ -301,30 +293,34 @@ class NBoardDialect(LineDialect):
 
         self.say(f"status {NAME} is learning")
         # A job of its own: the `ping` that comes before the next command must not end it.
-        self._learning = run_command(books, *parse_line("store"), caller_of(self.session))
+        self._learning = book.store_game(self.session, books)
         self._learning.watch(report)
 
 
 class _HintStream:
-    """Sends the iterations of a hint, with the sum of the nodes of all its searches."""
+    """Sends the iterations of a hint, which has up to three searches, with the nodes of all of them."""
 
     def __init__(self, say: Callable[..., None], choices: int) -> None:
         self._say = say
         self._last = choices - 1
         self._shown: dict[int, str] = {}
-        self._known: dict[int, Line] = {}
-        self._outcome = self._again = False
-        self._before = self._nodes = 0
-        self._reported_nodes = 0
+        """The last text sent, by the index of the line."""
+        self._first_lines: dict[int, Line] = {}
+        """The lines of the first search, by the move."""
+        self._outcome = False
+        """This search proves only who wins."""
+        self._again = False
+        """This is not the first search."""
+        self._earlier_nodes = self._nodes = self._reported_nodes = 0
         self._begun = time.monotonic()
 
     def begin(self, *, outcome: bool) -> None:
-        """The next search begins; ``outcome``: it proves only who wins."""
-        self._before = self._nodes
-        self._outcome, self._again = outcome, bool(self._known)
+        """Begin the next search; ``outcome``: it proves only who wins."""
+        self._earlier_nodes = self._nodes
+        self._outcome, self._again = outcome, bool(self._first_lines)
 
     def progress(self, index: int, line: Line) -> None:
-        """The progress callback of the search."""
+        """Send a finished iteration."""
         self._nodes += line.nodes
         self._show(index, line, finished=True)
         if index == self._last:
@@ -335,7 +331,7 @@ class _HintStream:
         for index, line in enumerate(result.lines):
             if line.depth or result.complete:
                 self._show(index, line, finished=result.complete)
-        self._nodes = self._before + result.nodes
+        self._nodes = self._earlier_nodes + result.nodes
         if self._reported_nodes != self._nodes:
             self._stats(self._nodes)
 
@@ -346,7 +342,7 @@ class _HintStream:
             self._say(text)
 
     def _text(self, line: Line, *, finished: bool) -> str:
-        """The line to send, or nothing where the search before this one has a better result."""
+        """Return the line to send; "" if an earlier search has a better result."""
         proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
         if line.exact:
             depth = nboard.SOLVED
@@ -356,10 +352,10 @@ class _HintStream:
             depth = nboard.OUTCOME_PROVED if proved else depth_text(line.depth, line.selectivity)
         score = line.score
         if not self._again:
-            self._known[line.move] = line
+            self._first_lines[line.move] = line
         elif depth == nboard.OUTCOME_PROVED:
-            # Who wins is what is new; by how much is still the value of the search before.
-            guess = self._known[line.move].score if line.move in self._known else score
+            # This search has proved the winner; the margin is still that of the first search.
+            guess = self._first_lines[line.move].score if line.move in self._first_lines else score
             score = MoverScore(max(1, guess) if score > 0 else min(-1, guess))
         return nboard.search_line(line.pv or (line.move,), score, depth)
 

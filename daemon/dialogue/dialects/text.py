@@ -1,6 +1,4 @@
-"""Edax's text protocol over a session: one line of input, its answer to a `DialogueOutput`.
-
-`TextDialect.execute` runs a line, `TextDialect.settle` makes the engine's own moves that follow from the mode, and
+"""Edax's text protocol: `TextDialect.execute` runs a line, `TextDialect.settle` makes the engine's own moves, and
 `TextDialect.run` is the whole dialogue with boards and prompts.
 """
 
@@ -9,49 +7,32 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure
-from desdaemon.dialogue.output import DialogueOutput
+from desdaemon.dialogue.commands import find_handler
+from desdaemon.dialogue.context import CommandContext
 from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, LineSource
 from desdaemon.protocol.commands.options import STARTING, Option
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
 
-from .dialect import InputLine, LineSource
-
 PROMPT = ">"
 UNUSABLE = 1
-"""Exit status when a file or the engine cannot be used."""
+"""The exit status when a file or the engine cannot be used."""
 
 
-class TextDialect:
-    """A dialogue in Edax's text protocol, used by one thread. ``leaving`` is the exit status once it is to end, None
-    before.
-
-    ``successor`` names the protocol that the line ``last`` has asked for; the caller hands both over to it.
-    """
+class TextDialect(CommandContext):
+    """A dialogue in Edax's text protocol. Used by one thread."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
-        self.session = session
-        self.output = output
-        self.leaving: int | None = None
+        super().__init__(session, output)
         self.successor = ""
+        """The protocol that the line ``last`` has asked for; the caller hands both over to it."""
         self.last: InputLine | None = None
         self.scripted = False
-        """Whether the lines come from a file or a pipe, so that nobody reads what becomes of each."""
-        self._played_on = False
+        """The lines come from a file or a pipe: nobody reads what becomes of each."""
         self._games_left = session.settings.repeat
-
-    # Answers
-
-    def say(self, text: str) -> None:
-        """Print one line or several, and flush."""
-        self.output.write(text + "\n")
-        self.output.flush()
-
-    def warn(self, message: str) -> None:
-        """Print a warning of one line."""
-        self.output.error(f"WARNING: {message}")
 
     # A line
 
@@ -83,15 +64,15 @@ class TextDialect:
             self._confess(line.text)
 
     def _dispatch(self, line: TextLine) -> None:
-        if line.text.startswith("{"):
-            self.successor = "json"
-            return
-        if self.session.settings.echo:
-            self.say(f" {line.word} {line.rest}")
         command = line.command
+        if self.settings.echo and line.successor != "json":
+            self.say(f" {line.word} {line.rest}")
+        if line.rest and command is not None and not command.parameters and command.name != "quit":
+            raise BadInput(f"{quoted(line.text)}: expected {command.name} with nothing after it")
+        if line.successor:
+            self.successor = line.successor
+            return
         if command is not None:
-            if line.rest and not command.parameters and command.name != "quit":
-                raise BadInput(f"{quoted(line.text)}: expected {command.name} with nothing after it")
             find_handler(command.name)(self, line.rest)
             return
         if line.option is not None and line.option.name not in ("q", "vv"):
@@ -105,12 +86,12 @@ class TextDialect:
                 f"{_suggestion(line.word)}"
             ) from None
         self.session.play_move(move)
-        self._played_on = True
+        self.moved = True
         self.say(f"\nYou play {move_text(move)}")
 
     def _option(self, option: Option, value: str) -> None:
         if not value and option.kind != "flag":
-            self.say(f"{option.name} = {self.session.settings.text(option)}")
+            self.say(f"{option.name} = {self.settings.text(option)}")
             return
         if option.name in STARTING:
             raise BadInput(f"{option.name} {quoted(value)}: expected on the command line or in an option file")
@@ -119,33 +100,28 @@ class TextDialect:
             return
         self.session.set_option(option, value or "on")
         if option.name == "repeat":
-            self._games_left = self.session.settings.repeat
+            self._games_left = self.settings.repeat
         if option.name == "book-file":
             self.open_book()
 
     def _change_weights(self, option: Option, value: str) -> None:
-        before = self.session.settings.eval_file
+        previous = self.settings.eval_file
         self.session.set_option(option, value)
         try:
             self.session.engine()
         except EngineFailure as error:
-            self.session.settings.eval_file = before
+            self.settings.eval_file = previous
             raise BadInput(str(error)) from None
 
     def open_book(self) -> None:
         """Start to open the book that the options name."""
         self.session.open_book(self.warn)
 
-    def played(self) -> None:
-        """Called by handlers that have played a move: `settle` then looks whether the game is over."""
-        self._played_on = True
-
     def _confess(self, line: str) -> None:
-        """Report an internal error, which must not end the dialogue; the trace goes to the log."""
+        """Report an internal error with its trace; it must not end the dialogue."""
         import traceback
 
-        trace = traceback.format_exc().rstrip()
-        self.warn(f"{quoted(line)}: an internal error\n{trace}")
+        self.warn(f"{quoted(line)}: an internal error\n{traceback.format_exc().rstrip()}")
 
     def _abandoned(self, line: str) -> None:
         """Report a command that was stopped before its search began, unless the other end has gone."""
@@ -153,16 +129,14 @@ class TextDialect:
             self.warn(f"{quoted(line)}: stopped before its search began")
 
     def _unfinished(self, error: Unfinished) -> None:
-        """Report a command that could not be finished. A script ends with it: what follows builds on it."""
-        ending = self.scripted and not self.session.settings.keep_going
+        """Report a command that was not finished. It ends a script: later lines build on it."""
+        ending = self.scripted and not self.settings.keep_going
         self.warn(f"{error}{': the script ends here (-keep-going on goes on)' if ending else ''}")
         if ending:
             self.leaving = UNUSABLE
 
     def _engine_failed(self, error: EngineFailure) -> None:
-        """Report an engine that cannot be loaded. Ends the dialogue unless an engine was loaded before: other options
-        may then work.
-        """
+        """Report an engine that cannot be loaded; end the dialogue unless one was loaded before, with other options."""
         self.warn(str(error))
         if not self.session.engine_ready:
             self.leaving = UNUSABLE
@@ -175,13 +149,13 @@ class TextDialect:
             pass
 
     def step(self, line_waiting: bool, ending: bool) -> bool:
-        """One step of `settle`. Returns whether there was one.
+        """Make one step of `settle`. Returns False if there was none to make.
 
-        The engine does not move while a line waits; ``ending``: no more lines come, so that only the games of `repeat`
-        are begun.
+        The engine does not move while a line waits. ``ending``: no more lines come, so only games of the option
+        `repeat` are begun.
         """
-        if self.session.game.position.over and self._played_on:
-            self._played_on = False
+        if self.session.game.position.over and self.moved:
+            self.moved = False
             return self._game_over(ending)
         if not self.session.own_turn or line_waiting:
             return False
@@ -192,17 +166,17 @@ class TextDialect:
             return False
         except EngineFailure as error:
             self._engine_failed(error)
-            self.session.settings.mode = 3
+            self.settings.mode = 3
         except OSError:
             raise
         except Exception:
             self._confess("go")
-            self.session.settings.mode = 3
+            self.settings.mode = 3
         return True
 
     def _game_over(self, ending: bool) -> bool:
-        """Apply the options on the end of a game; returns True when a new one was begun."""
-        settings = self.session.settings
+        """Apply the options for the end of a game. Returns True when a new one was begun."""
+        settings = self.settings
         if settings.auto_store and self.session.books is not None and self.session.books.book is not None:
             self.execute("book store")
         if settings.auto_swap and settings.mode in (0, 1):
@@ -221,12 +195,12 @@ class TextDialect:
     # The dialogue
 
     def run(self, source: LineSource, on_prompt: Callable[[], None]) -> int:
-        """Boards, prompts and answers until the dialogue ends; returns the exit status.
+        """Show boards and prompts and answer lines until the dialogue ends. Returns the exit status.
 
         ``on_prompt`` is called once, after the first prompt has been written.
         """
         while self.leaving is None and not self.successor:
-            if self.session.settings.verbose:
+            if self.settings.verbose:
                 self._show_board()
             waiting = source.peek()
             if self.step(waiting is not None and not waiting.is_end, waiting is not None and waiting.is_end):
@@ -237,7 +211,7 @@ class TextDialect:
             self.output.flush()
             on_prompt()
             on_prompt = _nothing
-            if self.session.settings.mode in (0, 1) and source.peek() is None:
+            if self.settings.mode in (0, 1) and source.peek() is None:
                 self.session.ponder()
             self.session.interrupt.rest()
             item = source.get()
@@ -261,29 +235,13 @@ class TextDialect:
             self.output.write(f"\n{edax.GAME_OVER}\n")
 
 
-HANDLER_MODULES = ("game", "search", "lines", "counts", "tools")
-"""The modules of `desdaemon.dialogue.commands` whose ``HANDLERS`` carry out the commands, loaded as needed."""
-
-
-def find_handler(name: str) -> Callable[[TextDialect, str], None]:
-    """The function that carries out the command of that name; raises KeyError."""
-    from importlib import import_module
-
-    handlers: dict[str, Callable[[TextDialect, str], None]]
-    for module in HANDLER_MODULES:
-        handlers = import_module(f"desdaemon.dialogue.commands.{module}").HANDLERS
-        if name in handlers:
-            return handlers[name]
-    raise KeyError(name)
-
-
 def _suggestion(word: str) -> str:
-    """The end of a message: the command or option whose name is nearest to ``word``."""
+    """Return the end of a message: the command or option with the name nearest to ``word``."""
     from desdaemon.protocol.commands.options import OPTIONS
     from desdaemon.protocol.commands.text import COMMANDS
     from desdaemon.protocol.spelling import did_you_mean
 
-    return did_you_mean(word.lstrip("-"), [known.name for known in (*COMMANDS, *OPTIONS)])
+    return did_you_mean(word.lstrip("-"), [row.name for row in (*COMMANDS, *OPTIONS)])
 
 
 def _nothing() -> None:

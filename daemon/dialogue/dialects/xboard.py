@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure, TooLate
-from desdaemon.dialogue.interrupt_listener import InputListener
-from desdaemon.dialogue.output import DialogueOutput
-from desdaemon.dialogue.session import Session, unlimited
+from desdaemon.dialogue.clock import Clock
+from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineSource
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import xboard
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, XBOARD_VARIANTS, illegal_move, parse_xboard_fen
 
-from .dialect import InputLine, LineDialect, LineSource
-from .protocols import Spoken
+from . import Spoken
+from .dialect import LineDialect
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Line
@@ -39,9 +39,7 @@ _DROPPING = frozenset(("force", "new", "result", "setboard", "undo", "remove", "
 
 
 class XBoardListener(InputListener):
-    """Reader's part of XBoard's protocol: ``?`` ends a search whose move is played; commands that make the move useless
-    abandon it.
-    """
+    """The reader's part: ``?`` ends a search, whose move is played; commands that make the move useless abandon it."""
 
     strict = False
     scripted = False
@@ -57,13 +55,12 @@ class XBoardListener(InputListener):
 
 
 class XBoardDialect(LineDialect):
-    """The dialogue's thread of XBoard's protocol. ``_mine``: whether the engine plays Black, None where it plays
-    neither side.
-    """
+    """Answers XBoard's commands, and moves when it is the engine's turn."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self._mine: bool | None = None
+        """True if the engine plays Black, False for White, None for neither."""
         self._post = False
         self._analyzing = False
         self._analysis = _XBoardAnalysis()
@@ -157,7 +154,7 @@ class XBoardDialect(LineDialect):
             self.say("feature done=1")
 
     def _await_engine(self) -> None:
-        """Wait for the engine, even if lines arrive; ends when no answer is read any more."""
+        """Wait for the engine, even if lines arrive, but not after the end of the input."""
         while not self.session.interrupt.closing:
             with suppress(TooLate):
                 self.session.engine(until=time.monotonic() + _POLL_S)
@@ -183,7 +180,7 @@ class XBoardDialect(LineDialect):
     def _set_board(self, rest: str) -> None:
         position = parse_xboard_fen(rest)
         game = self.session.game
-        # The way in which XBoard tells an engine that the other one has passed.
+        # XBoard tells an engine in this way that the other one has passed.
         if game.position.must_pass and position == xboard.unturned(game.initial, [*game.moves, rules.PASS]):
             self.session.play_move(rules.PASS)
         else:
@@ -192,8 +189,6 @@ class XBoardDialect(LineDialect):
             self._move()
 
     def _level(self, rest: str) -> None:
-        from desdaemon.dialogue.clock import Clock
-
         moves, base, increment = xboard.parse_level(rest)
         self.session.settings.move_time = 0
         self.session.clocks.clear()
@@ -210,8 +205,6 @@ class XBoardDialect(LineDialect):
         self.session.settings.depth = number_within("sd", rest, 0, 60)
 
     def _clock(self, rest: str, command: str, black: bool) -> None:
-        from desdaemon.dialogue.clock import Clock
-
         left = 10.0 * max(0, number_within(command, rest, -xboard.MOST_CENTISECONDS, xboard.MOST_CENTISECONDS))
         if self.session.settings.move_time:
             return
@@ -219,7 +212,7 @@ class XBoardDialect(LineDialect):
         self.session.overhead.raise_to(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
-        """The side whose clock `time` sets: the engine's, or the side to move where the engine plays neither."""
+        """Return the side whose clock `time` sets: the engine's, or the side to move if the engine plays neither."""
         return self.session.game.position.black_to_move if self._mine is None else self._mine
 
     def _ponder(self, on: bool) -> None:
@@ -291,7 +284,7 @@ class XBoardDialect(LineDialect):
             self.say(xboard.result_line(position))
 
     def _unwanted(self) -> bool:
-        """Whether the line that ended the search has made its move useless."""
+        """True if the line that ended the search has made its move useless."""
         waiting = self._source.peek() if self._source else None
         return waiting is not None and xboard.split_line(waiting.text or "")[0] in _DROPPING
 
@@ -314,9 +307,9 @@ class XBoardDialect(LineDialect):
 
     def _book(self, rest: str) -> None:
         self.session.await_book()
-        look = self.session.look_up(self.session.game.position)
-        known = look.playable if look else []
-        moves = "  ".join(f"{xboard.drop_text(move)}:{100 * score}" for move, score in known)
+        entry = self.session.look_up(self.session.game.position)
+        playable = entry.playable if entry else []
+        moves = "  ".join(f"{xboard.drop_text(move)}:{100 * score}" for move, score in playable)
         self.say(f"\tBook:  {moves}" if moves else "\tno book moves", "")
 
     def _analyze(self, rest: str) -> None:
@@ -341,7 +334,7 @@ class _Thinking:
         self.nodes = 0
 
     def progress(self, index: int, line: Line) -> None:
-        """A finished iteration."""
+        """Print a finished iteration."""
         self.nodes += line.nodes
         ms = (time.monotonic() - self._begun) * 1000
         self._say(xboard.thinking_line(line.depth, line.score, ms, self.nodes, line.pv))
@@ -352,6 +345,7 @@ class _XBoardAnalysis:
 
     def __init__(self) -> None:
         self._position = START
+        """The position of the figures below."""
         self._solved = False
         self._depth = 0
         self._begun = 0.0
@@ -368,13 +362,13 @@ class _XBoardAnalysis:
 
         def progress(index: int, line: Line) -> None:
             self._nodes += line.nodes
-            # What was shown before an interruption is not shown again.
+            # Iterations that were shown before an interruption are not shown again.
             if line.depth >= self._depth:
                 self._depth = line.depth
                 say(xboard.thinking_line(line.depth, line.score, self._ms, self._nodes, line.pv))
 
         try:
-            result = session.search(position, unlimited(position), window=(-64, 64), progress=progress, idle=True)
+            result = session.search_idly(position, progress)
         except (Abandoned, EngineFailure):
             return
         self._solved = result.complete
@@ -384,7 +378,7 @@ class _XBoardAnalysis:
         return (time.monotonic() - self._begun) * 1000 if self._begun else 0.0
 
     def statistics(self) -> str:
-        """The answer to ``.``."""
+        """Return the answer to ``.``."""
         return f"stat01: {int(self._ms / 10)} {self._nodes} {self._depth} 0 0"
 
 

@@ -530,5 +530,5 @@ def test_book_commands_have_answers_without_empty_lines(monkeypatch: pytest.Monk
         kept.say(f"{argument}\n\nlast")
         kept.warn("odd")
 
-    monkeypatch.setattr("desdaemon.dialogue.book_lines.carry_out", carry_out)
+    monkeypatch.setattr("desdaemon.dialogue.commands.book.run", carry_out)
     assert talk.say("desdaemon-book Show x") == "Show x\nlast\nwarning: odd"

@@ -9,7 +9,7 @@ from dialogue import Dialogue
 from desdaemon.book.book import Book
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
-from desdaemon.dialogue import book_lines as text
+from desdaemon.dialogue.commands import book as text
 
 # On a busy machine a short job may take a second: then, too, its answer alone is of interest.
 text.LINE_S = 3600.0

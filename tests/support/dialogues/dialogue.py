@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collected import Collected
 from fake_engine import FakeSearcher, build_fake
 
 from desdaemon.core.search.loader import EngineSource
 from desdaemon.core.settings import SessionSettings
-from desdaemon.dialogue.dialects.dialect import InputLine
 from desdaemon.dialogue.dialects.text import TextDialect
-from desdaemon.dialogue.output import Collected
 from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.streams import InputLine
 from desdaemon.protocol.othello.notation import board_text
 
 

@@ -6,16 +6,16 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from collected import Collected
 from fake_engine import FakeControl, FakeSearcher
 
 from desdaemon.core.search.loader import EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects import spoken
 from desdaemon.dialogue.dialects.dialect import LineDialect
-from desdaemon.dialogue.dialects.protocols import spoken
 from desdaemon.dialogue.dialects.text import TextDialect
-from desdaemon.dialogue.output import Collected
 from desdaemon.dialogue.session import Session
-from desdaemon.dialogue.stdio import LineQueue, _Reader
+from desdaemon.dialogue.streams import LineQueue, LineReader
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.protocol.othello.notation import Position
@@ -140,14 +140,14 @@ class Fuzz:
         self.output = Collected()
         self.lines = LineQueue()
         if protocol == "text":
-            from desdaemon.dialogue.interrupt_listener import TextListener
+            from desdaemon.dialogue.streams import TextListener
 
             self.dialect: Any = TextDialect(self.session, self.output)
-            self.reader = _Reader(self.lines, TextListener(self.session.interrupt))
+            self.reader = LineReader(self.lines, TextListener(self.session.interrupt))
         else:
             made = spoken(protocol)
             self.dialect = made.dialect(self.session, self.output)
-            self.reader = _Reader(self.lines, made.listener(self.session.interrupt))
+            self.reader = LineReader(self.lines, made.listener(self.session.interrupt))
 
     def feed(self, data: bytes, r: random.Random) -> bool:
         """A line in pieces, and its answer checked; False when the dialogue is over or goes on in another protocol."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from collected import Collected
 from fake_engine import FakeControl, FakeSearcher
 
 from desdaemon.core.search.loader import EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.gtp import GtpDialect
-from desdaemon.dialogue.output import Collected
 from desdaemon.dialogue.session import Session
 from desdaemon.protocol.othello.notation import board_text
 

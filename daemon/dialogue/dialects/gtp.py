@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure, Progress
-from desdaemon.dialogue.dialects.dialect import LineDialect
-from desdaemon.dialogue.dialects.protocols import Spoken
+from desdaemon.dialogue.clock import Clock
+from desdaemon.dialogue.context import CommandContext
 from desdaemon.dialogue.interrupt import Interrupt
-from desdaemon.dialogue.interrupt_listener import InputListener
-from desdaemon.dialogue.output import DialogueOutput
 from desdaemon.dialogue.session import Session, unlimited
+from desdaemon.dialogue.streams import DialogueOutput, InputListener
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.dialects import gtp
 from desdaemon.protocol.dialects.gtp import GtpError
@@ -27,19 +26,20 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text
 from desdaemon.protocol.othello.rules import PASS
 
-from .analysis import AnalysisStream, wait_for_a_line
-from .graphics import LiveGraphics
+from . import Spoken
+from .dialect import LineDialect
+from .gtp_reports import AnalysisStream, LiveGraphics, wait_for_a_line
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Result
 
-# What a client says when it is going to play, and not merely to ask for rules: the engine is wanted soon.
+# A client that says one of these is going to play, not merely to ask for rules: the engine is loaded.
 _BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "reg_genmove", "genmove")
 
 
 class GtpListener(InputListener):
-    """Reader's part of GTP: a search is ended by ``quit``, by GoGui's comment ``# interrupt``, and, after
-    ``lz-analyze`` or ``kata-analyze``, by any line.
+    """The reader's part of GTP: ``quit`` and GoGui's comment ``# interrupt`` end a search, and any line ends
+    ``lz-analyze`` and ``kata-analyze``.
     """
 
     strict = False
@@ -48,6 +48,7 @@ class GtpListener(InputListener):
     def __init__(self, interrupt: Interrupt) -> None:
         super().__init__(interrupt)
         self._open_ended = 0
+        """The number of the line whose analysis any line ends; 0 without one."""
 
     def hear(self, number: int, line: str) -> bool:
         """See `InputListener`."""
@@ -65,11 +66,12 @@ class GtpListener(InputListener):
 
 
 class GtpDialect(LineDialect):
-    """The dialogue's thread of GTP: carries out commands and writes their answers."""
+    """Carries out GTP's commands and writes their answers."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self._implied: set[int] = set()
+        """The indices in the game of forced passes that the client has left out."""
         self._graphics = LiveGraphics(output)
         self._handlers: dict[str, Callable[[list[str]], str]] = {
             "protocol_version": lambda arguments: "2",
@@ -205,13 +207,11 @@ class GtpDialect(LineDialect):
         return ""
 
     def _time_settings(self, arguments: list[str]) -> str:
-        from desdaemon.dialogue.clock import Clock
-
         main, period, stones = _exactly(arguments, "main time, period and stones")
         main_ms, period_ms = gtp.parse_seconds(main), gtp.parse_seconds(period)
         count = gtp.parse_count(stones, 0, 10**6)
         self.session.clocks.clear()
-        # A period without stones is how GTP says that there is no limit, and so are three zeros in practice.
+        # In GTP a period without stones means no limit; in practice three zeros do, too.
         if (period_ms and not count) or not (main_ms or (period_ms and count)):
             return ""
         for black in (True, False):
@@ -219,8 +219,6 @@ class GtpDialect(LineDialect):
         return ""
 
     def _time_left(self, arguments: list[str]) -> str:
-        from desdaemon.dialogue.clock import Clock
-
         colour, seconds, stones = _exactly(arguments, "a colour, seconds and stones")
         black, left = gtp.parse_colour(colour), gtp.parse_seconds(seconds, overdrawn=True)
         count = gtp.parse_count(stones, 0, 10**6)
@@ -266,11 +264,11 @@ class GtpDialect(LineDialect):
         return self._generated(gtp.parse_colour(colour))
 
     def _generated(self, black: bool, progress: Progress | None = None) -> str:
-        """Choose and play a move; ``progress`` is the progress callback, instead of the one for live graphics."""
+        """Choose and play a move; ``progress`` is called instead of the live graphics."""
         if self.position.over:
             return "pass"
         game = self.session.game
-        before = len(game.moves)
+        plies = len(game.moves)
         if black != self.position.black_to_move:
             _turned_to(self.position, black)
             self.session.play_move(PASS)
@@ -280,13 +278,13 @@ class GtpDialect(LineDialect):
                 progress or self._graphics.progress(self.position.black_to_move, limits.depth)
             )
         except Exception:
-            if len(game.moves) > before:
+            if len(game.moves) > plies:
                 game.undo()
             raise
         finally:
             self._graphics.clear()
-        if len(game.moves) > before:
-            self._implied.add(before)
+        if len(game.moves) > plies:
+            self._implied.add(plies)
         self.session.play_move(move)
         return gtp.vertex_text(move)
 
@@ -310,7 +308,7 @@ class GtpDialect(LineDialect):
     def _undo(self, arguments: list[str]) -> str:
         count = gtp.parse_count(arguments[0], 0, 10**6) if arguments else 1
         game = self.session.game
-        if count > sum(at not in self._implied for at in range(len(game.moves))):
+        if count > sum(index not in self._implied for index in range(len(game.moves))):
             raise GtpError("cannot undo: there are not so many moves")
         for _ in range(count):
             game.undo()
@@ -324,12 +322,12 @@ class GtpDialect(LineDialect):
 
         if not 1 <= len(arguments) <= 2:
             raise GtpError("syntax error: expected the name of a file")
-        before = gtp.parse_count(arguments[1], 1, 10**6) if arguments[1:] else 10**6
+        end = gtp.parse_count(arguments[1], 1, 10**6) if arguments[1:] else 10**6
         try:
             record = read_game(arguments[0], "sgf")
         except BadInput as error:
             raise GtpError(f"cannot load file: {error}") from None
-        self.session.load(record._replace(moves=record.moves[: before - 1]))
+        self.session.load(record._replace(moves=record.moves[: end - 1]))
         self._implied.clear()
         return gtp.colour_text(self.position.black_to_move)
 
@@ -378,7 +376,7 @@ class GtpDialect(LineDialect):
             raise GtpError(f"syntax error: {error}") from None
 
     def _analyze_commands(self, arguments: list[str]) -> str:
-        # Nobody but GoGui asks for these, and GoGui draws.
+        # Only GoGui asks for these, and GoGui draws.
         self._graphics.on = True
         return "\n".join(gtp.ANALYZE_COMMANDS)
 
@@ -408,7 +406,7 @@ class GtpDialect(LineDialect):
     # Analysis
 
     def _stream(self, request: gtp.GtpRequest) -> None:
-        """Run a command whose answer is a stream of lines during a search."""
+        """Run a command that answers with a stream of lines during a search."""
         wanted = gtp.parse_analysis(request.arguments)
         black = self.position.black_to_move if wanted.black is None else wanted.black
         if not self.position.over and black != self.position.black_to_move:
@@ -457,12 +455,12 @@ class GtpDialect(LineDialect):
             wait_for_a_line(search)
 
     def _book(self, arguments: list[str]) -> str:
-        from desdaemon.dialogue.book_lines import Kept, carry_out
+        from desdaemon.dialogue.commands import book
 
-        kept = Kept(self.session)
-        carry_out(kept, " ".join(arguments))
+        answer = _BookAnswer(self.session, self.output)
+        book.run(answer, " ".join(arguments))
         # An empty line would be the end of the answer.
-        return "\n".join(line for line in kept.lines if line.strip())
+        return "\n".join(line for line in answer.lines if line.strip())
 
     def _best(self, wanted: int) -> Result:
         position = self.position
@@ -492,8 +490,24 @@ class GtpDialect(LineDialect):
         return f"LABEL {labels}\nTEXT {gtp.vertex_text(best.move)} {best.score:+d}, depth {best.depth}"
 
 
+class _BookAnswer(CommandContext):
+    """Collects the answer of a book command."""
+
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
+        super().__init__(session, output)
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Add lines."""
+        self.lines += text.splitlines()
+
+    def warn(self, message: str) -> None:
+        """Add a warning."""
+        self.lines.append(f"warning: {message}")
+
+
 def _turned_to(position: Position, black: bool) -> Position:
-    """The position with the forced pass that gives that side the move; raises `GtpError` where none is forced."""
+    """Make the forced pass that gives a side the move. Raises `GtpError` if none is forced."""
     if not position.must_pass:
         expected = "the game is over" if position.over else f"{gtp.colour_text(position.black_to_move)} is to move"
         raise GtpError(f"illegal move: wrong colour {gtp.colour_text(black)}: {expected}")
@@ -501,7 +515,7 @@ def _turned_to(position: Position, black: bool) -> Position:
 
 
 def _exactly(arguments: list[str], what: str) -> list[str]:
-    """The arguments, if there are as many as ``what`` names; raises `GtpError`."""
+    """Return the arguments if there are as many as ``what`` names. Raises `GtpError`."""
     count = what.count(",") + what.count(" and ") + 1
     if len(arguments) != count:
         raise GtpError(f"syntax error: expected {what}")

@@ -15,9 +15,6 @@ from desdaemon.core.books.service import Books
 from desdaemon.core.requests.request import ClientRecord, Data, ServerLimits, refusal
 from desdaemon.core.search import loader
 from desdaemon.core.search.scheduler import Scheduler
-from desdaemon.dialogue.interrupt_listener import InputListener
-from desdaemon.dialogue.services import Services, build_services
-from desdaemon.dialogue.stops import UNBOUNDED_GRACE_S
 from desdaemon.engine.processors import processors
 from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.errors import quoted
@@ -25,34 +22,32 @@ from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.constants import LARGEST_BODY
 from desdaemon.protocol.wire.messages import RequestError
 
-from .dialect import InputLine, LineSource
-from .protocols import Spoken
+from .dialects import Spoken
+from .services import Services, build_services
+from .stops import UNBOUNDED_GRACE_S
+from .streams import InputLine, InputListener, LineSource
 
 if TYPE_CHECKING:
-    from desdaemon.dialogue.output import DialogueOutput
-    from desdaemon.dialogue.session import Session
+    from .session import Session
+    from .streams import DialogueOutput
 
 _POLL_S = 0.005
 
 TOO_LONG = "a line of "
-"""How the reader's complaint about a long line begins."""
+"""The beginning of the reader's error for a long line."""
 
 LIMITS = ServerLimits(in_flight=10_000, queue=40_000, key_queue=40_000)
 """One client has the process to itself."""
 
 
 class JsonLinesListener(InputListener):
-    """Listener of JSON lines: no line stops a search, since requests are cancelled by number."""
+    """The reader's part: no line stops a search, since requests are cancelled by number."""
 
     longest = LARGEST_BODY
 
-    def hear(self, number: int, line: str) -> bool:
-        """See `InputListener`."""
-        return False
-
 
 class JsonLinesDialect:
-    """The dialogue: passes requests to the operations and writes their replies, from any thread, a line each."""
+    """Passes requests to the operations and writes their replies, from any thread, a line each."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         self._session = session
@@ -60,11 +55,12 @@ class JsonLinesDialect:
         self._lock = threading.Lock()
         self._client = ClientRecord("stdio", ADMIN, remote=False)
         self._ending = False
+        """No more requests are taken."""
         self._lost: OSError | None = None
         """The error after which replies cannot be delivered."""
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
-        """See `dialogue.Dialect`. Raises `OSError` where replies cannot be delivered."""
+        """See `Dialect`. Raises `OSError` if replies cannot be delivered."""
         services = self._build_services()
         item = first or source.get()
         while item.text is not None and not self._ending:
@@ -112,7 +108,7 @@ class JsonLinesDialect:
         services.operations.handle(self._client, message, self._reply)
 
     def _finish(self, services: Services) -> None:
-        """Wait for the requests in flight."""
+        """Wait for the requests in flight, then close the services."""
         began = time.monotonic()
         requests = self._client.requests
         while requests or self._client.parting:

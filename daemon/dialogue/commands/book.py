@@ -1,0 +1,137 @@
+"""The commands ``book ...``: each runs as a job, whose progress is shown and which ``stop`` ends."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from desdaemon.core.books.running import run_command
+from desdaemon.core.books.service import Books, Caller
+from desdaemon.dialogue.context import CommandContext
+from desdaemon.dialogue.session import Session
+from desdaemon.protocol.commands.book import parse_line
+from desdaemon.protocol.errors import BadInput, Unfinished
+from desdaemon.protocol.system.terminal import ProgressLine
+
+if TYPE_CHECKING:
+    from desdaemon.core.books.jobs import BookJob
+
+LINE_S = 1.0
+"""Seconds between two lines of progress if the output is no terminal."""
+
+BAR_S = 0.1
+_BAR = 30
+
+
+def caller_of(session: Session) -> Caller:
+    """Describe the session as the origin of a book command."""
+    game = session.game
+    return Caller(
+        session.name,
+        session.settings,
+        game.initial,
+        tuple(game.moves),
+        session.remote,
+        session.engine,
+        counted=game.counted,
+    )
+
+
+def usable_book(session: Session) -> Books | None:
+    """Return the session's book if it is open or being opened."""
+    books = session.books
+    return books if books is not None and (books.book is not None or books.opening) else None
+
+
+def store_game(session: Session, books: Books) -> BookJob:
+    """Start to store the game on the board in the book, beside the dialogue."""
+    return run_command(books, *parse_line("store"), caller_of(session))
+
+
+def run(context: CommandContext, argument: str) -> None:
+    """Run the command after the word `book` to its end. Raises `BadInput`, `Unfinished` and what its work raises."""
+    if not argument:
+        raise BadInput("book: expected a command after it, see help book")
+    command, values = parse_line(argument)
+    session, books = context.session, context.session.books
+    if books is None:
+        raise BadInput("book: this dialogue has no book")
+    shown: deque[str] = deque()
+    with session.interrupt.searching(bounded=True) as search:
+        books.ready(lambda: search.stopped)
+        job = run_command(books, command, values, caller_of(session)._replace(show=shown.append))
+        watch = _Watch(context, job, shown)
+        if not job.over:
+            with search.control(_Canceller(job)):
+                watch.follow()
+        watch.show()
+    if job.failure is not None:
+        raise job.failure
+    for note in job.result.get("notes", ()):
+        context.warn(note)
+    *lines, last = job.result.get("text") or [""]
+    for line in lines:
+        context.say(line)
+    if last:
+        spent = job.result["time_s"]
+        context.say(f"{last} ({spent:.1f} s)" if spent >= LINE_S else last)
+    if job.obstacle:
+        raise Unfinished(f"book {argument}: not finished")
+
+
+class _Canceller:
+    """The control by which `stop` cancels a job."""
+
+    def __init__(self, job: BookJob) -> None:
+        self._job = job
+
+    def stop(self) -> None:
+        """Cancel the job."""
+        self._job.cancel()
+
+
+class _Watch:
+    """Shows the progress of a job: a bar at a terminal, otherwise a line every second."""
+
+    def __init__(self, context: CommandContext, job: BookJob, shown: deque[str]) -> None:
+        """``shown`` holds lines that the job wants printed beside its progress."""
+        self._context = context
+        self._job = job
+        self._shown = shown
+        self._line = ProgressLine()
+
+    def show(self) -> None:
+        """Print the job's new lines."""
+        while self._shown:
+            self._context.say(self._shown.popleft())
+
+    def follow(self) -> None:
+        """Show progress until the job is over."""
+        while not self._job.wait(BAR_S if self._line.live else LINE_S):
+            self.show()
+            line = progress_line(self._job)
+            if not self._line.live:
+                self._context.say(line)
+                continue
+            report = self._job.reported
+            filled = _BAR * report.done // report.total if report.total else 0
+            self._line.show(f"[{'#' * filled}{'.' * (_BAR - filled)}] {line}")
+        self._line.clear()
+
+
+def progress_line(job: BookJob) -> str:
+    """Return the progress of a job in a line: ``Book deviate...search 12/57 done: 183 positions, 4.1/s, 0:11 left``."""
+    name = job.op.replace(".", " ", 1).capitalize()
+    report = job.reported
+    if not report.phase:
+        return f"{name}...{job.state}"
+    total = f"/{report.total}" if report.total > report.done else ""
+    line = f"{name}...{report.phase} {report.done}{total} done: {report.positions} positions"
+    if report.rate:
+        line += f", {report.rate:.1f}/s"
+    if report.eta_s is not None and total:
+        minutes, seconds = divmod(round(report.eta_s), 60)
+        line += f", {minutes}:{seconds:02d} left"
+    if job.cluster is not None:
+        line += f", {job.cluster.workers} workers, {job.cluster.slots} slots, {job.cluster.busy:.0%} busy"
+    return line

@@ -1,0 +1,128 @@
+"""The log files of the options ``ui-log-file`` (the lines of the dialogue) and ``search-log-file`` (its searches)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.othello.notation import Position, board_text
+from desdaemon.protocol.othello.selectivity import depth_text
+
+from .streams import DialogueOutput, InputLine, LineSource
+
+if TYPE_CHECKING:
+    from desdaemon.core.search.loader import Progress
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line, Result
+
+_WIDTH = 120
+
+
+class LogFile:
+    """A file that lines are appended to. Raises `OSError` when it cannot be opened; after a failed write it is closed
+    and nothing more is written.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 SIM115  kept open
+
+    def write(self, text: str, mark: str = "") -> None:
+        """Append lines, each after ``mark``."""
+        try:
+            self._file.writelines(f"{mark}{line}\n" for line in text.splitlines())
+            self._file.flush()
+        except (OSError, ValueError):
+            self._file.close()
+
+
+class LoggedOutput:
+    """A `DialogueOutput` that logs answers after ``>``, errors after ``!``."""
+
+    def __init__(self, output: DialogueOutput, log: LogFile) -> None:
+        self._output = output
+        self._log = log
+
+    def write(self, text: str) -> None:
+        """See `DialogueOutput`."""
+        self._log.write(text, "> ")
+        self._output.write(text)
+
+    def error(self, line: str) -> None:
+        """See `DialogueOutput`."""
+        self._log.write(line, "! ")
+        self._output.error(line)
+
+    def flush(self) -> None:
+        """See `DialogueOutput`."""
+        self._output.flush()
+
+
+class LoggedSource:
+    """A `LineSource` that logs each line after ``<`` when the dialogue takes it."""
+
+    def __init__(self, source: LineSource, log: LogFile) -> None:
+        self._source = source
+        self._log = log
+
+    def get(self) -> InputLine:
+        """See `LineSource`."""
+        item = self._source.get()
+        self._log.write(item.text or item.error, "< ")
+        return item
+
+    def peek(self) -> InputLine | None:
+        """See `LineSource`."""
+        return self._source.peek()
+
+
+class SearchLog:
+    """The log of searches: position, limits, iterations and result. One search at a time, by the thread that searches.
+
+    Raises `OSError` when the file cannot be opened.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = LogFile(path)
+
+    def begin(
+        self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None
+    ) -> LoggedSearch:
+        """Start the entry of a search of ``position``; its callbacks log, then call ``progress`` and ``attempts``."""
+        bounds = f"{limits.nodes} nodes" if limits.nodes else ""
+        bounds += f"{', ' if bounds else ''}{limits.time_ms} ms" if limits.time_ms else ""
+        depth = depth_text(limits.depth, limits.selectivity)
+        self._file.write(f"\n{board_text(position)}; depth {depth}{bounds and f', {bounds}'}")
+        self._file.write(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
+        return LoggedSearch(self._file, position.black_to_move, progress, attempts)
+
+
+class LoggedSearch:
+    """An entry of a `SearchLog`: the callbacks of one search."""
+
+    def __init__(
+        self, file: LogFile, black_to_move: bool, progress: Progress | None, attempts: Progress | None
+    ) -> None:
+        self._file = file
+        self._black = black_to_move
+        self._progress, self._attempts = progress, attempts
+
+    def progress(self, index: int, line: Line) -> None:
+        """Log a finished iteration."""
+        self._row(line)
+        if self._progress is not None:
+            self._progress(index, line)
+
+    def attempt(self, index: int, line: Line) -> None:
+        """Log a search of a part of the window that gave only a bound."""
+        self._row(line)
+        if self._attempts is not None:
+            self._attempts(index, line)
+
+    def finish(self, result: Result) -> None:
+        """Log the result."""
+        for line in result.lines:
+            self._row(line._replace(nodes=result.nodes, time_ms=result.time_ms), result.complete)
+        self._file.write(edax.TABLE_RULE)
+
+    def _row(self, line: Line, complete: bool = True) -> None:
+        self._file.write(edax.table_line(edax.search_row(line, self._black, complete), _WIDTH).rstrip())

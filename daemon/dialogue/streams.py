@@ -1,0 +1,281 @@
+"""The streams of a dialogue: an output for answers and errors, and numbered input lines.
+
+A reader thread cuts the input into lines. A listener of the protocol hears each at once, so that a stop gets through
+while the dialogue's thread is busy with an earlier line; then the line waits in a queue for the dialogue.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple, Protocol
+
+from desdaemon.protocol.commands.text import TextLine, read_line
+from desdaemon.protocol.errors import quoted
+
+from .interrupt import Interrupt
+
+CHUNK = 65_536
+"""Bytes of one read."""
+
+
+class DialogueOutput(Protocol):
+    """The output of a dialogue. Text includes its line ends; an error is one line without."""
+
+    def write(self, text: str) -> None:
+        """Write an answer, or part of one."""
+
+    def error(self, line: str) -> None:
+        """Write a message about invalid input."""
+
+    def flush(self) -> None:
+        """Deliver everything written so far."""
+
+
+class DescriptorOutput:
+    """Writes to two file descriptors, blocking or not. Raises `OSError` when answers cannot be delivered.
+
+    Every method may be called from any thread; the text of one `flush` is not mixed with another's.
+    """
+
+    def __init__(self, out: int, err: int) -> None:
+        self._out = out
+        self._err = err
+        self._pending: list[str] = []
+        self._lock = threading.Lock()
+
+    def write(self, text: str) -> None:
+        """See `DialogueOutput`."""
+        with self._lock:
+            self._pending.append(text)
+
+    def error(self, line: str) -> None:
+        """See `DialogueOutput`. Earlier answers are delivered first; a closed standard error is no error."""
+        self.flush()
+        with suppress(OSError):
+            _write_all(self._err, f"{line}\n")
+
+    def flush(self) -> None:
+        """See `DialogueOutput`."""
+        with self._lock:
+            text = "".join(self._pending)
+            self._pending.clear()
+            if text:
+                _write_all(self._out, text)
+
+
+def _write_all(descriptor: int, text: str) -> None:
+    data = text.encode("utf-8", "backslashreplace")
+    while data:
+        try:
+            data = data[os.write(descriptor, data) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])
+
+
+class InputLine(NamedTuple):
+    """A numbered line from the reader thread, or the ``error`` in place of a line that could not be read.
+
+    ``text`` is None at the end of the input; ``status`` is the exit status then. ``line`` is the text as the text
+    protocol's listener has read it, None in other protocols.
+    """
+
+    number: int
+    text: str | None
+    error: str = ""
+    status: int = 0
+    line: TextLine | None = None
+
+    @property
+    def is_end(self) -> bool:
+        """True for the end of the input."""
+        return self.text is None
+
+
+class LineSource(Protocol):
+    """A queue of `InputLine`: filled by a reader thread, emptied by the dialogue's thread."""
+
+    def get(self) -> InputLine:
+        """Wait for the next item and remove it."""
+
+    def peek(self) -> InputLine | None:
+        """Return the next item without removing it; None when there is none yet."""
+
+
+class LineQueue:
+    """The `LineSource` between the reader thread and the dialogue's thread. Any thread."""
+
+    def __init__(self) -> None:
+        self._items: deque[InputLine] = deque()
+        self._ready = threading.Condition()
+        self._failure: InputLine | None = None
+        """The end of the dialogue after a failure; comes before all waiting lines."""
+
+    def put(self, item: InputLine) -> None:
+        """Add an item."""
+        with self._ready:
+            self._items.append(item)
+            self._ready.notify()
+
+    def fail(self, item: InputLine) -> None:
+        """End the dialogue with this item, before all waiting lines."""
+        with self._ready:
+            self._failure = item
+            self._ready.notify()
+
+    def get(self) -> InputLine:
+        """See `LineSource`."""
+        with self._ready:
+            while not self._items and not self._failure:
+                self._ready.wait()
+            return self._failure or self._items.popleft()
+
+    def peek(self) -> InputLine | None:
+        """See `LineSource`."""
+        with self._ready:
+            return self._failure or (self._items[0] if self._items else None)
+
+
+class InputListener:
+    """The reader's part of a protocol: hears each line as it arrives. Used by the reader thread.
+
+    ``strict``: a line that is not UTF-8 or has control characters is refused, instead of being cleaned. A line longer
+    than ``longest`` bytes is refused. ``scripted``: the end of the input is that of a script, whose commands are all
+    still answered; otherwise it means that the GUI has gone.
+    """
+
+    strict = True
+    scripted = True
+    longest = 65_536
+
+    def __init__(self, interrupt: Interrupt) -> None:
+        self.interrupt = interrupt
+
+    def read(self, text: str) -> TextLine | None:
+        """Parse a line of the text protocol; `hear` gets it next. None in other protocols."""
+        return None
+
+    def hear(self, number: int, line: str) -> bool:
+        """Pass a line that ends a search to the `Interrupt`. Returns True after a quit: no more is read."""
+        return False
+
+    def following(self) -> str:
+        """The protocol of the lines after the last one heard; "" for this one."""
+        return ""
+
+    def leave(self) -> bool:
+        """Tell the `Interrupt` of a quit; returns True, for `hear` to return."""
+        self.interrupt.close(leaving=True)
+        return True
+
+
+class TextListener(InputListener):
+    """The reader's part of Edax's text protocol: ``stop``, ``quit``, and lines that change the protocol."""
+
+    _line = read_line("")
+
+    def read(self, text: str) -> TextLine:
+        """See `InputListener`."""
+        self._line = read_line(text)
+        return self._line
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `InputListener`."""
+        name = self._line.name
+        if name == "stop":
+            self.interrupt.stop(number)
+        return self.leave() if name == "quit" else False
+
+    def following(self) -> str:
+        """See `InputListener`."""
+        return self._line.successor
+
+
+class LineReader:
+    """Cuts bytes into lines, however they arrive, for a `LineQueue` and a listener. No I/O; used by one thread."""
+
+    def __init__(
+        self, lines: LineQueue, listener: InputListener, listener_of: Callable[[str], InputListener] | None = None
+    ) -> None:
+        """``listener_of`` makes the listener of a protocol that a line asks for; without it the first one stays."""
+        self._lines = lines
+        self._listener = listener
+        self._listener_of = listener_of
+        self._number = 0
+        """Of the last line."""
+        self._partial = b""
+        """The beginning of a line whose end has not come; one byte of a line that is too long."""
+        self._dropped = 0
+        """Bytes of that line that were not kept."""
+        self._left = False
+        """A quit was heard."""
+
+    def feed(self, data: bytes) -> bool:
+        """Add received bytes. Returns False after a quit."""
+        *complete, rest = data.split(b"\n")
+        for part in complete:
+            self._line(self._partial + part)
+            self._partial = b""
+            if self._left:
+                return False
+        self._partial += rest
+        if len(self._partial) > self._listener.longest:
+            self._dropped += len(self._partial) - 1
+            self._partial = self._partial[:1]
+        return True
+
+    def close(self) -> None:
+        """End the input; a last line without a line end counts."""
+        if self._partial and not self._left:
+            self._line(self._partial)
+        if not self._left:
+            self._lines.put(InputLine(self._number + 1, None))
+            self._listener.interrupt.close(leaving=False, absent=not self._listener.scripted)
+
+    def _line(self, data: bytes) -> None:
+        self._number += 1
+        length, self._dropped = len(data) + self._dropped, 0
+        listener = self._listener
+        if length > listener.longest:
+            return self._refuse(f"a line of {length} bytes: expected at most {listener.longest}")
+        if listener.strict:
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError:
+                return self._refuse(f"{quoted(data.decode('utf-8', 'backslashreplace'))}: expected UTF-8 text")
+            text = text.removesuffix("\r")
+            if any(c < " " and c != "\t" for c in text):
+                return self._refuse(f"{quoted(text)}: expected text without control characters")
+        else:
+            text = data.decode("utf-8", "backslashreplace").replace("\t", " ")
+            text = "".join(c for c in text if c >= " " and c != "\x7f")
+        self._lines.put(InputLine(self._number, text, line=listener.read(text)))
+        listener.interrupt.heard(self._number)
+        self._left = listener.hear(self._number, text)
+        protocol = listener.following()
+        if protocol and self._listener_of:
+            self._listener = self._listener_of(protocol)
+        return None
+
+    def _refuse(self, error: str) -> None:
+        self._lines.put(InputLine(self._number, "", error))
+        self._listener.interrupt.heard(self._number)
+
+
+def read_lines(descriptor: int, reader: LineReader) -> None:
+    """Read a descriptor to its end or to a quit."""
+    while True:
+        try:
+            data = os.read(descriptor, CHUNK)
+        except BlockingIOError:
+            select.select([descriptor], [], [])
+            continue
+        except OSError:
+            data = b""
+        if not data or not reader.feed(data):
+            break
+    reader.close()
