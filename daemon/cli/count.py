@@ -1,4 +1,4 @@
-"""`desdaemon count` and `desdaemon perft`: count what there is in the game of Othello; progress is on standard error."""
+"""`desdaemon count` and `desdaemon perft`: count what there is in the game of Othello, with progress on stderr."""
 
 from __future__ import annotations
 

@@ -20,9 +20,8 @@ from toys import small_book
 from desdaemon.book.book import Book
 from desdaemon.book.formats import registry
 from desdaemon.book.options import BookOptions
+from desdaemon.cli.doctor import FAULT, OK, WARNING, Finding, engine, installation
 from desdaemon.cli.doctor import doctor as command
-from desdaemon.cli.doctor import engine, installation
-from desdaemon.cli.doctor import FAULT, OK, WARNING, Finding
 from desdaemon.engine.compiler import library
 
 CHECKS = ["version", "python", "system", "processor", "memory", "configuration", "cache", "compiled code", "weights"]

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from desdaemon.dialogue.dialects.dialect import Dialect
     from desdaemon.dialogue.session import Session
     from desdaemon.dialogue.streams import DialogueOutput, InputListener
-
-    from .dialect import Dialect
 
 MODULES = {
     "gtp": "dialects.gtp",

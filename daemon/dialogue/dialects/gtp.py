@@ -457,7 +457,7 @@ class GtpDialect(LineDialect):
     def _book(self, arguments: list[str]) -> str:
         from desdaemon.dialogue.commands import book
 
-        answer = _BookAnswer(self.session, self.output)
+        answer = _CollectedAnswer(self.session, self.output)
         book.run(answer, " ".join(arguments))
         # An empty line would be the end of the answer.
         return "\n".join(line for line in answer.lines if line.strip())
@@ -490,7 +490,7 @@ class GtpDialect(LineDialect):
         return f"LABEL {labels}\nTEXT {gtp.vertex_text(best.move)} {best.score:+d}, depth {best.depth}"
 
 
-class _BookAnswer(CommandContext):
+class _CollectedAnswer(CommandContext):
     """Collects the answer of a book command."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
