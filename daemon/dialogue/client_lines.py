@@ -1,10 +1,10 @@
-"""The lines of one client's text session: one is carried out at a time, in the order of arrival. A state machine.
+"""The lines of one client's text session, carried out one by one in the order of arrival. A state machine.
 
-Each works on the board that those before it have left. So the lines of a client that leaves live or die together: if
-one of them must outlive the client, all that change anything are carried out up to the last such line, otherwise none.
+Each line works on the board that the lines before it have left. So the lines of a client that leaves live or die
+together. For example of ``play f5``, ``hint 3``, ``book store``, ``undo`` the third must outlive the client: the first
+and the third are carried out, the second only asks, and nothing needs the last. Without ``book store`` none is.
 
-`desdaemon.dialogue.text_sessions` holds the lock and has the threads; what is cancelled here it also tells `Stops`, by
-the same numbers.
+`desdaemon.dialogue.text_sessions` holds the lock, has the threads, and stops the searches of cancelled lines.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class ClientLine:
         self.number = number
         """1 for the client's first line."""
         self.line = line
-        """The component's."""
+        """Not looked at here."""
         self.outlives = outlives
-        """Whether it is carried out even when its client has gone."""
+        """It is carried out even when its client has gone."""
         self.asks = asks
-        """Whether it has no effect but its reply."""
+        """It has no effect but its reply."""
         self.cancelled = False
         self.receiver = receiver
-        """The component's: it gets the output."""
+        """Gets the output; not looked at here."""
 
 
 class ClientLines:
@@ -43,26 +43,26 @@ class ClientLines:
         self._waiting: deque[ClientLine] = deque()
         self._number = 0
         self._claimed = False
-        """Whether a line runs, or `next` is about to be called."""
+        """A line runs, or `next` is about to be called."""
         self.deserted = False
-        """Whether the client has gone and has sent nothing since."""
+        """The client has gone and has sent nothing since."""
         self._gap = False
-        """Whether a line was refused, so that those behind it work on another board than the client thinks."""
+        """A line was refused: lines behind it work on another board than the client thinks."""
         self._closed = False
-        """Whether no other line begins: one was refused, and the client cannot have heard of it."""
+        """No other line begins: one was refused, and the client cannot know of it. Implies ``_gap``."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     @property
     def idle(self) -> bool:
-        """Whether no line runs or is about to."""
+        """True if no line runs or is about to."""
         return not self._claimed
 
     def put(
         self, line: Any, *, outlives: bool = False, asks: bool = False, receiver: Any = None
     ) -> tuple[ClientLine, bool]:
-        """A line has come. Second: whether `next` is to be called."""
+        """Add a line. Returns True second if `next` is to be called."""
         self._number += 1
         self.deserted = False
         item = ClientLine(self._number, line, outlives and not self._gap, asks, receiver)
@@ -73,7 +73,7 @@ class ClientLines:
         return item, begins
 
     def next(self) -> ClientLine | None:
-        """The line that is to be carried out now; None if all that wait were cancelled."""
+        """Return the line to carry out now; None if all waiting lines were cancelled."""
         assert self._claimed
         assert self.running is None
         while self._waiting:
@@ -86,16 +86,16 @@ class ClientLines:
         return None
 
     def ended(self) -> None:
-        """The line that ran is over; `next` is to be called."""
+        """Note that the running line is over; `next` is to be called."""
         assert self.running is not None
         self.running = None
 
     def cancel(self, line: ClientLine) -> None:
-        """Nobody waits for this line any more: it does not begin."""
+        """Cancel a line that nobody waits for: it does not begin."""
         line.cancelled = True
 
     def refuse(self, *, gone: bool) -> None:
-        """There was no room for a line. Until all lines are over, those behind it do not outlive the client.
+        """Note that there was no room for a line. Until all lines are over, lines behind it do not outlive the client.
 
         ``gone``: the client has gone already and cannot hear of it; nothing behind the line begins.
         """
@@ -103,7 +103,7 @@ class ClientLines:
         self._gap = self._closed or self._claimed
 
     def leave(self) -> ClientLine | None:
-        """The client has gone. Returns the running line if it is to be stopped."""
+        """Note that the client has gone. Returns the running line if it is to be stopped."""
         self.deserted = True
         running = self.running
         lines = [line for line in (running, *self._waiting) if line is not None and not line.cancelled]

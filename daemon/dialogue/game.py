@@ -1,4 +1,4 @@
-"""A game in progress: initial position, moves, moves taken back, the time that each side used."""
+"""A game in progress: initial position, moves, moves taken back, thinking time."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ from desdaemon.protocol.othello.notation import START, Position
 
 
 class PlayedGame:
-    """The state of a game, used by one thread. ``moves`` includes passes; times are ms of the engine's own thinking."""
+    """The state of a game. Used by one thread."""
 
     def __init__(self) -> None:
         self.initial: Position = START
         self.position: Position = START
+        """The position after ``moves`` from ``initial``."""
         self.moves: list[int] = []
-        self._undone: list[int] = []
-        self._counted: list[int] = []
+        """All moves, passes included."""
         self.black_ms = 0.0
+        """Thinking time of the engine as Black."""
         self.white_ms = 0.0
+        self._undone: list[int] = []
+        """The moves taken back, the first one of the game last."""
+        self._counted: list[int] = []
+        """The moves of the game whose result was counted last."""
 
     def start(self, initial: Position) -> None:
-        """A new game from a position."""
+        """Start a game from a position."""
         self.initial = initial
         self.restart()
 
     def restart(self) -> None:
-        """The same game from its beginning."""
+        """Go back to the initial position."""
         self.position = self.initial
         self.moves = []
         self._undone = []
@@ -57,17 +62,17 @@ class PlayedGame:
         return True
 
     def counted(self) -> bool:
-        """Whether the result of the game with these moves was counted before; marks it as counted."""
-        before = self._counted == self.moves
+        """Return True if the result of the game with these moves was counted already; mark it as counted."""
+        already = self._counted == self.moves
         self._counted = list(self.moves)
-        return before
+        return already
 
     def positions(self) -> list[Position]:
-        """The positions before each move, and the one on the board."""
-        found = [self.initial]
+        """Return the positions before each move, and the one on the board."""
+        positions = [self.initial]
         for move in self.moves:
-            found.append(found[-1].after(move))
-        return found
+            positions.append(positions[-1].after(move))
+        return positions
 
     def charge(self, black: bool, ms: float) -> None:
         """Add thinking time to a side."""

@@ -1,7 +1,6 @@
-"""Stops of searches: one thread searches, another, which reads commands or handles signals, ends its searches.
+"""Ends searches from other threads than the searching one: from the reader of commands, a signal handler, a timer.
 
-`Stops` decides, without threads, which search a stop ends; here are the lock, the controls of running searches and the
-timer.
+`Stops` decides which search a stop ends; here are the lock, the controls of running searches and the timer.
 """
 
 from __future__ import annotations
@@ -20,22 +19,23 @@ C = TypeVar("C", bound=Stoppable)
 
 
 class StoppableSearch:
-    """One search, or several in a row that one stop ends together. All methods may be called from any thread.
-
-    ``bounded``: it ends by itself. ``idle``: it is pondering, and the next line ends it.
-    """
+    """One search, or several in a row that one stop ends together. Any thread."""
 
     def __init__(self, bounded: bool, idle: bool = False) -> None:
         self.bounded = bounded
+        """It ends by itself."""
         self.idle = idle
+        """It is pondering, and the next line ends it."""
         self.stopped = False
         self.abandoned = False
+        """Its answer is not needed; implies ``stopped``."""
         self._controls: list[Stoppable] = []
+        """The controls of the running searches."""
         self._lock = threading.Lock()
 
     @contextmanager
     def control(self, control: C) -> Iterator[C]:
-        """A context around a running search in which a stop, earlier or later, stops ``control``."""
+        """Make a context around a running search in which a stop, earlier or later, stops ``control``."""
         with self._lock:
             self._controls.append(control)
             stopped = self.stopped
@@ -48,7 +48,7 @@ class StoppableSearch:
                 self._controls.remove(control)
 
     def stop(self, abandon: bool = False) -> None:
-        """Stop it; ``abandon`` when its answer is not needed."""
+        """Stop the search; ``abandon``: its answer is not needed."""
         with self._lock:
             self.stopped = True
             self.abandoned = self.abandoned or abandon
@@ -58,7 +58,7 @@ class StoppableSearch:
 
 
 class Interrupt:
-    """Pending stops and the end of input of one session. Every method may be called from any thread."""
+    """The `Stops` of one session, carried out. Any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,30 +69,30 @@ class Interrupt:
 
     @property
     def closing(self) -> bool:
-        """Whether the input has ended: no more commands will come."""
+        """See `Stops`."""
         return self._stops.closing
 
     @property
     def expired(self) -> bool:
-        """Whether the other end has gone and its grace period is over, so that no answer is read any more."""
+        """See `Stops`."""
         return self._stops.expired
 
     def begin(self, command: int) -> None:
-        """The command ``command`` starts: stops that arrived before it have no search left to end."""
+        """See `Stops`."""
         with self._lock:
             self._stops.begin(command)
 
     def heard(self, command: int) -> None:
-        """The line ``command`` has arrived: stop pondering."""
+        """See `Stops`."""
         with self._lock:
             search, end = self._search, self._stops.heard(command)
         _end(search, end)
 
     @contextmanager
     def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[StoppableSearch]:
-        """A context during which a stop ends this search; nested contexts share the outermost one.
+        """Make a context in which a stop ends this search; nested contexts share the outermost one.
 
-        An ``idle`` search is stopped by the next line, and at the end of the input.
+        The next line, or the end of the input, ends an ``idle`` search.
         """
         with self._lock:
             outer = self._search
@@ -113,24 +113,23 @@ class Interrupt:
                     self._set_timer()
 
     def stop(self, command: int, *, only: int = 0, abandon: bool = False) -> None:
-        """A stop that arrived as the command of that number.
+        """Take a stop that arrived as the command of that number; with ``only`` it ends no other command's search.
 
-        With ``only`` it ends no search but that of the command of that number; ``abandon`` when the search need
-        not even wait for an engine that is still being loaded.
+        ``abandon``: the search need not even wait for an engine that is being loaded.
         """
         with self._lock:
             search, end = self._search, self._stops.stop(command, only=only, abandon=abandon)
         _end(search, end)
 
     def rest(self) -> None:
-        """No command is running: the dialogue waits for the next line."""
+        """See `Stops`."""
         with self._lock:
             self._stops.rest()
 
     def stop_command(self) -> bool:
         """Stop the search of the running command, or the first that it will start, and its wait for an engine.
 
-        Returns False where no command runs, and where this one was stopped before.
+        Returns False if no command runs or this one was stopped before.
         """
         with self._lock:
             search = self._search
@@ -139,24 +138,20 @@ class Interrupt:
         return stopped
 
     def close(self, leaving: bool, absent: bool = False) -> None:
-        """No more commands will come: the input has ended or, ``leaving``, a quit was read.
-
-        ``absent``: the program at the other end has gone. All searches, of later commands too, then share a grace
-        period.
-        """
+        """See `Stops`."""
         with self._lock:
             search, end = self._search, self._stops.close(time.monotonic(), leaving=leaving, absent=absent)
             self._set_timer()
         _end(search, end)
 
     def stop_all(self) -> None:
-        """The other end has gone: stop the running search, and every later one as it starts."""
+        """See `Stops`."""
         with self._lock:
             search, end = self._search, self._stops.stop_all()
         _end(search, end)
 
     def _set_timer(self) -> None:
-        """Have `_elapsed` called at the deadline; the lock is held."""
+        """Make a timer call `_elapsed` at the deadline; the lock is held."""
         due = self._stops.deadline
         if due == self._timer_due:
             return
@@ -176,6 +171,6 @@ class Interrupt:
 
 
 def _end(search: StoppableSearch | None, end: SearchEnd | None) -> None:
-    """Carry an instruction out, with the lock released: a control may take another one."""
+    """Carry out an instruction, with the lock released: a control may take another lock."""
     if search is not None and end is not None:
         search.stop(end.abandon)

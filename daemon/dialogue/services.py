@@ -1,4 +1,4 @@
-"""The composition root of the server: builds the services behind the requests of a process."""
+"""Builds the services that answer the requests of a process."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .text_sessions import TextSessions
 
 ANALYSES_FILE = "analyses.cache"
 BATCHES_FOLDER = "batches"
-"""In the data folder: the analyses that are kept, and the batches."""
+"""Names in the data folder."""
 
 
 class Services(NamedTuple):
-    """The services of a process that the sockets, the JSON dialogue and the life cycle use."""
+    """The services of a process, as the sockets and the JSON dialogue use them."""
 
     settings: SessionSettings
     health: ServerMetrics
@@ -77,8 +77,8 @@ def build_services(
     hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
     texts = TextSessions(settings, analyses.helpers, books, health, data_folder, hidden)
     if data_folder:
-        kept = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER)]  # noqa: PTH118
-        books.files.reserved = tuple(Path(name) for name in (*kept, settings.eval_file) if name)
+        own = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER)]  # noqa: PTH118
+        books.files.reserved = tuple(Path(name) for name in (*own, settings.eval_file) if name)
     batches = Batches(
         os.path.join(data_folder, BATCHES_FOLDER) if data_folder else "",  # noqa: PTH118
         books.jobs,

@@ -13,13 +13,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 UNBOUNDED_GRACE_S = 2.0
-"""How long a search without bounds may go on when no command can end it any more."""
+"""Seconds that a search without bounds may go on when no command can end it any more."""
 
 ABSENT_GRACE_S = 1.0
-"""How long searches may go on once the program at the other end has gone."""
+"""Seconds that searches may go on once the program at the other end has gone."""
 
 INTERACTIVE_AFTER_S = 1.0
-"""A quit that comes later than this into a search was typed by a user who has seen enough of it."""
+"""Seconds into a search after which a quit ends it: a user typed it who has seen enough."""
 
 
 class SearchEnd(NamedTuple):
@@ -35,12 +35,11 @@ class _RunningSearch(NamedTuple):
 
 
 class _Stop(NamedTuple):
-    """A stop that found no running search. ``only`` is the number of the one command whose search it may end, 0 for
-    any.
-    """
+    """A stop that waits for a search."""
 
     number: int
     only: int
+    """The number of the one command whose search it may end; 0 for any."""
     abandon: bool
 
 
@@ -52,21 +51,26 @@ class Stops:
 
     def __init__(self) -> None:
         self.closing = False
-        """Whether the input has ended: no more commands will come."""
+        """The input has ended: no more commands will come."""
         self.expired = False
-        """Whether the other end has gone and its grace period is over, so that no answer is read any more."""
+        """The other end has gone and its grace period is over: nobody reads answers. Implies ``closing``."""
         self._command = 0
+        """The command that runs, or ran last."""
         self._stopped_command = -1
+        """The command that `stop_command` has stopped."""
         self._busy = True
+        """A command runs."""
         self._heard = 0
+        """The command that arrived last."""
         self._stops: list[_Stop] = []
+        """Stops that came before their search, in the order of arrival."""
         self._search: _RunningSearch | None = None
         self._search_deadline: float | None = None
         self._absent_deadline: float | None = None
 
     @property
     def deadline(self) -> float | None:
-        """The time at which `elapsed` has to be called, None for never."""
+        """The time at which to call `elapsed`, None for never."""
         return min((due for due in (self._search_deadline, self._absent_deadline) if due is not None), default=None)
 
     @property
@@ -75,50 +79,47 @@ class Stops:
         return len(self._stops)
 
     def begin(self, command: int) -> None:
-        """The command ``command`` starts: stops that arrived before it have no search left to end."""
+        """Start a command: stops that arrived before it have no search left to end."""
         self._command = command
         self._busy = True
         self._stops = [stop for stop in self._stops if stop.number > command]
 
     def rest(self) -> None:
-        """No command is running: the dialogue waits for the next line."""
+        """Note that no command runs: the dialogue waits for the next line."""
         self._busy = False
 
     def heard(self, command: int) -> SearchEnd | None:
-        """The line ``command`` has arrived: a search that is pondering ends."""
+        """Note that the line of a command has arrived: it ends a search that is pondering."""
         self._heard = command
         if self._search is not None and self._search.idle and command > self._command:
             return SearchEnd(abandon=True)
         return None
 
     def search_begins(self, now: float, *, bounded: bool, idle: bool = False) -> SearchEnd | None:
-        """A search begins, as the only one. The instruction ends it at once: a stop has come before it.
+        """Begin the only search. The instruction ends it at once if a stop has come before it.
 
-        ``bounded``: it ends by itself. ``idle``: it is pondering, and ends with the next line and the input.
+        ``bounded``: it ends by itself. ``idle``: it is pondering, and ends with the next line or the input.
         """
         assert self._search is None
         self._search = _RunningSearch(bounded, idle, now)
         if idle:
             return SearchEnd(abandon=True) if self.closing or self._heard > self._command else None
-        found = SearchEnd(abandon=True) if self.expired else None
+        end = SearchEnd(abandon=True) if self.expired else None
         for stop in self._stops:
             if stop.number > self._command and stop.only in (0, self._command):
                 self._stops.remove(stop)
-                found = SearchEnd(stop.abandon)
+                end = SearchEnd(stop.abandon)
                 break
         if self.closing and not bounded:
             self._search_deadline = now + UNBOUNDED_GRACE_S
-        return found
+        return end
 
     def search_ends(self) -> None:
-        """The search is over."""
+        """Note that the search is over."""
         self._search = self._search_deadline = None
 
     def stop(self, number: int, *, only: int = 0, abandon: bool = False) -> SearchEnd | None:
-        """A stop that arrived as the command ``number``.
-
-        With ``only`` it ends no search but that of the command of that number.
-        """
+        """Take a stop that arrived as the command ``number``; with ``only`` it ends no other command's search."""
         if only and self._command > only:
             return None
         if self._search is None or only not in (0, self._command):
@@ -129,7 +130,7 @@ class Stops:
     def stop_command(self) -> tuple[bool, SearchEnd | None]:
         """Stop the search of the running command, or the first that it will start.
 
-        First: whether there is such a command, and it was not stopped before.
+        Returns False first if no command runs or this one was stopped before.
         """
         if not self._busy or self._stopped_command == self._command:
             return False, None
@@ -140,10 +141,10 @@ class Stops:
         return True, SearchEnd(abandon=True)
 
     def close(self, now: float, *, leaving: bool, absent: bool = False) -> SearchEnd | None:
-        """No more commands will come: the input has ended or, ``leaving``, a quit was read.
+        """Note that no more commands will come: the input has ended or, ``leaving``, a quit was read.
 
-        ``absent``: the program at the other end has gone. All searches, of later commands too, then share a grace
-        period of `ABSENT_GRACE_S`.
+        ``absent``: the program at the other end has gone; all searches, of later commands too, then share
+        `ABSENT_GRACE_S`.
         """
         self.closing = True
         if absent:
@@ -159,12 +160,12 @@ class Stops:
         return None
 
     def stop_all(self) -> SearchEnd | None:
-        """The other end has gone: the running search ends, and every later one as it starts."""
+        """Note that the other end has gone: end the running search, and every later one as it starts."""
         self.closing = self.expired = True
         return SearchEnd(abandon=True) if self._search is not None else None
 
     def elapsed(self, now: float) -> SearchEnd | None:
-        """Time has passed."""
+        """Note that time has passed."""
         if self._absent_deadline is not None and now >= self._absent_deadline:
             self._absent_deadline = None
             return self.stop_all()

@@ -1,4 +1,4 @@
-"""Text sessions: lines of the text protocol from clients, with a board, a game and options for each, limited by role.
+"""Text sessions: each remote client has a game, a board and options, and sends lines that its role allows.
 
 The lines of one client run one after the other (`ClientLines` has their order), those of different clients in parallel.
 """
@@ -39,10 +39,10 @@ LARGEST_ANSWER = 1 << 20
 """Characters; games that the engine plays with itself end here."""
 
 MOST_THREADS = 256
-"""So many clients' lines that search are carried out at a time; to wait for a turn of the search counts."""
+"""Lines that search, carried out at a time; those that wait for search threads count."""
 
 _AT_ONCE = 4
-"""Of all other lines: only one thread can run Python, and the more want to, the longer the sockets' loop waits."""
+"""Other lines, carried out at a time. One thread at a time runs Python: with more, the sockets' loop waits longer."""
 
 
 class ReplyText:
@@ -71,8 +71,8 @@ class ReplyText:
     def take(self) -> Printed:
         """Return and remove the output collected so far."""
         printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
-        for kept in (self.out, self.err, self.all):
-            kept.clear()
+        for texts in (self.out, self.err, self.all):
+            texts.clear()
         self.size = 0
         return printed
 
@@ -86,9 +86,7 @@ class Printed(NamedTuple):
 
 
 class _TextSession:
-    """A client's text session: dialogue, and the lines that wait or run; the receiver of a line is called with its
-    `Printed`.
-    """
+    """A client's text session: its dialogue, and its lines; the receiver of a line is called with a `Printed`."""
 
     def __init__(self, dialect: TextDialect, transcript: ReplyText) -> None:
         self.dialect = dialect
@@ -112,9 +110,7 @@ class TextSessions:
         data_folder: str,
         hidden: Hidden,
     ) -> None:
-        """``settings`` are those of a new client; ``hidden`` removes the daemon's own folders from the output for
-        remote ones.
-        """
+        """``settings`` are a new client's; ``hidden`` removes the daemon's own folders from remote clients' output."""
         self._settings = settings
         self._helpers = helpers
         self._books = books
@@ -138,12 +134,12 @@ class TextSessions:
         request.attach(self._put(request.client, line, done))
 
     def refused(self, client: ClientRecord) -> None:
-        """Note that there was no room for a line: those behind it work on another board than the client thinks."""
+        """Note that there was no room for a line (`ClientLines.refuse`)."""
         with self._lock:
             self._session_of(client).lines.refuse(gone=client.departed)
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
-        """The options of a client's session."""
+        """Return the options of a client's session."""
         with self._lock:
             return self._session_of(client).dialect.session.settings
 
@@ -206,7 +202,7 @@ class TextSessions:
     def _carry_out(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:
         dialect, state = session.dialect, session.dialect.session
         if not allows(client.role, EDITOR):
-            # Whoever set it, and whatever the client was allowed then.
+            # Also if it was set when the client had another role.
             state.settings.auto_store = False
         state.interrupt.begin(item.number)
         if not item.cancelled:
@@ -243,7 +239,7 @@ class TextSessions:
         self._begin_next(client, session)
 
     def _settle(self, session: _TextSession, item: ClientLine) -> None:
-        """Let the engine make the moves that follow from the mode, as long as no other line waits."""
+        """Let the engine make its own moves (`TextDialect.settle`) as long as no other line waits."""
         dialect, lines = session.dialect, session.lines
         while dialect.leaving is None and not (item.cancelled or lines.deserted):
             if not dialect.step(bool(lines), ending=False):
@@ -253,7 +249,7 @@ class TextSessions:
                 dialect.warn(f"more than {LARGEST_ANSWER} characters: the engine plays no further by itself")
 
     def leave(self, client: ClientRecord) -> None:
-        """A client has gone: cancel its lines, but for those up to the last that must outlive it."""
+        """Cancel the lines of a client that has gone, except those that `ClientLines.leave` keeps."""
         session: _TextSession | None = client.texts
         if session is None:
             return
@@ -263,7 +259,7 @@ class TextSessions:
             session.stop(stopped)
 
     def forget(self, client: ClientRecord) -> None:
-        """Close the session of a client that has gone."""
+        """Drop the session of a client that has gone."""
         self.leave(client)
         client.texts = None
 
@@ -279,13 +275,13 @@ def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
     A line that is no command passes: the dialogue reports it.
     """
     option, needed = line.option, line.role
-    what = line.name or (option.name if option is not None else "")
+    name = line.name or (option.name if option is not None else "")
     if option is not None and line.rest and option.kind == "path":
-        raise RequestError("forbidden", f"{what}: cannot be set remotely", "line")
+        raise RequestError("forbidden", f"{name}: cannot be set remotely", "line")
     if needed is None:
-        raise RequestError("forbidden", f"{what}: cannot be asked for remotely", "line")
+        raise RequestError("forbidden", f"{name}: cannot be asked for remotely", "line")
     if not allows(role, needed):
-        raise RequestError("forbidden", f"{what} needs the role {needed}; yours is {role}", "line")
+        raise RequestError("forbidden", f"{name} needs the role {needed}; yours is {role}", "line")
     if option is not None and line.rest and option.shared:
         return read_line("")
     if line.command is not None and line.command.files and line.rest:
@@ -293,6 +289,6 @@ def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
             file, here = confined(line.rest, data_folder), Path.cwd()
         except BadInput as error:
             raise RequestError("forbidden", str(error), "line") from None
-        name = str(file.relative_to(here) if file.is_relative_to(here) else file)
-        return line._replace(text=f"{line.word} {name}", rest=name)
+        path = str(file.relative_to(here) if file.is_relative_to(here) else file)
+        return line._replace(text=f"{line.word} {path}", rest=path)
     return line
