@@ -323,8 +323,16 @@ def note_journal(path: Path) -> None:
         page = stream.read(PAGE)
         header = read_header(path, page, None)
         if not header.state & JOURNALLED:
+            sector = _pack(header._replace(state=header.state | JOURNALLED))[:_SECTOR]
             stream.seek(0)
-            stream.write(_pack(header._replace(state=header.state | JOURNALLED))[:_SECTOR])
+            try:
+                while sector:
+                    sector = sector[stream.write(sector) :]
+            except OSError:
+                # A limit on the file's size may take a part: the sector becomes what it was.
+                stream.seek(0)
+                stream.write(page[:_SECTOR])
+                raise
             platform.sync_data(stream.fileno())
 
 

@@ -432,7 +432,7 @@ def test_the_sequential_test_ends_a_match(capsys: pytest.CaptureFixture[str]) ->
     ("arguments", "line"),
     [
         (["no-such-program -gtp", "x -gtp"], 'engine "no-such-program -gtp": No such file or directory'),
-        (["a -gtp", "b -gtp", "--openings", "/no/such.ggf"], "expected a file that can be read"),
+        (["a -gtp", "b -gtp", "--openings", "/no/such.ggf"], "No such file or directory"),
         (["a -gtp", "b -gtp", "--openings", "OTHER"], 'engine "a -gtp": No such file or directory'),
         (["a -gtp", "b -gtp", "--save", "games.doc"], "expected a file name that ends in .txt, .ggf"),
         (["a -gtp", "b -gtp", "--save", "/no/such/games.ggf"], "--save"),

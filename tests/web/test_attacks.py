@@ -214,7 +214,7 @@ def test_the_list_of_operations() -> None:
     growing = {
         "reopen", "depth", "level", "rule", "verify", "store", "self-play", "deviate", "enhance", "fill", "play",
         "extend", "deepen", "correct", "learn", "recalculate-leaves", "fix", "negamax", "edit", "unedit", "adjust",
-        "prune", "subtree", "cut", "reduce", "delete",
+        "prune", "subtree", "cut", "reduce", "delete", "undo",
     }  # fmt: skip
     assert set(operations("reader")) == basic | {f"book.{name}" for name in looking}
     assert set(operations("editor")) == basic | {f"book.{name}" for name in looking | growing}
