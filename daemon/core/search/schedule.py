@@ -28,8 +28,8 @@ clock. `scheduler` applies the instructions to threads.
   thread, as its *guest*, until it is short no more. Its turns are as long as all it has had, so that it ends some day.
 - *Idle threads.* Tasks of `Purpose.IDLE` run on threads that no other task wants, are not charged, and are interrupted
   as soon as another task can use their threads.
-- *Nobody starves.* Every `OLDEST_EVERY`-th thread that is given out goes to the task that has waited longest, unless its
-  key or its client has had more than the others on average.
+- *Nobody starves.* Every `OLDEST_EVERY`-th thread that is given out goes to the task that has waited longest, unless
+  its key or its client has had more than the others on average.
 """
 
 from __future__ import annotations
