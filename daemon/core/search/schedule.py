@@ -29,7 +29,7 @@ clock. `scheduler` applies the instructions to threads.
 - *Idle threads.* Tasks of `Purpose.IDLE` run on threads that no other task wants, are not charged, and are interrupted
   as soon as another task can use their threads.
 - *Nobody starves.* Every `OLDEST_EVERY`-th thread that is given out goes to the task that has waited longest, unless
-  its key or its client has had more than the others on average.
+  its key or its client has had more than the others on average; every `OLDEST_EVERY` squared-th in any case.
 """
 
 from __future__ import annotations
@@ -414,7 +414,8 @@ class ThreadSchedule:
         self._given_out += 1
         if self._given_out % OLDEST_EVERY == 0:
             oldest = next(iter(self.waiting))
-            if all(meter.charged(now) <= meter.parent.average(now) for meter in oldest.meters[:2]):
+            ahead = any(meter.charged(now) > meter.parent.average(now) for meter in oldest.meters[:2])
+            if not ahead or self._given_out % OLDEST_EVERY**2 == 0:
                 return oldest
         for tasks in (self._lone, self._short):
             while tasks:
