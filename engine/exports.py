@@ -38,7 +38,6 @@ SPEC = Spec(
         "static_many": "void(u64,u64,u64,u64,i64)",
         "score_many": "void(u64,u64,u64,u64,i64,i64,i64)",
         "search_records": "void(u64,u64,i64)",
-        "follow_line": "i64(u64,i64)",
         "perft": "i64(u64,u64,i64,i64)",
         "boards_canonical": "void(u64,u64,i64)",
         "positions_add": "i64(u64,u64,u64,u64)",
@@ -54,7 +53,6 @@ SPEC = Spec(
                 "board_symmetric",
                 "board_canonical_symmetry",
                 "known_move",
-                "follow_line",
             )
         },
         "search_shallow": "search_root",

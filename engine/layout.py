@@ -211,16 +211,3 @@ SHORT_LENGTH = 56
 SHORT_LINE = 64
 SHORT_LINE_MOST = 64
 SHORT_BYTES = SHORT_LINE + SHORT_LINE_MOST
-
-# What `kernels.short_searches.follow_line` reads and writes: boards in and out, then the legal moves of the side to
-# move and of the other side, the smallest of the eight mirrored boards and its symmetry, and the moves as text.
-FOLLOW_PLAYER = 0
-FOLLOW_OPPONENT = 8
-FOLLOW_MOVES = 16
-FOLLOW_OTHER_MOVES = 24
-FOLLOW_CANONICAL_PLAYER = 32
-FOLLOW_CANONICAL_OPPONENT = 40
-FOLLOW_SYMMETRY = 48
-FOLLOW_TEXT = 56
-FOLLOW_MOST_MOVES = 60
-FOLLOW_BYTES = FOLLOW_TEXT + 2 * FOLLOW_MOST_MOVES

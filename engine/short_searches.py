@@ -1,7 +1,7 @@
 """Many short searches in one call of the compiled code (`kernels.short_searches`), for threads that share Python's GIL.
 
 The daemon's scheduler uses `ShortSearches` for questions of a low level: one line each, all moves allowed, no progress
-callback. The results equal those of `Searcher.search`. `LineFollower` reads the positions of such questions.
+callback. The results equal those of `Searcher.search`.
 """
 
 from __future__ import annotations
@@ -9,18 +9,12 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .compiler import library
-from .exports import SPEC
 from .layout import (
-    FOLLOW_BYTES,
-    FOLLOW_MOST_MOVES,
-    FOLLOW_TEXT,
     NO_MOVE,
     SHORT_BYTES,
     SHORT_LINE_MOST,
@@ -30,7 +24,7 @@ from .memory import Block
 from .result import Line, Result
 from .search import Control, Searcher
 
-__all__ = ["MOST_AT_ONCE", "Followed", "LineFollower", "ShortSearches"]
+__all__ = ["MOST_AT_ONCE", "ShortSearches"]
 
 MOST_AT_ONCE = 128
 """Searches in one call."""
@@ -40,8 +34,6 @@ _OUT = struct.Struct(f"<qQQq{SHORT_LINE_MOST}s")
 assert _IN.size + _OUT.size == SHORT_BYTES
 assert PASS == NO_MOVE
 _OUT_AT = _IN.size
-_BOARDS = struct.Struct("<QQ")
-_FOLLOWED = struct.Struct("<QQQQQQq")
 
 
 Question = tuple[int, int, Limits]
@@ -102,42 +94,3 @@ def _result(question: Question, row: tuple[int, int, int, int, bytes], per_node:
         empties,
     )
     return Result((line,), nodes, nodes * per_node, True)
-
-
-class Followed(NamedTuple):
-    """The board after a line of moves, the side to move first; the legal moves of each side; the canonical board.
-
-    ``symmetry`` leads from the board to its canonical image.
-    """
-
-    player: int
-    opponent: int
-    moves: int
-    other_moves: int
-    canonical_player: int
-    canonical_opponent: int
-    symmetry: int
-
-
-class LineFollower:
-    """Plays lines of moves given as text, ten times as fast as Python. For one thread; loads the compiled library."""
-
-    def __init__(self) -> None:
-        self._follow = library.load(SPEC).follow_line
-        self._memory = Block(FOLLOW_BYTES)
-        self._bytes = memoryview(self._memory.words()).cast("B")
-
-    def follow(self, player: int, opponent: int, moves: str) -> Followed | None:
-        """The position after ``moves``, squares in lower case with nothing between them.
-
-        None for another form, or a move that is not legal.
-        """
-        text = moves.encode()
-        if len(text) > 2 * FOLLOW_MOST_MOVES or len(text) & 1:
-            return None
-        memory = self._bytes
-        _BOARDS.pack_into(memory, 0, player, opponent)
-        memory[FOLLOW_TEXT : FOLLOW_TEXT + len(text)] = text
-        if not self._follow(self._memory.address, len(text) >> 1):
-            return None
-        return Followed(*_FOLLOWED.unpack_from(memory, 0))

@@ -17,10 +17,9 @@ from desdaemon.core.requests.batches import Batches
 from desdaemon.core.requests.book_operations import BookOperations
 from desdaemon.core.requests.operations import Operations
 from desdaemon.core.requests.request import ServerLimits
-from desdaemon.core.search.helpers import HelperPool
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.core.search.scheduler import Scheduler
-from desdaemon.core.search.workers import EnginePool, SearchThreads
+from desdaemon.core.search.workers import EnginePool, HelperPool, SearchThreads
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.system.logs import Log
 

@@ -29,8 +29,8 @@ from .interrupt import Interrupt, StoppableSearch
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books, BookView
-    from desdaemon.core.search.helpers import HelperPool
     from desdaemon.core.search.scheduler import Purpose
+    from desdaemon.core.search.workers import HelperPool
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
     from desdaemon.protocol.games.records import GameRecord

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.core.paths import Hidden, confined
-from desdaemon.core.search.helpers import HelperPool
-from desdaemon.core.search.resumable import SharedEngines
-from desdaemon.core.search.workers import step_back
+from desdaemon.core.search.shared_engines import SharedEngines
+from desdaemon.core.search.workers import HelperPool, step_back
 from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool
 from desdaemon.protocol.commands import EDITOR

@@ -25,9 +25,8 @@ from desdaemon.core.paths import made_folder, private_folder
 from desdaemon.core.requests.book_operations import progress_data
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.search import loader
-from desdaemon.core.search.helpers import HelperPool
 from desdaemon.core.search.scheduler import Scheduler
-from desdaemon.core.search.workers import step_back
+from desdaemon.core.search.workers import HelperPool, step_back
 from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import begin
 from desdaemon.dialogue.services import ANALYSES_FILE, Services, build_services

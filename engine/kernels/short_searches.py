@@ -11,14 +11,6 @@ from desdaemon.engine.layout import (
     BEST,
     DATE,
     EXACT,
-    FOLLOW_CANONICAL_OPPONENT,
-    FOLLOW_CANONICAL_PLAYER,
-    FOLLOW_MOVES,
-    FOLLOW_OPPONENT,
-    FOLLOW_OTHER_MOVES,
-    FOLLOW_PLAYER,
-    FOLLOW_SYMMETRY,
-    FOLLOW_TEXT,
     LAST_DATE,
     NO_MOVE,
     NODES,
@@ -226,37 +218,3 @@ def search_records(ctx, records, number):
         if k > 0:
             st64(ctx + U(DATE), ld64(ctx + U(DATE)) % U(LAST_DATE) + U(1))
         search_record(ctx, records + i2u(k) * U(SHORT_BYTES))
-
-
-@kernel("i64(u64,i64)")
-def follow_line(at, number):
-    """Play ``number`` moves, two letters each in lower case, on the board at ``at``, and write the resulting board with
-    its legal moves.
-
-    Returns 1; or 0, with nothing written, where a text is no square or a move not legal, also where a forced pass was
-    left out.
-    """
-    p = ld64(at + U(FOLLOW_PLAYER))
-    o = ld64(at + U(FOLLOW_OPPONENT))
-    for k in range(number):
-        text = at + U(FOLLOW_TEXT) + (i2u(k) << U(1))
-        file = ldu8(text) - U(97)
-        rank = ldu8(text + U(1)) - U(49)
-        if file > U(7) or rank > U(7):
-            return 0
-        square = (rank << U(3)) + file
-        if ((p | o) >> square) & U(1):
-            return 0
-        flips = flip(square, p, o)
-        if flips == U(0):
-            return 0
-        p, o = o ^ flips, p | flips | bit(square)
-    symmetry = canonical_symmetry(p, o)
-    st64(at + U(FOLLOW_PLAYER), p)
-    st64(at + U(FOLLOW_OPPONENT), o)
-    st64(at + U(FOLLOW_MOVES), moves(p, o))
-    st64(at + U(FOLLOW_OTHER_MOVES), moves(o, p))
-    st64(at + U(FOLLOW_CANONICAL_PLAYER), symmetric(p, symmetry))
-    st64(at + U(FOLLOW_CANONICAL_OPPONENT), symmetric(o, symmetry))
-    sts64(at + U(FOLLOW_SYMMETRY), symmetry)
-    return 1

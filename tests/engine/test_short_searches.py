@@ -10,9 +10,8 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits, estimated_us
 from desdaemon.engine.result import Line, Result
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.short_searches import LineFollower, ShortSearches
+from desdaemon.engine.short_searches import ShortSearches
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import moves_text
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 LIMITS = [Limits(0), Limits(1), Limits(2)] + ([] if INTERPRETED else [Limits(5), Limits(4, Selectivity(73))])
@@ -82,27 +81,3 @@ def test_only_short_ones_have_an_estimate() -> None:
     assert estimated_us(Limits(60), 8) > 0
     for limits, empties in ((Limits(12), 40), (Limits(60), 20), (Limits(5, nodes=9), 40), (Limits(5, time_ms=9), 40)):
         assert estimated_us(limits, empties) == 0
-
-
-def test_lines_are_followed_as_the_rules_have_them() -> None:
-    follower = LineFollower()
-    for board in boards(3, 60):
-        moves: list[int] = []
-        player, opponent = board
-        for _ in range(6):
-            found = follower.follow(*board, moves_text(moves))
-            assert found is not None
-            assert (found.player, found.opponent) == (player, opponent)
-            assert found.moves == rules.legal_moves(player, opponent)
-            assert found.other_moves == rules.legal_moves(opponent, player)
-            assert found[4:] == rules.canonical_with_symmetry(player, opponent)
-            legal = rules.squares(found.moves)
-            if not legal:
-                break
-            moves.append(legal[len(legal) // 2])
-            player, opponent = rules.play(player, opponent, moves[-1])
-
-
-@pytest.mark.parametrize("moves", ["f5f5", "a1", "F5", "f5 d6", "pa", "f", "i9", "f5" * 61, "f5\x00\x00", "é5"])
-def test_what_is_no_plain_legal_line_is_left_to_others(moves: str) -> None:
-    assert LineFollower().follow(*rules.START, moves) is None

@@ -1,7 +1,8 @@
 """`python tests/lab journeys`: follow requests through the daemon, and count its modules and calls.
 
 Each request is asked twice. The second time a profiler in every thread notes each Python function of the program that
-is called, from the decoded message to the reply; those of the engine and of the table of the book are left out.
+is called, from the decoded message to the reply; those of the engine, the table of the book and the operating system
+are left out.
 """
 
 from __future__ import annotations
@@ -28,27 +29,25 @@ from desdaemon.dialogue.services import build_services
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system.logs import Log
 
-_LEFT_OUT = ("desdaemon.engine.", "desdaemon.book.")
+_LEFT_OUT = ("desdaemon.engine.", "desdaemon.book.", "desdaemon.protocol.system.")
 
 LINE = "f5d6c3d3c4f4f6f3e6e7d7g6"
 
 
 class Journey(NamedTuple):
-    """The calls by module, and the function calls and classes by name, of one request."""
+    """The calls of one request, by module and by function, and the classes of the objects that it makes, those without
+    an ``__init__`` of their own left out.
+    """
 
     name: str
     modules: Counter[str]
     functions: Counter[str]
+    made: set[str]
 
     @property
     def calls(self) -> int:
         """All calls."""
         return sum(self.modules.values())
-
-    @property
-    def made(self) -> list[str]:
-        """The classes of the objects made, those without an ``__init__`` of their own left out."""
-        return sorted(name.removesuffix(".__init__") for name in self.functions if name.endswith(".__init__"))
 
 
 class _Served:
@@ -124,14 +123,16 @@ class Profiler:
         if event == "call" and journey is not None:
             module = frame.f_globals.get("__name__", "")
             if module.startswith("namedtuple_"):
-                journey.functions[f"{module.removeprefix('namedtuple_')}.__init__"] += 1
+                journey.made.add(module.removeprefix("namedtuple_"))
             elif module.startswith("desdaemon.") and not module.startswith(_LEFT_OUT):
                 journey.modules[module] += 1
                 journey.functions[frame.f_code.co_qualname] += 1
+                if frame.f_code.co_name == "__init__":
+                    journey.made.add(type(frame.f_locals["self"]).__name__)
 
     def followed(self, name: str, ask: Callable[[], object]) -> Journey:
         """The journey of what ``ask`` asks, which returns when the reply has come."""
-        journey = self._journey = Journey(name, Counter(), Counter())
+        journey = self._journey = Journey(name, Counter(), Counter(), set())
         try:
             ask()
         finally:
@@ -166,10 +167,10 @@ def main(arguments: list[str]) -> int:
     shown = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder, Profiler() as profiler:
         for journey in journeys(Path(folder), profiler):
-            splits = journey.functions["split_line"]
+            readings = journey.functions["read_line"]
             sys.stdout.write(
-                f"{journey.name:18} {len(journey.modules):3} modules {journey.calls:6} calls {splits:2} splits of a "
-                f"line, makes {', '.join(journey.made) or 'nothing'}\n"
+                f"{journey.name:18} {len(journey.modules):3} modules {journey.calls:6} calls "
+                f"{readings:2} readings of a line, makes {', '.join(sorted(journey.made)) or 'nothing'}\n"
             )
             if shown.modules:
                 sys.stdout.writelines(f"  {calls:6} {name}\n" for name, calls in journey.modules.most_common())

@@ -9,9 +9,8 @@ from collections.abc import Callable
 import pytest
 from fake_engine import build_fake
 
-from desdaemon.core.search.helpers import HelpedSearch, HelperPool
 from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler, Task
-from desdaemon.core.search.workers import EnginePool, SearchThreads
+from desdaemon.core.search.workers import EnginePool, HelpedSearch, HelperPool, SearchThreads
 
 SLOTS = 8
 

@@ -11,11 +11,10 @@ import pytest
 from fake_engine import FakeControl, FakeSearcher, build_fake
 from live import Live
 
-from desdaemon.core.search.helpers import HelperPool
 from desdaemon.core.search.loader import Abandoned, EngineConfig, EngineSource, LoadedEngine, TooLate
 from desdaemon.core.search.schedule import Purpose
 from desdaemon.core.search.scheduler import Scheduler
-from desdaemon.core.search.workers import EnginePool, SearchThreads
+from desdaemon.core.search.workers import EnginePool, HelperPool, SearchThreads
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.session import Session

@@ -16,15 +16,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from desdaemon.core.metrics import ServerMetrics
-from desdaemon.core.search.helpers import HelperPool
 from desdaemon.core.search.loader import EngineFailure, LoadedEngine
-from desdaemon.core.search.resumable import ResumableSearch
 from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.short_questions import QuestionTurns, ShortQuestion
-from desdaemon.core.search.workers import Owner, SearchThreads
+from desdaemon.core.search.workers import HelperPool, Owner, ResumableSearch, SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import Position, moves_text
+from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.wire.messages import RequestError
 
@@ -389,10 +387,10 @@ class QuestionSearch(ResumableSearch):
         self._analysis = analysis
         self._question = question
         self._settled = book.moves if book.sufficient else []
-        names = {move["move"] for move in self._settled}
-        settled = sum(1 << move for move in rules.squares(question.allow) if moves_text((move,)) in names)
+        allow = question.allow
+        for settled in self._settled:
+            allow &= ~(1 << parse_move(settled["move"]))
         wanted = max(1, terms.multipv - len(self._settled))
-        allow = question.allow & ~settled
         self._lines = FoundLines(min(wanted, question.lines(allow)))
         super().__init__(
             analysis.service.helpers,

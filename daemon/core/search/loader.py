@@ -87,7 +87,7 @@ class TooLate(Exception):
 
 
 class Engines(Protocol):
-    """Where a session gets its engine: `EngineSource`, or `resumable.SharedEngines` in a server. Any thread."""
+    """Where a session gets its engine: `EngineSource`, or `shared_engines.SharedEngines` in a server. Any thread."""
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
         """Start to build the engine unless that was done; returns at once. ``on_failure`` is called if it fails."""

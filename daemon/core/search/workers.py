@@ -1,17 +1,33 @@
-"""The search threads of the daemon, what they carry out, and the pool of engines, all with the same weights."""
+"""The search threads, what they carry out, and their engines, all with the same weights.
+
+- `EnginePool` lends engines of one thread each; `SearchThreads` carries out the turns of `Work`.
+- `ResumableSearch` is a search of one or more turns: interrupted for another one, it goes on in its next turn.
+- `HelperPool` has idle threads join searches that can use them, and leave when something else wants them. A search of
+  `desdaemon.engine.search.Searcher` can be joined once it has come to iterations that are worth sharing (``welcome``).
+  As long as there are such searches the pool asks the scheduler for idle threads, and each helps the search that has
+  fewest helpers.
+"""
 
 from __future__ import annotations
 
 import _thread
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Hashable
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from desdaemon.protocol.system import platform
 
 from .loader import EngineConfig, EngineFailure, LoadedEngine
 from .scheduler import Purpose, Scheduler, Task
+
+if TYPE_CHECKING:
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Result
+
+    from .loader import Stoppable
 
 NICENESS = 5
 """Of search threads: the loop of the sockets goes before them; of a processor shared with another program they get a
@@ -159,3 +175,289 @@ class SearchThreads:
                 self._lock.wait()
                 self._free -= 1
             return self._waiting.popleft()
+
+
+class Joinable(Protocol):
+    """The threads of a search that others may join: `desdaemon.engine.team.Team`. Any thread."""
+
+    def join(self) -> int:
+        """Return a seat for a thread that will call `help`; 0 if there is none."""
+
+    def help(self, seat: int) -> None:
+        """Search until the search is over or `dismiss` is called."""
+
+    def dismiss(self, seat: int) -> None:
+        """Have the helper in that seat return soon."""
+
+
+class HelperPool:
+    """Idle threads and the searches that they may help. Every method may be called from any thread."""
+
+    def __init__(self, workers: SearchThreads) -> None:
+        self.workers = workers
+        self.scheduler = workers.scheduler
+        self._lock = threading.Lock()
+        self._searches: dict[HelpedSearch, None] = {}
+        self._resting = [_Helper(self) for _ in range(self.scheduler.slots - 1)]
+        """Helpers that neither wait for a thread nor have one."""
+
+    def most(self, threads: int) -> int:
+        """The number of helpers that a search by at most ``threads`` threads (0: all) can have."""
+        return min(threads or self.scheduler.slots, self.scheduler.slots) - 1
+
+    @contextmanager
+    def helped(self, engine: LoadedEngine, threads: int, key: Hashable) -> Iterator[Callable[[], None] | None]:
+        """A context in which idle threads may join a search on ``engine``, ``threads`` in all at most (0: all).
+
+        Its value is the search's ``welcome``; None if no thread can join.
+        """
+        most = self.most(threads)
+        team: Joinable | None = getattr(engine.searcher, "team", None) if most else None
+        if team is None:
+            yield None
+            return
+        search = HelpedSearch(self, team, most, key)
+        try:
+            yield search.begin
+        finally:
+            search.end()
+
+    def open(self, search: HelpedSearch) -> None:
+        """A search can be joined from now on; others that have more than an equal part of the helpers lose some."""
+        with self._lock:
+            self._searches[search] = None
+            part = -(-sum(len(other.helpers) for other in self._searches) // len(self._searches))
+            leaving = [helper for other in self._searches for helper in list(other.helpers)[max(1, part) :]]
+            woken = [self._resting.pop() for _ in range(min(search.most, len(self._resting)))]
+        for helper in leaving:
+            helper.interrupt()
+        for helper in woken:
+            helper.key = search.key
+            self.scheduler.add(helper)
+
+    def close(self, search: HelpedSearch) -> None:
+        """That search is over, or never came so far."""
+        with self._lock:
+            self._searches.pop(search, None)
+
+    def join(self, helper: _Helper) -> tuple[HelpedSearch, int] | None:
+        """Find the search with fewest helpers. Returns it with a seat there; None if no search wants another one."""
+        with self._lock:
+            for search in sorted(self._searches, key=lambda each: len(each.helpers)):
+                if len(search.helpers) < search.most and (seat := search.team.join()):
+                    search.helpers[helper] = None
+                    return search, seat
+        return None
+
+    def part(self, helper: _Helper, search: HelpedSearch) -> None:
+        """A helper has left its search."""
+        with self._lock:
+            del search.helpers[helper]
+
+    def turn_over(self, helper: _Helper) -> None:
+        """A helper's thread is needed elsewhere, or there was nothing for it to do."""
+        self.scheduler.release(helper)
+        with self._lock:
+            wanted = next((each for each in self._searches if len(each.helpers) < each.most), None)
+            if wanted is None:
+                self._resting.append(helper)
+        if wanted is not None:
+            helper.key = wanted.key
+            self.scheduler.add(helper)
+
+
+class HelpedSearch:
+    """A search that idle threads may join between `begin`, its ``welcome``, and `end`. Their time is ``key``'s."""
+
+    def __init__(self, pool: HelperPool, team: Joinable, most: int, key: Hashable) -> None:
+        """``most`` threads at most help at a time."""
+        self.team = team
+        self.most = most
+        self.key = key
+        self.helpers: dict[_Helper, None] = {}
+        """Those that help now; the pool's lock guards them."""
+        self._pool = pool
+
+    def begin(self) -> None:
+        """It can be joined from now on."""
+        self._pool.open(self)
+
+    def end(self) -> None:
+        """No helper comes any more."""
+        self._pool.close(self)
+
+
+class _Helper(Work):
+    """One idle thread at most: a task of which every turn is spent on one search, with that search's engine."""
+
+    def __init__(self, pool: HelperPool) -> None:
+        super().__init__(pool.workers, Owner(Purpose.IDLE, "", ""))
+        self._pool = pool
+        self._lock = threading.Lock()
+        self._seat: tuple[HelpedSearch, int] | None = None
+
+    def interrupt(self) -> None:
+        """See `Task.interrupt`."""
+        with self._lock:
+            seated = self._seat
+        if seated is not None:
+            search, seat = seated
+            search.team.dismiss(seat)
+
+    def turn(self, _: EnginePool) -> bool:
+        """See `Work.turn`."""
+        with self._lock:
+            # An instruction to leave may come before the one to start.
+            seated = self._seat = None if self.interrupted else self._pool.join(self)
+        if seated is not None:
+            search, seat = seated
+            self.key = search.key
+            try:
+                search.team.help(seat)
+            finally:
+                with self._lock:
+                    self._seat = None
+                self._pool.part(self, search)
+        return False
+
+    def release(self, *, again: bool) -> None:
+        """See `Work.release`; it waits for another turn if a search wants it."""
+        self._pool.turn_over(self)
+
+
+class ResumableSearch(Work):
+    """A search of one or more turns, and what they have spent.
+
+    Subclasses define `ended`, which is called once unless `fail` is. `stop` and `spent` may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        helpers: HelperPool,
+        owner: Owner,
+        player: int,
+        opponent: int,
+        limits: Limits,
+        *,
+        most_threads: int = 1,
+        restarts: bool = False,
+        **options: Any,
+    ) -> None:
+        """``options`` are those of `SearchProtocol`.
+
+        Up to ``most_threads`` search at a time (0: all), the others than the first on idle threads. One that
+        ``restarts`` begins each turn with an empty table and all of its limits.
+        """
+        super().__init__(helpers.workers, owner, restarts=restarts)
+        self.nodes = 0
+        self.ms = 0.0
+        """Milliseconds of the turns that are over."""
+        self.result: Result | None = None
+        """That of the last turn."""
+        self.stopped = False
+        self._helpers = helpers
+        self._player = player
+        self._opponent = opponent
+        self._limits = limits
+        """Of the next turn."""
+        self._most_threads = most_threads
+        self._options = options
+        self._lock = threading.Lock()
+        self._control: Stoppable | None = None
+        """That of the running turn."""
+        self._interrupted = False
+        """Whether the turn is to end for another search. A late call meant for the last turn counts for this one."""
+        self._began = 0.0
+
+    @property
+    def searching(self) -> bool:
+        """Whether an engine searches now."""
+        return self._control is not None
+
+    def ended(self) -> None:
+        """The search is over, or was stopped. Called from any thread."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """End the search: at once if it waits for a turn, otherwise soon."""
+        with self._lock:
+            self.stopped = True
+            control = self._control
+        if control is not None:
+            control.stop()
+        self._end_if_waiting()
+
+    def _end_if_waiting(self) -> None:
+        if self.workers.scheduler.remove(self):
+            self.ended()
+
+    def interrupt(self) -> None:
+        """See `Task.interrupt`."""
+        with self._lock:
+            self._interrupted = True
+            control = self._control
+        if control is not None:
+            control.stop()
+
+    def run(self, engine: LoadedEngine) -> bool:
+        """See `Work.run`."""
+        try:
+            again = self.search(engine)
+            if not again:
+                self.ended()
+            return again
+        except Exception as error:
+            self.fail(error)
+            return False
+
+    def release(self, *, again: bool) -> None:
+        """See `Work.release`."""
+        super().release(again=again)
+        if again and self.stopped:
+            self._end_if_waiting()
+
+    def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
+        """Search for one turn, of ``most_nodes`` if given. Returns whether the search has to go on."""
+        control = engine.new_control()
+        with self._lock:
+            self._interrupted = self.interrupted
+            if self.stopped or self._interrupted:
+                return not self.stopped
+            self._control = control
+            self._began = time.monotonic()
+        if self.restarts:
+            engine.searcher.clear()
+        limits, result = self._limits, None
+        if most_nodes:
+            limits = limits._replace(nodes=min(most_nodes, limits.nodes or most_nodes))
+        try:
+            with self._helpers.helped(engine, self._most_threads, self.key) as welcome:
+                options |= {"control": control, "welcome": welcome}
+                result = engine.searcher.search(self._player, self._opponent, limits, **self._options, **options)
+        finally:
+            with self._lock:
+                self._control = None
+                if result is not None:
+                    self.nodes += result.nodes
+                    self.ms += result.time_ms
+        self.result = result
+        self.workers.scheduler.accounts.searched(self.key, result.nodes)
+        return self._interrupted and not (self.stopped or result.complete) and self._reduce_limits(result)
+
+    def _reduce_limits(self, result: Result) -> bool:
+        """Set the limits of the next turn. Returns False if nothing is left of them."""
+        if not self.restarts:
+            limits = self._limits
+            nodes, ms = limits.nodes - result.nodes, limits.time_ms - int(result.time_ms)
+            if (limits.nodes and nodes <= 0) or (limits.time_ms and ms <= 0):
+                return False
+            self._limits = limits._replace(nodes=max(0, nodes), time_ms=max(0, ms))
+        return True
+
+    def spent(self) -> tuple[int, float]:
+        """The nodes and milliseconds of all turns, the running one included as far as it tells them."""
+        with self._lock:
+            if self._control is None:
+                return self.nodes, self.ms
+            running_ms = (time.monotonic() - self._began) * 1000
+            return self.nodes + getattr(self._control, "nodes", 0), self.ms + running_ms

@@ -1,0 +1,138 @@
+"""The engines of remote text sessions: their searches have turns on the search threads, as those of requests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+from .loader import Abandoned, EngineConfig, LoadedEngine
+from .scheduler import Purpose
+from .workers import HelperPool, Owner, ResumableSearch
+
+if TYPE_CHECKING:
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line, Result
+
+    from .loader import Progress
+
+
+class SharedEngines:
+    """The engines of a remote session (`loader.Engines`): its searches have turns on those of the daemon's pool."""
+
+    busy = False
+
+    def __init__(self, helpers: HelperPool, key: Hashable, client: Hashable) -> None:
+        """The searches are charged to ``key`` and ``client``."""
+        self._helpers = helpers
+        self._owner = Owner(Purpose.INTERACTIVE, key, client)
+
+    def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
+        """Do nothing: an engine is built for the first search."""
+
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
+        """See `loader.Engines`; it is the search that raises `EngineFailure`."""
+        return LoadedEngine(_SessionSearcher(self._helpers, self._owner, config.threads), _SessionControl)
+
+
+class _SessionControl:
+    """The control of a session's search, made before the search is."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self.search: _SessionSearch | None = None
+
+    def stop(self) -> None:
+        """See `Stoppable`."""
+        self.stopped = True
+        if self.search is not None:
+            self.search.stop()
+
+
+class _SessionSearcher:
+    """A searcher whose searches are carried out by the search threads, while the caller waits."""
+
+    def __init__(self, helpers: HelperPool, owner: Owner, threads: int) -> None:
+        self._helpers = helpers
+        self._owner = owner
+        self._threads = threads
+
+    def search(
+        self,
+        player: int,
+        opponent: int,
+        limits: Limits,
+        *,
+        control: Any = None,
+        progress: Progress | None = None,
+        welcome: object = None,
+        **options: Any,
+    ) -> Result:
+        """See `SearchProtocol`; ``control`` is a `_SessionControl`, ``welcome`` is ignored.
+
+        Raises `Abandoned` if stopped before any turn, and what ``progress`` raises.
+        """
+        search = _SessionSearch(
+            self._helpers,
+            self._owner,
+            player,
+            opponent,
+            limits,
+            most_threads=self._threads,
+            progress=_without_repetitions(progress) if progress is not None else None,
+            **options,
+        )
+        control.search = search
+        search.workers.scheduler.add(search)
+        if control.stopped:
+            search.stop()
+        search.over.wait()
+        if search.error is not None:
+            raise search.error
+        if search.result is None:
+            raise Abandoned
+        return search.result._replace(nodes=search.nodes, time_ms=search.ms)
+
+    def evaluate(self, player: int, opponent: int) -> float:
+        """See `SearchProtocol`."""
+        workers = self._helpers.workers
+        with workers.scheduler.lease(self._owner.purpose, key=self._owner.key, client=self._owner.client):
+            engine = workers.engines.borrow()
+            try:
+                return engine.searcher.evaluate(player, opponent)
+            finally:
+                workers.engines.give_back(engine)
+
+    def clear(self) -> None:
+        """Do nothing: other sessions use the same tables."""
+
+
+class _SessionSearch(ResumableSearch):
+    """A search for which a session waits."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.over = threading.Event()
+        self.error: Exception | None = None
+
+    def ended(self) -> None:
+        """See `ResumableSearch.ended`."""
+        self.over.set()
+
+    def fail(self, error: Exception) -> None:
+        """See `Work.fail`."""
+        self.error = error
+        self.over.set()
+
+
+def _without_repetitions(progress: Progress) -> Progress:
+    """Report each line once: a resumed search repeats its first iterations."""
+    reported: dict[int, tuple[int, int]] = {}
+
+    def report(rank: int, line: Line) -> None:
+        reached = (line.depth, line.selectivity)
+        if reached > reported.get(rank, (-1, 0)):
+            reported[rank] = reached
+            progress(rank, line)
+
+    return report
