@@ -302,3 +302,18 @@ class JobProgress(NamedTuple):
 
     busy: float = 0.0
     """Part of their time spent in searches (0 to 1)."""
+
+    step: str = ""
+    """Step of a schedule, in words."""
+
+    round: int = 0
+    """Round of the command (rounds)."""
+
+    added: int = 0
+    """Positions added since the job began (positions)."""
+
+    searches: int = 0
+    """Searches since the job began (searches)."""
+
+    budget: float = 0.0
+    """Part of its budget that is spent (0 to 1)."""

@@ -35,13 +35,13 @@ def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Positi
             yield book.table.canonical(player, opponent)[:2]
 
 
-def add_positions(book: Book, positions: Iterable[Position], worker: Worker, command: str = "store") -> CommandOutcome:
+def add_positions(book: Book, positions: Iterable[Position], worker: Worker) -> CommandOutcome:
     """Add positions, in any orientation, within the book's depth; search their open leaves; negamax.
 
     This is Edax's ``store`` and ``add`` without their gaps: every position is linked and the scores are right
     afterwards. Positions added before a cancellation stay.
     """
-    job = GrowthCommand(book, worker, command)
+    job = GrowthCommand(book, worker)
     stored = list(kept_positions(book, positions))
 
     def work() -> None:
@@ -99,7 +99,7 @@ def add_games(
     may have several with the same moves. ``adjusting`` makes each lost game's line less attractive to its loser too
     (`game_results.adjust`).
     """
-    job = GrowthCommand(book, worker, "add")
+    job = GrowthCommand(book, worker)
     problems: list[str] = []
 
     def begin() -> None:
@@ -218,7 +218,7 @@ def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: 
 
 def fix(book: Book, worker: Worker) -> CommandOutcome:
     """Drop leaves that are links or illegal, search open leaves, and bring all scores up to date."""
-    return GrowthCommand(book, worker, "fix").run()
+    return GrowthCommand(book, worker).run()
 
 
 def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback = no_progress) -> Book:

@@ -39,6 +39,8 @@ class Searches:
         self._local = threading.local()
         self._lock = threading.Lock()
         self._running: set[Control] = set()
+        self.nodes = 0
+        """Nodes of all searches so far."""
         self._stopped = False
 
     def _searcher(self, level: int) -> Searcher:
@@ -77,6 +79,7 @@ class Searches:
             if self._stopped:
                 return None
             self._running.add(control)
+        nodes = 0
         try:
             searcher = self._searcher(level)
             searcher.clear()
@@ -84,9 +87,11 @@ class Searches:
             result = searcher.search(
                 player, opponent, level_limits(level, empties), allow=_ALL & ~excluded, control=control
             )
+            nodes = result.nodes
         finally:
             with self._lock:
                 self._running.discard(control)
+                self.nodes += nodes
         if not result.complete or control.stopped:
             return None
         if self._on_search is not None:

@@ -129,7 +129,7 @@ def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absol
     within("absolute error", absolute, 0, 65)
     root_row(book, root)
 
-    job = GrowthCommand(book, worker, f"deviate {relative} {absolute}")
+    job = GrowthCommand(book, worker)
 
     def choose() -> list[int]:
         first, second = deviate_rows(book, root, relative, absolute, job.progress)
@@ -153,20 +153,19 @@ def enhance(
     if endcut_error is not None:
         options = options._replace(endcut_error=within("endcut error", endcut_error, 0, 129))
     book.options = options
-    name = f"enhance {options.midgame_error} {options.endcut_error}"
-    return _select_and_grow(GrowthCommand(book, worker, name), root, Mode.ENHANCE)
+    return _select_and_grow(GrowthCommand(book, worker), root, Mode.ENHANCE)
 
 
 def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:
     """Go on with the best move, down to the book's depth, wherever a line below ``root`` ends. Raises NotInBook."""
     root_row(book, root)
-    return _select_and_grow(GrowthCommand(book, worker, "play"), root, Mode.PLAY)
+    return _select_and_grow(GrowthCommand(book, worker), root, Mode.PLAY)
 
 
 def extend(book: Book, root: Position, worker: Worker) -> CommandOutcome:
     """Add leaves until a best move of every position below ``root`` is in the book. Raises NotInBook."""
     root_row(book, root)
-    return _select_and_grow(GrowthCommand(book, worker, "extend"), root, Mode.EXTEND)
+    return _select_and_grow(GrowthCommand(book, worker), root, Mode.EXTEND)
 
 
 def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Callable[[], None]) -> set[Position]:
@@ -213,7 +212,7 @@ def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
     With 1 nothing is added: links are always found. Raises OutOfRange.
     """
     within("fill depth", depth, 1, 61)
-    job = GrowthCommand(book, worker, f"fill {depth}")
+    job = GrowthCommand(book, worker)
 
     def choose() -> list[tuple[Position, int]]:
         return [(position, NO_SCORE) for position in fill_positions(book, depth, job.progress)]

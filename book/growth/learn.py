@@ -118,8 +118,8 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
 class _Rounds(LongCommand):
     """Searches whose results are remembered with the book, spread over threads."""
 
-    def __init__(self, book: Book, worker: Worker, command: str) -> None:
-        super().__init__(book, worker, command)
+    def __init__(self, book: Book, worker: Worker) -> None:
+        super().__init__(book, worker)
         self._stopping = False
         self._lock = threading.Lock()
 
@@ -135,7 +135,7 @@ class _Rounds(LongCommand):
                 self._stopping = True
                 raise WorkCancelled
             with self._lock:
-                self.searches += 1
+                self.worker.searches += 1
                 self.book.remember(question, answer)
         return answer
 
@@ -309,7 +309,7 @@ def learn(
     window.checked()
     within("leaf error", leaf_error, 0, NO_LIMIT)
     within("level", level, 1, MAX_LEVEL)
-    rounds = _Rounds(book, worker, f"learn {window.depth} {window.per_move} {window.cumulative} {leaf_error} {level}")
+    rounds = _Rounds(book, worker)
 
     def work() -> None:
         rounds.negamax()
@@ -345,7 +345,7 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
     window.checked()
     within("level", level, 1, MAX_LEVEL)
     root_row(book, root)
-    rounds = _Rounds(book, worker, f"recalculate-leaves {level}")
+    rounds = _Rounds(book, worker)
 
     def work() -> None:
         rounds.negamax()

@@ -24,7 +24,7 @@ def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
     Scores set by hand stay. Raises OutOfRange.
     """
     within("level", level, 0, MAX_LEVEL)
-    job = GrowthCommand(book, worker, f"deepen {level}")
+    job = GrowthCommand(book, worker)
 
     def deeper(leaf_level: int, empties: int) -> bool:
         return leaf_level < level and level_limits(level, empties) != level_limits(max(leaf_level, 0), empties)
@@ -59,7 +59,7 @@ class Correction(NamedTuple):
 
 def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction]]:
     """Solve every exactly solved leaf again. Returns the wrong scores, as they were before."""
-    job = GrowthCommand(book, worker, "correct")
+    job = GrowthCommand(book, worker)
     wrong: list[Correction] = []
 
     def solved(level: int, empties: int) -> bool:
@@ -85,7 +85,7 @@ def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction
             if score != entry.leaf_score:
                 wrong.append(Correction(entry, move, score))
                 book.put(entry._replace(leaf_move=move, leaf_score=score))
-            job.searches += 1
+            worker.searches += 1
             job.progress("search", done + 1, len(tasks))
 
     return job.outcome(work), wrong

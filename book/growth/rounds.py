@@ -33,20 +33,21 @@ SETTLE_S = 0.5
 
 
 class CommandProgress(NamedTuple):
-    """Progress of a long command: in this round's ``stage``, ``done`` of ``total``; ``added`` positions since it began.
+    """Progress of a long command: in this round's ``stage``, ``done`` of ``total``; ``searches`` are the worker's since
+    it was made, ``step`` is that of a schedule, empty for others.
 
     The stages: ``search`` (searches), ``add`` (positions or games given), ``results`` (games counted), ``walk``
     (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others (positions of the whole
     book).
     """
 
-    command: str
     stage: str
-    round: int
     done: int
     total: int
-    added: int
     positions: int
+    round: int
+    searches: int
+    step: str
 
 
 OnProgress = Callable[[CommandProgress], bool]
@@ -101,6 +102,12 @@ class Worker:
         self.evaluate = evaluate
         self.threads = within("threads", threads, 1, 1024)
         self.on_progress = on_progress or (lambda report: True)
+        self.searches = 0
+        """Searches whose result was used, of all commands that it works for."""
+        self.nodes_elsewhere = 0
+        """Nodes of the searches that other processes did."""
+        self.step = ""
+        """The present step of a schedule."""
         self.halt = halt or (lambda: None)
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
@@ -163,18 +170,18 @@ class Worker:
 class LongCommand:
     """A running command on a book: progress reports, counts, result. Used by the command's thread alone."""
 
-    def __init__(self, book: Book, worker: Worker, command: str) -> None:
+    def __init__(self, book: Book, worker: Worker) -> None:
         self.book = book
         self.worker = worker
-        self.command = command
         self.rounds = 0
-        self.searches = 0
         self.added = 0
+        self._searches_before = worker.searches
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Report progress. Raises `WorkCancelled` when the command was cancelled."""
-        report = CommandProgress(self.command, stage, self.rounds, done, total, self.added, len(self.book))
-        if not self.worker.on_progress(report):
+        worker = self.worker
+        report = CommandProgress(stage, done, total, len(self.book), self.rounds, worker.searches, worker.step)
+        if not worker.on_progress(report):
             raise WorkCancelled
 
     def negamax(self) -> None:
@@ -192,7 +199,8 @@ class LongCommand:
         except WorkCancelled:
             self.book.settle(self.worker.threads, SETTLE_S)
             finished = False
-        return CommandOutcome(finished, self.rounds, self.searches, self.added, len(self.book))
+        searches = self.worker.searches - self._searches_before
+        return CommandOutcome(finished, self.rounds, searches, self.added, len(self.book))
 
 
 class GrowthCommand(LongCommand):
@@ -243,7 +251,7 @@ class GrowthCommand(LongCommand):
             if task.passed:
                 move, score = PASS, -score
             self._set_leaf(task.row, move, score, task.level, raise_level=raise_level)
-            self.searches += 1
+            self.worker.searches += 1
             self.progress("search", done, total)
 
     def complete(self) -> None:

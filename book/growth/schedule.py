@@ -65,6 +65,7 @@ def run(book: Book, root: Position, steps: Iterable[LearningStep], worker: Worke
     done = book.steps.get(number, 0)
     outcomes = [CommandOutcome(True, 0, 0, 0, len(book))] * done
     for step in steps[done:]:
+        worker.step = f"step {done + 1} of {len(steps)}: {step}"
         outcomes.append(learn(book, root, worker, step.window, step.leaf_error, step.level))
         if not outcomes[-1].finished:
             return outcomes

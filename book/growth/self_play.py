@@ -81,7 +81,7 @@ def self_play(
     """
     within("games", games, 1, MAX_GAMES)
     within("level", terms.level, 0, MAX_LEVEL)
-    job = GrowthCommand(book, worker, f"self-play {games}")
+    job = GrowthCommand(book, worker)
     seeds = random.Random(terms.seed or None)
     counts = [0, 0, 0]
 

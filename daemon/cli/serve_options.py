@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import shutil
 
 from desdaemon.core.books.service import processors
 from desdaemon.core.paths import data_folder, keys_folder
@@ -13,6 +15,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import LEVELS
 from desdaemon.protocol.wire.connection import default_endpoint
+from desdaemon.server.backups import BackupPlan
 from desdaemon.server.endpoints import is_loopback
 from desdaemon.server.keys import KeyStore
 from desdaemon.server.scrape import checked_address
@@ -23,8 +26,9 @@ from .arguments import UnusableFile, UsageError, configured
 USAGE = """\
 desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER]
                 [--insecure] [--data FOLDER] [--limit NAME=NUMBER ...]
-                [--supervise] [--metrics HOST:PORT] [--log-level LEVEL]
-                [--log-format text|json] [OPTION ...]
+                [--supervise] [--metrics HOST:PORT] [--on-job-end COMMAND]
+                [--backup-every HOURS] [--backup-keep N] [--backup-bytes LIMIT]
+                [--log-level LEVEL] [--log-format text|json] [OPTION ...]
 
   --bind ENDPOINT      listen on TCP too, such as tcp://127.0.0.1:6464; events
                        are on the next port
@@ -37,6 +41,14 @@ desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER]
   --limit NAME=NUMBER  {limits}
   --supervise          restart the daemon within a second when it dies
   --metrics HOST:PORT  answer GET /metrics over HTTP, such as on 127.0.0.1:9464
+  --on-job-end COMMAND
+                       run when a job that grows the book has ended, with a
+                       line of JSON about it as its input, for 60 s at most
+  --backup-every HOURS
+                       copy the book to backups/ in the data folder so often
+  --backup-keep N      so many copies, 7; the oldest goes first
+  --backup-bytes LIMIT
+                       the copies together, without limit; the newest stays
   --log-level LEVEL    {levels}
   --log-format FORMAT  text or json
   OPTION               as of the text protocol: -book-file FILE, -level 21,
@@ -49,7 +61,9 @@ USAGE = USAGE.format(
     levels=" ".join(LEVELS),
 )
 
-_WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--metrics", "--log-level", "--log-format")
+_WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--metrics", "--log-level", "--log-format",
+    "--on-job-end", "--backup-every", "--backup-keep", "--backup-bytes",
+)  # fmt: skip
 
 
 class Unservable(BadInput):
@@ -131,8 +145,38 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
         log_level=level,
         log_format=format,
         slots=slots,
+        on_job_end=_command(last("--on-job-end", "")),
+        backups=BackupPlan(
+            _number(last("--backup-every", "0"), "--backup-every", 0),
+            int(_number(last("--backup-keep", "7"), "--backup-keep", 1)),
+            int(_number(last("--backup-bytes", "0"), "--backup-bytes", 0)),
+        ),
         metrics=checked_address(metrics, insecure=insecure) if metrics else None,
     )
+
+
+def _command(text: str) -> tuple[str, ...]:
+    """The words of a command as a shell splits them; none runs it."""
+    import shlex
+
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise BadInput(f"--on-job-end {quoted(text)}: {error}") from None
+    if words and shutil.which(words[0]) is None:
+        raise BadInput(f"--on-job-end {quoted(text)}: {quoted(words[0])} is no program: expected a command")
+    return words
+
+
+def _number(text: str, name: str, least: int) -> float:
+    """The value of an option that is a number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not least <= value < math.inf:
+        raise BadInput(f"{name} {quoted(text)}: expected a number from {least} on")
+    return value
 
 
 def _limits(texts: list[str]) -> ServerLimits:

@@ -458,7 +458,7 @@ class ClusterPool(Worker):
         try:
             for found in self._cluster.answers(searches()):
                 if given:
-                    yield given.popleft(), None if found is None else (found.move, found.score)
+                    yield given.popleft(), self._counted(found)
         except Unfinished as gone:
             self._on_gone(str(gone))
             if given:
@@ -475,12 +475,19 @@ class ClusterPool(Worker):
                     if reply is None:
                         raise WorkCancelled
                     number, found = reply
-                    followed.take(number, None if found is None else (found.move, found.score))
+                    followed.take(number, self._counted(found))
                     yield from followed.results()
                 yield from followed.results()
         except Unfinished as gone:
             self._on_gone(str(gone))
             raise WorkCancelled from None
+
+    def _counted(self, found: WorkerAnswer | None) -> tuple[int, int] | None:
+        """The move and score of an answer. One that was found in this process has no nodes."""
+        if found is None:
+            return None
+        self.nodes_elsewhere += found.nodes
+        return found.move, found.score
 
 
 class _Asking(NamedTuple, Generic[R]):

@@ -27,6 +27,7 @@ from .text_sessions import TextSessions
 
 ANALYSES_FILE = "analyses.cache"
 BATCHES_FOLDER = "batches"
+JOBS_FOLDER = "jobs"
 """Names in the data folder."""
 
 
@@ -76,7 +77,7 @@ def build_services(
     hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
     texts = TextSessions(settings, analyses.helpers, books, health, data_folder, hidden)
     if data_folder:
-        own = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER)]  # noqa: PTH118
+        own = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER, JOBS_FOLDER)]  # noqa: PTH118
         books.files.reserved = tuple(Path(name) for name in (*own, settings.eval_file) if name)
     batches = Batches(
         os.path.join(data_folder, BATCHES_FOLDER) if data_folder else "",  # noqa: PTH118

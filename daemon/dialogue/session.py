@@ -17,6 +17,7 @@ from desdaemon.core.search.loader import (
     TooLate,
 )
 from desdaemon.core.settings import SessionSettings
+from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.commands.options import Option
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
@@ -93,6 +94,7 @@ class Session:
         self.engines = engines
         self.name = "text"
         """The client's name in lists of jobs."""
+        self.role = ADMIN
         self.remote = False
         """The client is elsewhere; file names that it gives are resolved in the data folder."""
         self.books = books

@@ -188,7 +188,7 @@ class TextSessions:
         transcript = ReplyText()
         settings = copy.deepcopy(self._settings)
         session = Session(settings, SharedEngines(self._helpers, client.account, client.number), books=self._books)
-        session.name, session.remote = client.name, client.remote
+        session.name, session.remote, session.role = client.name, client.remote, client.role
         return _TextSession(TextDialect(session, transcript), transcript)
 
     def _begin_next(self, client: ClientRecord, session: _TextSession) -> None:

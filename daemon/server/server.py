@@ -15,9 +15,11 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon import __version__
+from desdaemon.core.books.job_journal import JobJournal
 from desdaemon.core.books.jobs import BookJob, BookJobs
 from desdaemon.core.books.running import begin_opening
 from desdaemon.core.books.service import Books
@@ -29,7 +31,7 @@ from desdaemon.core.search.scheduler import Scheduler
 from desdaemon.core.search.workers import HelperPool, step_back
 from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import begin
-from desdaemon.dialogue.services import ANALYSES_FILE, Services, build_services
+from desdaemon.dialogue.services import ANALYSES_FILE, JOBS_FOLDER, Services, build_services
 from desdaemon.dialogue.stdio import INTERRUPTED, leave
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
@@ -40,6 +42,7 @@ from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.connection import ConnectionFile, connection_path
 from desdaemon.protocol.wire.constants import VERSION
 
+from .backups import BACKUPS_FOLDER, BackupPlan, Backups
 from .endpoints import open_acceptors
 from .keys import KeyStore
 from .memory import spare_memory
@@ -73,7 +76,7 @@ class ServeOptions(NamedTuple):
 
     ``ipc`` is the endpoint of local clients, an endpoint of TCP on systems whose sockets have no paths; ``encrypted``:
     TCP clients need a key; ``slots`` is the number of searches at a time; ``metrics`` is host and port of the HTTP
-    endpoint for metrics, or None.
+    endpoint for metrics, or None; ``on_job_end`` is the command that hears of the end of a job, with its arguments.
     """
 
     ipc: str
@@ -87,6 +90,8 @@ class ServeOptions(NamedTuple):
     log_format: str
     slots: int
     metrics: tuple[str, int] | None = None
+    on_job_end: tuple[str, ...] = ()
+    backups: BackupPlan = BackupPlan()
 
 
 class DaemonServer:
@@ -114,6 +119,10 @@ class DaemonServer:
         finally:
             os.umask(old)
         services = self._services
+        self._backups = Backups(self._books, settings, Path(options.data_folder, BACKUPS_FOLDER), options.backups)
+        jobs_folder = Path(options.data_folder, JOBS_FOLDER)
+        self._books.journal = JobJournal(jobs_folder, options.on_job_end, lambda line: log.warning("job", note=line))
+        self._jobs.reserve(self._books.journal.last)
         self._sockets = Sockets(self._acceptors, services.operations, services.texts, services.health, self._chores)
         self._scrape: Scrape | None = None
         if options.metrics is not None:
@@ -185,6 +194,7 @@ class DaemonServer:
         if now - self._status_sent >= STATUS_S:
             self._status_sent = now
             self._sockets.publish("status", self._services.operations.status())
+        self._backups.look(time.time())
         if now - self._saved >= SAVE_S and self._services.cache.changed:
             self._saved = now
             begin(self._save_cache, "saver")

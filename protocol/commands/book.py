@@ -97,6 +97,12 @@ class BookCommand(NamedTuple):
         return self.long or self.writes
 
     @property
+    def goes_on(self) -> bool:
+        """Whether it has a budget and, given again, goes on from what the book has; a server's job then goes on after
+        a restart."""
+        return self.parameters[-len(BUDGET) :] == BUDGET
+
+    @property
     def names_files(self) -> bool:
         """Whether a parameter is a file."""
         return any(parameter.kind in ("path", "paths") for parameter in self.parameters)
@@ -135,6 +141,22 @@ def _editor(
     about: str = BOOK,
 ) -> BookCommand:
     return BookCommand(name, (), parameters, help, long, True, role, replaces=replaces, about=about)
+
+
+def _limit(name: str, high: int, help: str) -> Parameter:
+    return Parameter(name, "int", help, None, 1, high, named=True)
+
+
+BUDGET = (
+    _limit("time", 10**9, "Seconds to work at most."),
+    _limit("nodes", 10**15, "Nodes to search at most."),
+    _limit("positions", 10**10, "Positions to add at most."),
+)
+"""Whichever is reached first ends a command as a stop does; looked at after each search and round."""
+
+
+def _grower(name: str, parameters: tuple[Parameter, ...], help: str, *, role: str = EDITOR) -> BookCommand:
+    return _editor(name, (*parameters, *BUDGET), help, role=role)
 
 
 _LEVEL_OF_FILE = _int("level", 1, 60, "Level of its scores, for files that have none.", 1)
@@ -382,7 +404,7 @@ BOOK_COMMANDS = (
         ),
         "Play games from the position on the board, by the book where it knows a move, and store each with its result.",
     ),
-    _editor(
+    _grower(
         "deviate",
         (
             _int("relative", -129, 129, "Discs that one side may lose with a move.", 2),
@@ -390,7 +412,7 @@ BOOK_COMMANDS = (
         ),
         "Add moves near the best, of one side while the other plays its best.",
     ),
-    _editor(
+    _grower(
         "enhance",
         (
             _int("midgame-error", 0, 129, "Error of a score not read to the end; the book's unless given."),
@@ -398,16 +420,16 @@ BOOK_COMMANDS = (
         ),
         "Add moves that could be best given the errors, which become the book's.",
     ),
-    _editor("fill", (_int("plies", 1, 61, "Their distance.", 1),), "Add what lies between two positions of the book."),
-    _editor("play", (), "Add the best move wherever a line ends, down to the depth."),
-    _editor("extend", (), "Add leaves until a best move of every position is in the book."),
-    _editor(
+    _grower("fill", (_int("plies", 1, 61, "Their distance.", 1),), "Add what lies between two positions of the book."),
+    _grower("play", (), "Add the best move wherever a line ends, down to the depth."),
+    _grower("extend", (), "Add leaves until a best move of every position is in the book."),
+    _grower(
         "deepen",
         (_int("level", 0, 60, _SEARCH_LEVEL),),
         "Search again every leaf that this level would search deeper or with higher selectivity.",
     ),
     _editor("correct", (), "Solve again what was solved, and say what was wrong."),
-    _editor(
+    _grower(
         "learn",
         (
             _DEPTH,
@@ -418,12 +440,12 @@ BOOK_COMMANDS = (
         ),
         "Egaroucid's learning: follow leaves of good lines along their best moves.",
     ),
-    _editor(
+    _grower(
         "recalculate-leaves",
         (_DEPTH, _PER_MOVE, _CUMULATIVE, _int("level", 1, 60, _SEARCH_LEVEL)),
         "Search leaves in a window again that have a lower level.",
     ),
-    _editor(
+    _grower(
         "schedule",
         (_file("A list of learn steps, or the name of a recipe."),),
         "Do the learning steps of a list.",
@@ -437,7 +459,7 @@ BOOK_COMMANDS = (
         replaces=True,
     ),
     # Scores
-    _editor("fix", (), "Search missing leaves and bring all scores up to date."),
+    _grower("fix", (), "Search missing leaves and bring all scores up to date."),
     _editor("negamax", (), "Bring all scores up to date."),
     _editor(
         "edit",
@@ -558,12 +580,18 @@ def _words(command: BookCommand, rest: str) -> list[str]:
     """The words of a line; double quotes keep blanks together. A file name may contain blanks without quotes where only
     flags and numbers can follow.
     """
-    kinds = [parameter.kind for parameter in command.parameters if parameter.kind != "flag"]
+    kinds = [parameter.kind for parameter in command.parameters if parameter.kind != "flag" and not parameter.named]
     if '"' not in rest and kinds[:1] == ["path"] and set(kinds[1:]) <= {"int"}:
-        flags = [f"--{parameter.name}" for parameter in command.parameters if parameter.kind == "flag"]
-        named = [flag for flag in flags if flag in rest.split()]
-        for flag in named:
-            rest = rest.replace(flag, "", 1)
+        named = list[str]()
+        for parameter in command.parameters:
+            flag = f"--{parameter.name}"
+            if flag in rest.split():
+                before, _, after = rest.partition(flag)
+                named.append(flag)
+                if parameter.named:
+                    value, _, after = after.strip().partition(" ")
+                    named += [value] if value else []
+                rest = f"{before.rstrip()} {after.lstrip()}"
         name, numbers = rest.strip(), list[str]()
         while len(numbers) < len(kinds) - 1 and whole_number(name.rpartition(" ")[2]) is not None and " " in name:
             name, _, last = name.rpartition(" ")

@@ -14,6 +14,7 @@ REVISIONS = {
         "analyze.many",
         "analyze.threads",
         "analyze.until",
+        "book.budget",
         "book.get.children",
         "book.get.many",
         "book.reopen",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from desdaemon.protocol.commands import ADMIN, EDITOR, READER
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, SEARCH, Parameter
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, BUDGET, SEARCH, Parameter
 from desdaemon.protocol.commands.options import expected_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move
@@ -46,6 +46,8 @@ FEATURES = {
     "cancel.all": "`all` with `cancel`.",
     "cancel.data": "Errors that end an `analyze` carry `data`; `keep` with `cancel` makes it a final.",
     "book": "`book.get`, and operations for the commands of the book.",
+    "book.budget": "`time`, `nodes` and `positions` for book commands that grow; progress of the whole; jobs go on "
+    "after a restart.",
     "book.get.children": "`children` with `book.get`.",
     "book.get.many": "`positions` with `book.get`: many look-ups in one request.",
     "book.reopen": "`book.reopen`: a book that another process writes is read again.",
@@ -324,6 +326,7 @@ def _book_argument(parameter: Parameter) -> Argument:
         parameter.choices,
         parameter.required,
         default="" if parameter.required else default,
+        since="book.budget" if parameter in BUDGET else "1.0",
     )
 
 

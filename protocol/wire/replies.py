@@ -23,6 +23,8 @@ def _added(since: str, *fields: Field) -> Shape:
     return tuple(field._replace(since=since) for field in fields)
 
 
+_NO_ROUNDS = "it searches in no rounds, or has not begun"
+
 _CLUSTER = (
     Field(
         "workers", "int", "Workers of the cluster that searches.", "workers", absent="there is none", since="cluster"
@@ -30,6 +32,15 @@ _CLUSTER = (
     Field("slots", "int", "Searches that they do at a time.", "searches", absent="there is none", since="cluster"),
     Field("busy", "float", "Part of their time spent in searches.", "0 to 1", absent="there is none", since="cluster"),
 )
+
+_WHOLE: Shape = (
+    Field("step", "str", "Step of a schedule, in words.", absent="no schedule", since="book.budget"),
+    Field("round", "int", "Round of the command.", "rounds", absent=_NO_ROUNDS, since="book.budget"),
+    Field("added", "int", "Positions added since the job began.", "positions", absent=_NO_ROUNDS, since="book.budget"),
+    Field("searches", "int", "Searches since the job began.", "searches", absent=_NO_ROUNDS, since="book.budget"),
+    Field("budget", "float", "Part of its budget that is spent.", "0 to 1", absent="it has none", since="book.budget"),
+)
+"""The progress of a whole job, before a restart too."""
 
 _NO_RESULT = "not over, failed, or a batch"
 
@@ -42,6 +53,7 @@ _PROGRESS: Shape = (
     Field("positions", "int", "Positions of the book; 0 for a batch, and before the first progress.", "positions"),
     Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
     *_CLUSTER,
+    *_WHOLE,
 )
 """A partial of a job on the book; an event of a job has these too."""
 
@@ -351,8 +363,10 @@ SHAPES: dict[str, Shape] = {
         Field("phase", "str", "Name of the phase; empty before the first one.", since="1.1"),
         _DONE,
         _TOTAL,
+        *_WHOLE,
         Field("started", "float", "Time of the request.", "s since 1970"),
         Field("over", "bool", "Whether `state` is a final one.", since="1.1"),
+        Field("result", "str", "Last line of what it printed, or its error.", absent="none yet", since="book.budget"),
     ),
     "cancelled": (
         Field("cancelled", "bool", "Whether there was anything to cancel."),
@@ -372,7 +386,6 @@ SHAPES: dict[str, Shape] = {
         Field("op", "str", "Operation."),
         Field("client", "str", "Client that asked for it."),
         Field("state", "str", "`queued`, `running`, `done`, `cancelled` or `failed`."),
-        Field("added", "int", "As in [job_result](#shape-job_result).", "positions", absent=_NO_RESULT),
         Field("changed", "int", "As in [job_result](#shape-job_result).", "positions", absent=_NO_RESULT),
         Field("time_s", "float", "As in [job_result](#shape-job_result).", "s", absent="not over, or a batch"),
     ),

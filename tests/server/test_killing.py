@@ -61,7 +61,7 @@ class Load:
             self.stored.append(line)
 
     def _learn(self, client: Client, number: int) -> None:
-        job = client.book("learn", depth=DEPTH, per_move=4, cumulative=8, leaf=4, level=1)
+        job = client.book("learn", depth=DEPTH, per_move=4, cumulative=8, leaf=4, level=1, time=1)
         try:
             while not job.wait(0.3):
                 if self._ends.is_set():

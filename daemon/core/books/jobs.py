@@ -23,10 +23,21 @@ KEPT = 100
 Result = dict[str, Any]
 
 
+class Effort(NamedTuple):
+    """What a job has done since it began, before a restart too: seconds, nodes, searches, positions added."""
+
+    time: float = 0.0
+    nodes: int = 0
+    searches: int = 0
+    positions: int = 0
+
+
 class JobState(NamedTuple):
     """Progress of a job: in its ``phase``, ``done`` of ``total`` (0: not known) at ``rate`` a second.
 
-    ``eta_s`` seconds are left of the phase, where that can be estimated; ``positions`` are in the book.
+    ``eta_s`` seconds are left of the phase, where that can be estimated; ``positions`` are in the book. The rest is of
+    the whole: ``step`` that of a schedule, ``round`` that of a command, ``added`` and ``searches`` since the job began,
+    ``budget`` the part of its budget that is spent, 0 where it has none.
     """
 
     job: int
@@ -36,6 +47,11 @@ class JobState(NamedTuple):
     eta_s: float | None
     positions: int
     rate: float = 0.0
+    step: str = ""
+    round: int = 0
+    added: int = 0
+    searches: int = 0
+    budget: float = 0.0
 
 
 class ClusterFigures(NamedTuple):
@@ -73,11 +89,24 @@ class BookJob:
         """Set from time to time where a cluster searches for it."""
         self.obstacle = ""
         """Why it could not go on, where it had to end before it was finished."""
+        self.step = ""
+        self.round = 0
+        self.budget: dict[str, int] = {}
+        """Limits of fields of ``effort``."""
+        self.effort = Effort()
+        self.first: int | None = None
+        """The positions of the book when it began, before a restart too; None before that."""
+        self.alone = False
+        """Whether no other job that needs the book for itself runs meanwhile."""
+        self.interrupted = False
+        """Cancelled by the end of the process alone."""
         self.notes: list[str] = []
         """What there is to remark when it is over, beside the result's."""
         self.on_book = True
         self.before_notice: Callable[[], None] = lambda: None
         """Called before every report: results have to be on the disk by then."""
+        self.begins: Callable[[], None] = lambda: None
+        """Called when ``first`` is known, before anything is changed."""
         self._work = work
         self._over = False
         self._watchers_called = threading.Event()
@@ -92,6 +121,11 @@ class BookJob:
     def over(self) -> bool:
         """Whether it has ended: done, cancelled or failed."""
         return self._over
+
+    @property
+    def budget_spent(self) -> float:
+        """The part of its budget that is spent; 0 without one."""
+        return max((getattr(self.effort, name) / limit for name, limit in self.budget.items()), default=0.0)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait up to ``timeout`` seconds for its end and the calls of all watchers. Returns whether that has come."""
@@ -145,10 +179,16 @@ class BookJob:
         """Report progress; returns whether to continue."""
         notices = self._phases.step(phase, done, total, time.monotonic())
         state = self._phases.state
-        self.progress = JobState(self.id, phase, done, total, state.eta_s, positions, state.rate)
+        spent = round(self.budget_spent, 4)
+        self.progress = JobState(
+            *(self.id, phase, done, total, state.eta_s, positions, state.rate, self.step, self.round),
+            self.effort.positions,
+            self.effort.searches,
+            spent,
+        )
         if notices:
             self._notify()
-        return not self.cancelled
+        return not self.cancelled and self.budget_spent < 1
 
     # For `BookJobs`
 
@@ -162,7 +202,7 @@ class BookJob:
                 state = CANCELLED
             else:
                 self.result = self._work(self)
-                if self.cancelled or self.result.get("finished") is False:
+                if self.cancelled and not self.result.get("finished"):
                     state = CANCELLED
         except Exception as error:
             self.failure, self.error, state = _without_frames(error), str(error) or type(error).__name__, FAILED
@@ -233,12 +273,23 @@ class BookJobs:
         self._number = 0
         self._turns = JobTurns()
 
-    def submit(self, op: str, work: Callable[[BookJob], Result], client: str, *, writes: bool) -> BookJob:
+    def submit(
+        self,
+        op: str,
+        work: Callable[[BookJob], Result],
+        client: str,
+        *,
+        writes: bool,
+        before: Callable[[BookJob], None] = lambda job: None,
+        number: int = 0,
+    ) -> BookJob:
         """Run ``work`` on a thread of its own; with ``writes`` no other such job runs meanwhile.
 
         ``work`` gets the job, for progress and cancellation, and returns the result; an exception fails the job.
+        ``before`` is called before it can begin; ``number`` is that of a job of `reserve`.
         """
-        job = self._new(op, work, client)
+        job = self._new(op, work, client, number)
+        before(job)
         with self._lock:
             turn = self._turns.submit(job.id, exclusive=writes)
         if turn is Turn.REFUSE:
@@ -273,10 +324,16 @@ class BookJobs:
         with self._lock:
             self._jobs.pop(job.id, None)
 
-    def _new(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
+    def reserve(self, number: int) -> None:
+        """Give no new job this number, or a lower one."""
         with self._lock:
-            self._number += 1
-            job = self._jobs[self._number] = BookJob(self._number, op, client, work)
+            self._number = max(self._number, number)
+
+    def _new(self, op: str, work: Callable[[BookJob], Result], client: str, number: int) -> BookJob:
+        with self._lock:
+            self._number += not number
+            number = number or self._number
+            job = self._jobs[number] = BookJob(number, op, client, work)
             self.active += 1
             over = [number for number, old in self._jobs.items() if old.over and old.on_book]
             for number in over[: max(0, len(over) - KEPT)]:
@@ -334,5 +391,6 @@ class BookJobs:
             jobs = [self._jobs[number] for number in self._turns.close()]
         until = time.monotonic() + timeout
         for job in jobs:
+            job.interrupted = not job.cancelled
             job.cancel()
         return all(job.wait(max(0.0, until - time.monotonic())) for job in jobs)

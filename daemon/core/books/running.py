@@ -6,11 +6,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .jobs import BookJob, Result
+from desdaemon.protocol.commands.book import BUDGET, BY_NAME, complete
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import board_text, parse_board
+
+from .jobs import BookJob, Effort, Result
 from .service import Books, Caller, processors
 
 if TYPE_CHECKING:
     from desdaemon.core.books.commands.context import BookCommandRun
+    from desdaemon.core.books.job_journal import Data
     from desdaemon.core.settings import SessionSettings
     from desdaemon.protocol.commands.book import BookCommand, BookValues
 
@@ -19,11 +24,14 @@ IN_MEMORY = "The last changes are in memory alone ({failure}): make room, or boo
 DUE = "Not all scores follow from the leaves yet: book negamax, or the next long command, sees to that"
 
 
-def run_command(books: Books, command: BookCommand, values: BookValues, caller: Caller) -> BookJob:
+def run_command(
+    books: Books, command: BookCommand, values: BookValues, caller: Caller, earlier: tuple[int, Data] | None = None
+) -> BookJob:
     """Run a command, from any thread; ``values`` has one for each parameter, as from `parse_line` or `complete`.
 
     A command that is neither long nor writes is over when this returns. Any other is a job, one at a time in the order
-    of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`.
+    of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`. ``earlier``
+    are the number and the data of a job of an earlier process, which goes on.
     """
     from desdaemon.core.books.commands.context import BookCommandRun
 
@@ -32,15 +40,62 @@ def run_command(books: Books, command: BookCommand, values: BookValues, caller: 
 
     if not command.long and not command.writes:
         return books.jobs.at_once(command.op, work, caller.client)
-    return books.jobs.submit(command.op, work, caller.client, writes=not command.places)
+
+    # A copy of a book with a journal is made from its files, whatever changes it meanwhile.
+    alone = not command.places and not (command.name == "backup" and books.lasting)
+
+    def prepare(job: BookJob) -> None:
+        job.alone = alone
+        if command.goes_on:
+            job.budget = {limit.name: value for limit in BUDGET if isinstance(value := values[limit.name], int)}
+        if earlier is not None:
+            data = earlier[1]
+            job.started, job.first, job.effort = data["started"], data["first"], Effort(*data["effort"])
+        if command.goes_on and books.journal is not None and books.lasting:
+            books.journal.keep(job, _entry(books, command, values, caller))
+
+    number = earlier[0] if earlier is not None else 0
+    return books.jobs.submit(command.op, work, caller.client, writes=alone, before=prepare, number=number)
+
+
+def _entry(books: Books, command: BookCommand, values: BookValues, caller: Caller) -> Data:
+    """What a job is begun again from, beside what it has done."""
+    return {
+        "book": books.file,
+        "command": command.name,
+        "values": values,
+        "client": caller.client,
+        "role": caller.role,
+        "remote": caller.remote,
+        "board": board_text(caller.initial),
+        "moves": list(caller.moves),
+    }
+
+
+def _go_on(books: Books, settings: SessionSettings) -> None:
+    """Begin the jobs of an earlier process again whose book this process has for writing."""
+    from desdaemon.protocol.wire.messages import allows
+
+    journal = books.journal
+    if journal is None:
+        return
+    for number, data in list(journal.entries()):
+        if "ended" in data:
+            journal.tell(number, data["ended"])
+            continue
+        try:
+            command, moves, board = BY_NAME[data["command"]], tuple(data["moves"]), parse_board(data["board"])
+            if data["book"] == books.file and books.lasting and allows(data["role"], command.role):
+                caller = Caller(data["client"], settings, board, moves, data["remote"], data["role"])
+                run_command(books, command, complete(command, data["values"]), caller, (number, data))
+        except (KeyError, ValueError, TypeError, BadInput) as error:
+            journal.complain(f"job {number} cannot go on: {error!r}")
 
 
 def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: Callable[[str], None]) -> None:
     """Start to open a file on a thread of its own; ``on_note`` is called with remarks, or with the reason for a
     failure.
     """
-    from desdaemon.protocol.commands.book import BY_NAME
-
     job = run_command(books, BY_NAME["load"], {"file": path, "level": 1, "discard": False}, Caller("options", settings))
     books.opening_job, books.opening_file = job, path
 
@@ -49,6 +104,7 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
             # A job that was cancelled before it began has nothing to remark.
             for note in [job.error] if job.failure else job.result.get("notes", ()):
                 on_note(f"book-file = {note}")
+            _go_on(books, settings)
 
     job.watch(report)
 
@@ -59,6 +115,9 @@ def _carry_out(run: BookCommandRun) -> Result:
     books = run.books
     run.job.before_notice = books.commit if run.changes else books.try_commit
     before = len(books.book) if books.book is not None else 0
+    if run.job.first is None:
+        run.job.first = before
+        run.job.begins()
     result = _worked(run)
     book = books.book
     result.setdefault("positions", len(book) if book is not None else 0)
@@ -89,7 +148,7 @@ def _worked(run: BookCommandRun) -> Result:
                 aside = settings.edax_compatible and not run.caller.remote and not discard and books.unsaved
                 aside = aside and before is not None and before.store is None
                 books.check_unsaved(discard=discard or aside)
-            elif book is not None and command.long and not command.places:
+            elif book is not None and command.long and run.job.alone:
                 book.catch_up(threads=threads, progress=run.progress)
             if run.changes and books.book is not None:
                 books.book.recorder.begin(written_line(command, run.values))
@@ -102,7 +161,7 @@ def _worked(run: BookCommandRun) -> Result:
         except WorkCancelled:
             result = {"finished": False, "text": [f"Book {command.name}...stopped"]}
             book = books.book
-            if book is not None and book.stale and not command.places:
+            if book is not None and book.stale and run.job.alone:
                 book.settle(threads, SETTLE_S)
                 books.commit()
     # A client with many positions in a row gets no report for each.

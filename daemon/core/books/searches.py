@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from desdaemon.engine.search import Control
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position
 
-from .jobs import BookJob, ClusterFigures
+from .jobs import BookJob, ClusterFigures, Effort
 from .service import Books, Caller, processors
 
 if TYPE_CHECKING:
@@ -36,13 +37,23 @@ def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
     searches = Searches(weights=weights, on_search=on_search)
     job.on_cancel(searches.stop)
 
+    before, begun = job.effort, time.monotonic()
+
     def on_progress(report: CommandProgress) -> bool:
+        job.step, job.round = report.step, report.round
+        job.effort = Effort(
+            before.time + time.monotonic() - begun,
+            before.nodes + searches.nodes + worker.nodes_elsewhere,
+            before.searches + report.searches,
+            report.positions - (job.first or 0),
+        )
         return job.report(report.stage, report.done, report.total, report.positions)
 
     threads = settings.book_tasks or processors()
     evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
+    worker = Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
     if not settings.cluster:
-        return Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
+        return worker
 
     def on_figures(workers: int, slots: int, busy: float) -> None:
         job.cluster = ClusterFigures(workers, slots, busy)
@@ -61,8 +72,9 @@ def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
         on_gone=job.give_up,
         note=job.notes.append if show is None else lambda line: show(f"{line}\n"),
     )
-    job.on_cancel(pool.halt)
-    return pool
+    worker = pool
+    job.on_cancel(worker.halt)
+    return worker
 
 
 def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:

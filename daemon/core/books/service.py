@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.settings import SessionSettings
+from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import MoverScore
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.evaluation.weights import Weights
 
     from .allowed_files import Files
+    from .job_journal import JobJournal
 
 _POLL_S = 0.01
 
@@ -55,7 +57,8 @@ class NoBook(BadInput):
 class Caller(NamedTuple):
     """The origin of a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
 
-    The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search,
+    The files that a ``remote`` one names are inside the data folder; ``role`` is the one that it was let in with.
+    ``engine`` is for those that have a search,
     ``show`` for those who want to see, from any thread, what `book verbose` asks for; ``counted`` says of a dialogue's
     game whether its result was counted before, and notes that it is.
     """
@@ -65,6 +68,7 @@ class Caller(NamedTuple):
     initial: Position = START
     moves: tuple[int, ...] = ()
     remote: bool = False
+    role: str = ADMIN
     engine: Callable[[], LoadedEngine] | None = None
     show: Callable[[str], None] | None = None
     counted: Callable[[], bool] | None = None
@@ -135,6 +139,8 @@ class Books:
         """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is where remote clients' files are."""
         self.jobs = jobs
         self.scheduler = scheduler
+        self.journal: JobJournal | None = None
+        """Where jobs are kept that go on after a restart; None where there is no server."""
         self._data_folder = data_folder
         self._opened: Opened | None = None
         self._path: Path | None = None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.core.books.allowed_files import Forbidden
-from desdaemon.core.books.jobs import CANCELLED, FAILED, BookJob, BookJobs
+from desdaemon.core.books.jobs import CANCELLED, FAILED, QUEUED, RUNNING, BookJob, BookJobs
 from desdaemon.core.books.lookup import Looks
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Books, Caller, NoBook
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
     from desdaemon.protocol.wire.messages import Operation
 
-    from .request import Data, PendingRequest, TextLines
+    from .request import ClientRecord, Data, PendingRequest, TextLines
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 
@@ -104,6 +104,19 @@ class BookOperations:
         if opened.store is not None:
             return self.jobs.active > 0 or bool(opened.store.failure)
         return self.books.unsaved
+
+    def listed(self, client: ClientRecord) -> list[Data]:
+        """The reply to `jobs`."""
+        return [self._job_data(job, client) for job in self.jobs.listed()]
+
+    def _job_data(self, job: BookJob, client: ClientRecord) -> Data:
+        data = progress_data(job) | {"op": job.op, "client": job.client, "state": job.state}
+        data |= {"started": job.started, "over": job.state not in (QUEUED, RUNNING)}
+        for name in ("eta_s", "positions", "rate", "workers", "slots", "busy"):
+            data.pop(name, None)
+        for line in [job.error] if job.failure is not None else job.result.get("text", [])[-1:]:
+            data["result"] = self._hidden.removed(line) if client.remote else line
+        return data
 
     def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         """The operation `book.get`; ``admit`` is called before a look-up that takes long."""
@@ -206,7 +219,7 @@ class BookOperations:
         client = request.client
         initial = line.positions[0]
         settings = self._texts.settings_of(client) if command.about == OPTIONS else self._settings
-        caller = Caller(client.name, settings, initial, tuple(line.moves), client.remote)
+        caller = Caller(client.name, settings, initial, tuple(line.moves), client.remote, client.role)
         job = run_command(self.books, command, values, caller)
         if job.over and job.id == 0:
             self._end(request, job)
@@ -272,8 +285,12 @@ def _causes(failure: BaseException | None) -> Iterator[BaseException]:
 
 def progress_data(job: BookJob) -> Data:
     """The progress of a job."""
-    data: Data = job.progress._asdict()
-    data["rate"] = round(data["rate"], 3)
+    # What is told of a book is on the disk.
+    progress = job.reported if job.on_book else job.progress
+    data: Data = {**progress._asdict(), "rate": round(progress.rate, 3)}
+    for name in ("step", "round", "added", "searches", "budget"):
+        if not (progress.round if name in ("added", "searches") else data[name]):
+            del data[name]
     if job.cluster is not None:
         data |= {"workers": job.cluster.workers, "slots": job.cluster.slots, "busy": round(job.cluster.busy, 3)}
     return data

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
-from desdaemon.core.books.jobs import QUEUED, RUNNING, BookJob
 from desdaemon.core.metrics import ServerMetrics
 from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.commands.text import TextLine, read_line
@@ -324,7 +323,7 @@ class Operations:
         self.books.aside(request, lambda: {"forgotten": self.analyses.cache.clear()})
 
     def _jobs(self, request: PendingRequest) -> None:
-        request.final({"jobs": [_job_data(job) for job in self.books.jobs.listed()]})
+        request.final({"jobs": self.books.listed(request.client)})
 
     def _cancel(self, request: PendingRequest) -> None:
         target, number, everything = (request.values.get(name) for name in ("target", "job", "all"))
@@ -351,18 +350,3 @@ class Operations:
     def _shutdown(self, request: PendingRequest) -> None:
         request.final({})
         self._shut_down()
-
-
-def _job_data(job: BookJob) -> Data:
-    progress = job.progress
-    return {
-        "job": job.id,
-        "op": job.op,
-        "client": job.client,
-        "state": job.state,
-        "phase": progress.phase,
-        "done": progress.done,
-        "total": progress.total,
-        "started": job.started,
-        "over": job.state not in (QUEUED, RUNNING),
-    }

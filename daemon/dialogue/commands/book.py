@@ -32,6 +32,7 @@ def caller_of(session: Session) -> Caller:
         game.initial,
         tuple(game.moves),
         session.remote,
+        session.role,
         session.engine,
         counted=game.counted,
     )
@@ -120,18 +121,25 @@ class _Watch:
 
 
 def progress_line(job: BookJob) -> str:
-    """Return the progress of a job in a line: ``Book deviate...search 12/57 done: 183 positions, 4.1/s, 0:11 left``."""
+    """Return the progress of a job in a line: ``Book deviate...round 3, search 12/57 done: 183 positions, 120 added, 92
+    searches, 4.1/s, 0:11 left of this search``."""
     name = job.op.replace(".", " ", 1).capitalize()
     report = job.reported
     if not report.phase:
         return f"{name}...{job.state}"
     total = f"/{report.total}" if report.total > report.done else ""
-    line = f"{name}...{report.phase} {report.done}{total} done: {report.positions} positions"
+    whole = f"{report.step}, round {report.round}" if report.step else f"round {report.round}"
+    line = f"{name}...{f'{whole}, ' if report.round else ''}{report.phase} {report.done}{total} done: "
+    line += f"{report.positions} positions"
+    if report.round:
+        line += f", {report.added} added, {report.searches} searches"
     if report.rate:
         line += f", {report.rate:.1f}/s"
     if report.eta_s is not None and total:
-        minutes, seconds = divmod(round(report.eta_s), 60)
-        line += f", {minutes}:{seconds:02d} left"
+        minutes, seconds = divmod(max(1, round(report.eta_s)), 60)
+        line += f", {minutes}:{seconds:02d} left of this {report.phase}"
+    if report.budget:
+        line += f", {report.budget:.0%} of the budget"
     if job.cluster is not None:
         line += f", {job.cluster.workers} workers, {job.cluster.slots} slots, {job.cluster.busy:.0%} busy"
     return line

@@ -70,10 +70,14 @@ class BookCommandRun(NamedTuple):
         assert isinstance(value, list)
         return [path for part in value for path in self.books.files.matching(part, remote=self.caller.remote)]
 
+    def optional(self, name: str) -> int | None:
+        """A parameter that is a whole number, None where it was not given."""
+        return self.number(name) if self.values[name] is not None else None
+
     def level(self, name: str = "level") -> int:
         """A search level: the parameter, the book's unless it was given."""
-        value = self.values[name]
-        return value if isinstance(value, int) else self.book.options.level
+        value = self.optional(name)
+        return self.book.options.level if value is None else value
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Report progress, as a callback of `book.progress`; raises `WorkCancelled` once the job is cancelled."""

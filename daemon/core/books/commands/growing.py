@@ -17,7 +17,8 @@ from .context import BookCommandRun, Work
 
 
 def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
-    ending = "finished" if outcome.finished else "stopped (repeat it to continue)"
+    spent = "its budget is spent" if run.job.budget_spent >= 1 else "stopped"
+    ending = "finished" if outcome.finished else f"{spent} (repeat it to continue)"
     counts = f"{outcome.added} positions added, {outcome.searches} searches, {outcome.positions} in all"
     return {
         "finished": outcome.finished,
@@ -82,8 +83,7 @@ def _deviate(run: BookCommandRun) -> Result:
 
 
 def _enhance(run: BookCommandRun) -> Result:
-    names = {"midgame-error": "midgame_error", "endcut-error": "endcut_error"}
-    errors = {names[name]: error for name, error in run.values.items() if isinstance(error, int)}
+    errors = {f"{name}_error": run.optional(f"{name}-error") for name in ("midgame", "endcut")}
     outcome = grow.enhance(run.book, run.caller.position, run.worker(), **errors)
     options = run.book.options
     return _result_of(run, f"enhance {options.midgame_error} {options.endcut_error}", outcome)

@@ -36,7 +36,7 @@ def _new(run: BookCommandRun) -> Result:
     wanted = run.values["depth"]
     depth = wanted if isinstance(wanted, int) else default_depth(level)
     book = Book(BookOptions().at_level(level).at_depth(depth))
-    outcome = add_positions(book, [START], run.worker(), "new")
+    outcome = add_positions(book, [START], run.worker())
     if outcome.finished:
         run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
         return {"text": [f"New book {level} {depth}...done, not saved yet (use book save FILE)"]}
@@ -152,7 +152,13 @@ def _export(run: BookCommandRun) -> Result:
 
 def _backup(run: BookCommandRun) -> Result:
     path, book = run.target(), run.book
-    registry.write_native(path, book, run.progress)
+    if run.books.path is None or run.job.alone:
+        registry.write_native(path, book, run.progress)
+    else:
+        run.books.commit()
+        with open_store(run.books.path, read_only=True, progress=run.progress) as store:
+            book = store.book
+            registry.write_native(path, book, run.progress)
     return {"text": [f"{path}: {_count(book)}, the book in use stays {run.books.file or 'without a file'}"]}
 
 

@@ -81,6 +81,10 @@ complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l data -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l limit -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l supervise -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l metrics -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l on-job-end -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l backup-every -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l backup-keep -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l backup-bytes -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l log-level -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l log-format -r
 complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l help -d 'show this help message and exit'

@@ -1,0 +1,111 @@
+"""Jobs that outlive the process: a file for each in the data folder, from before it is acknowledged until it is over.
+
+A job is written with its command, values and board, with who asked for it, and once a second with what it has done. The
+next process that has its book for writing begins it again, and it goes on from what the book has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from desdaemon.core.threads import begin
+from desdaemon.protocol.system import files
+
+from .jobs import DONE, BookJob
+
+WRITE_S = 1.0
+"""What a running job has done is written this often."""
+
+HOOK_S = 60.0
+"""The command that hears of the end of a job may take so long."""
+
+Data = dict[str, Any]
+
+
+class JobJournal:
+    """The files of jobs. For any thread, each job for one at a time."""
+
+    def __init__(self, folder: Path, hook: Sequence[str], complain: Callable[[str], None]) -> None:
+        """``hook`` is the owner's command that hears of each job's end, with its arguments; empty: none. ``complain``
+        is told of failures, a line each."""
+        self._folder = folder
+        self._hook = hook
+        self.complain = complain
+
+    @property
+    def last(self) -> int:
+        """The highest number of a job that is kept; 0: there is none."""
+        return max((number for number, _ in self.entries()), default=0)
+
+    def entries(self) -> Iterator[tuple[int, Data]]:
+        """The number and the data of each job that is not over, and of those whose end was not told, oldest first."""
+        for path in sorted(self._folder.glob("*.json"), key=lambda path: (len(path.name), path.name)):
+            try:
+                data = json.loads(path.read_bytes())
+                yield int(path.stem), {**data, "values": dict(data["values"])}
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                self.complain(f"{path}: no job can be read there: {error}")
+
+    def keep(self, job: BookJob, data: Data) -> None:
+        """Write a job that has not begun, and follow it until it is over."""
+        written = 0.0
+
+        def write() -> None:
+            self._write(job.id, {**data, "started": job.started, "first": job.first, "effort": job.effort})
+
+        def follow(job: BookJob) -> None:
+            nonlocal written
+            if job.over and (job.state == DONE or not job.interrupted):
+                ended = {"job": job.id, "op": job.op, "client": job.client, "state": job.state, "error": job.error}
+                ended = {**job.result, **ended, "started": job.started}
+                self._write(job.id, {**data, "ended": ended})
+                self.tell(job.id, ended)
+            elif job.over or time.monotonic() - written >= WRITE_S:
+                written = time.monotonic()
+                write()
+
+        write()
+        job.begins = write
+        job.watch(follow)
+
+    def tell(self, number: int, ended: Data) -> None:
+        """Tell the owner's command of the end of a job, on a thread of its own; then the job's file is removed."""
+        if self._hook:
+            begin(partial(self._run_hook, number, ended), f"hook-{number}")
+        else:
+            self._remove(number)
+
+    def _run_hook(self, number: int, ended: Data) -> None:
+        line = json.dumps(ended).encode() + b"\n"
+        try:
+            subprocess.run(
+                self._hook, input=line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=HOOK_S, check=True
+            )
+        except subprocess.CalledProcessError as error:
+            said = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            self.complain(f"--on-job-end: status {error.returncode}: {said}")
+        except (OSError, subprocess.TimeoutExpired) as error:
+            self.complain(f"--on-job-end: {error}")
+        self._remove(number)
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number}.json"
+
+    def _write(self, number: int, data: Data) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            files.replace(self._path(number), json.dumps(data).encode(), mode=files.PRIVATE)
+        except OSError as error:
+            self.complain(f"{self._path(number)}: a restart would end this job: {os.strerror(error.errno or 0)}")
+
+    def _remove(self, number: int) -> None:
+        with contextlib.suppress(OSError):
+            self._path(number).unlink()

@@ -1,0 +1,80 @@
+"""Budgets of long book commands: kept, consistent, and the same book when the command is repeated."""
+
+from __future__ import annotations
+
+import pytest
+from book_dialogue import BookDialogue
+
+from desdaemon.core.books.jobs import BookJob
+from desdaemon.dialogue.commands.book import progress_line
+from desdaemon.protocol.commands.book import BY_NAME, parse_line, written_line
+
+COMMANDS = (
+    "deviate 3 6",
+    "enhance 3 3",
+    "fill 2",
+    "play",
+    "extend",
+    "deepen 2",
+    "fix",
+    "learn 8 3 5 3 2",
+    "recalculate-leaves 8 129 129 2",
+    "schedule steps.txt",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_budget_ends_a_command_and_its_repetition_the_book(
+    command: str, dialogue: BookDialogue, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path_factory.mktemp("steps")
+    monkeypatch.chdir(folder)
+    (folder / "steps.txt").write_text("learn 8 3 5 3 1\nlearn 8 2 3 2 2\n")
+
+    def begin() -> None:
+        dialogue.say("book new 1 8 --discard")
+        if command != "play":
+            dialogue.say("book deviate 1 2")
+        # Some leaves without a search.
+        dialogue.say("book level 2")
+
+    begin()
+    dialogue.say(f"book {command}")
+    dialogue.say("book export whole.txt")
+    for budget in ("--nodes 300", "--positions 5"):
+        begin()
+        for _ in range(1000):
+            answer = dialogue.say(f"book {command} {budget}")
+            assert "clean" in dialogue.say("book verify")
+            if "finished: " in answer.splitlines()[-1]:
+                break
+            assert "its budget is spent (repeat it to continue)" in answer
+        dialogue.say("book export parts.txt")
+        assert sorted((folder / "parts.txt").read_text().split("\n")) == sorted(
+            (folder / "whole.txt").read_text().split("\n")
+        )
+
+
+def test_a_time_budget_ends_a_command(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 30")
+    assert "its budget is spent" in dialogue.say("book learn 30 64 64 64 6 --time 1")
+
+
+def test_budgets_are_read_and_written() -> None:
+    for name in ("deviate", "enhance", "learn", "deepen", "fill", "recalculate-leaves", "schedule"):
+        assert BY_NAME[name].goes_on
+    command, values = parse_line("schedule --time 60 my steps.txt --nodes 7")
+    assert (values["file"], values["time"], values["nodes"], values["positions"]) == ("my steps.txt", 60, 7, None)
+    assert parse_line(written_line(command, values)) == (command, values)
+
+
+def test_the_line_of_progress_says_what_is_left_of_what() -> None:
+    job = BookJob(1, "book.deviate", "me", lambda job: {})
+    job.round, job.budget = 3, {"positions": 400}
+    job.effort = job.effort._replace(positions=100, searches=92)
+    job.report("search", 12, 57, 183)
+    job.reported = job.progress._replace(rate=4.1, eta_s=11.0)
+    assert progress_line(job) == (
+        "Book deviate...round 3, search 12/57 done: 183 positions, 100 added, 92 searches, 4.1/s, "
+        "0:11 left of this search, 25% of the budget"
+    )
