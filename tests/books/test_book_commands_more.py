@@ -51,14 +51,17 @@ def test_a_score_by_hand_outranks_searches_and_survives(dialogue: BookDialogue, 
 
 def test_results_of_games_are_counted_once_and_move_after_a_loss(dialogue: BookDialogue, tmp_path: Path) -> None:
     won, lost = tmp_path / "won.ggf", tmp_path / "lost.ggf"
-    head = "(;GM[Othello]PB[a]PW[b]RE[{}]TY[8]BO[8 " + "-" * 27 + "O*------*O" + "-" * 27 + " *]"
+    head = "(;GM[Othello]PB[{}]PW[b]RE[{}]TY[8]BO[8 " + "-" * 27 + "O*------*O" + "-" * 27 + " *]"
     moves = "B[F5]W[D6]B[C3]W[D3]B[C4];)"
-    won.write_text(head.format("+10.000") + moves + "\n")
-    lost.write_text(head.format("-6.000") + moves + "\n")
+    won.write_text(head.format("a", "+10.000") + moves + "\n")
+    lost.write_text(head.format("c", "-6.000") + moves + "\n")
     dialogue.say("book new 1 8")
     assert "2 games of 2 files" in dialogue.say(f"book add {tmp_path}")
     assert results(dialogue) == (1.0, 0.0, 1.0)
     assert results(dialogue, "f5") == (1.0, 0.0, 1.0)
+    dialogue.say(f"book add {won}")
+    assert results(dialogue, "f5") == (1.0, 0.0, 1.0)
+    won.write_text(head.format("d", "+10.000") + moves + "\n")
     dialogue.say(f"book add {won}")
     assert results(dialogue, "f5", "d6") == (2.0, 0.0, 1.0)
     dialogue.say("init")

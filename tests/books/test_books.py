@@ -142,8 +142,9 @@ def test_every_command_has_its_work() -> None:
 def test_a_line_gives_each_parameter_a_value() -> None:
     command = find_book_command("deviate")
     assert command is not None
-    assert complete(command, {"relative": 1}) == {"relative": 1, "absolute": 4}
-    assert parse_line("deviate 1") == (command, {"relative": 1, "absolute": 4})
+    budget = {"time": None, "nodes": None, "positions": None}
+    assert complete(command, {"relative": 1}) == {"relative": 1, "absolute": 4, **budget}
+    assert parse_line("deviate 1") == (command, {"relative": 1, "absolute": 4, **budget})
     for bad in ("x", "1.5", "true", "1 66", '""'):
         with pytest.raises(BadInput, match=r"book deviate, (relative|absolute)"):
             parse_line(f"deviate {bad}")

@@ -19,7 +19,7 @@ from desdaemon.protocol.othello.notation import parse_moves
 from desdaemon.protocol.othello.openings import openings
 
 SHIPPED = registry.SHIPPED
-REFUSED = "builtin: opened for reading only: it comes with the program: book save FILE makes a book of it"
+REFUSED = "builtin: opened for reading only: built in: book save FILE makes a copy that can be changed"
 MISSING = "builtin: this installation has no book of its own"
 LARGEST = 3_000_000
 LEAST_POSITIONS = 50_000
@@ -134,7 +134,7 @@ def test_a_server_opens_it_for_reading(tmp_path: Path) -> None:
             assert (status["state"], status["reason"]) == ("failed", MISSING)
             return
         assert (status["state"], status["path"], status["writable"]) == ("open", "builtin", False)
-        assert "it comes with the program" in status["reason"]
+        assert "built in" in status["reason"]
         assert peer.final("book.get", {"moves": "f5"})["found"]
 
 

@@ -87,8 +87,8 @@ def test_compare(tmp_path: Path) -> None:
         ("base foo a b", "convert, unique"),
         ("base convert a.txt", "in out"),
         ("base check a.txt many", "from 1 to 30"),
-        ("base convert /nowhere.txt out.txt", "a file that can be read"),
-        ("base complete /nowhere.txt", "a file that can be read"),
+        ("base convert /nowhere.txt out.txt", "No such file or directory"),
+        ("base complete /nowhere.txt", "No such file or directory"),
     ],
 )
 def test_bad_lines(line: str, expected: str) -> None:

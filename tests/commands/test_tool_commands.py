@@ -98,9 +98,13 @@ def test_theoretical_scores(tmp_path: Path) -> None:
     assert f"game 2: 20 written, {right} found after " in answer
 
 
-@pytest.mark.parametrize("line", ["wtest", "wtest /nowhere.wtb", "bench 0", "mobility now", "estimate -1"])
+@pytest.mark.parametrize("line", ["wtest", "bench 0", "mobility now", "estimate -1"])
 def test_bad_lines(line: str) -> None:
     assert "expected" in Dialogue().refused(line)
+
+
+def test_a_base_that_is_not_there() -> None:
+    assert Dialogue().refused("wtest /nowhere.wtb") == 'WARNING: "/nowhere.wtb": No such file or directory\n'
 
 
 @given(st.integers(0, 10**6), st.integers(1, 60))

@@ -75,7 +75,7 @@ OPENING = "---------------------------OX------XO--------------------------- X"
         ("solve", '""', "the name of a file"),
         ("solve /dev/stdin", '"/dev/stdin"', "the name of a file"),
         ("solve /dev", '"/dev"', "Is a directory"),
-        ("solve /nowhere/at/all.obf", '"/nowhere/at/all.obf"', "a file that can be read"),
+        ("solve /nowhere/at/all.obf", '"/nowhere/at/all.obf"', "No such file or directory"),
         ("set", '"set"', "a command"),
         ("-go", '"-go"', "a command"),
         ("q5", '"q5"', "a command"),
@@ -86,7 +86,7 @@ def test_one_line_and_no_change(line: str, named: str, expected: str) -> None:
     complaint = Dialogue().refused(line)
     assert named in complaint
     assert complaint.startswith("WARNING: ")
-    if line not in ("undo", "redo"):
+    if line not in ("undo", "redo") and expected not in ("Is a directory", "No such file or directory"):
         assert "expected" in complaint
     assert expected in complaint
 

@@ -157,7 +157,19 @@ def test_every_command_of_the_book(daemon: Operated, tmp_path: Path, command: Bo
     daemon.final("book.edit", {"moves": "f5", "move": "d6", "score": 2})
     reads = {"load", "import", "merge", "diff", "salvage"}
     file = "steps.txt" if command.name == "schedule" else "other.book" if command.name in reads else "new.txt"
-    values = {"files": ["games.txt"], "file": file, "plies": 1, "games": 1, "loser": "black", "move": "d6"}
+    if command.name == "uncount":
+        start = "-" * 27 + "O*------*O" + "-" * 27
+        (tmp_path / "won.ggf").write_text(f"(;GM[Othello]PB[a]PW[b]RE[+10.000]TY[8]BO[8 {start} *]B[F5]W[D6];)\n")
+        daemon.final("book.add", {"files": ["won.ggf"]})
+    values = {
+        "files": ["games.txt"],
+        "source": "won.ggf",
+        "file": file,
+        "plies": 1,
+        "games": 1,
+        "loser": "black",
+        "move": "d6",
+    }
     numbers = {"depth": 4, "per-move": 2, "cumulative": 2, "leaf": 2, "score": 2}
     required = {name.name for name in command.parameters if name.required} | {"loser"}
     known = {**numbers, **values}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,11 @@ def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
     before, begun = job.effort, time.monotonic()
 
     def on_progress(report: CommandProgress) -> bool:
+        pool = reference()
         job.step, job.round = report.step, report.round
         job.effort = Effort(
             before.time + time.monotonic() - begun,
-            before.nodes + searches.nodes + worker.nodes_elsewhere,
+            before.nodes + searches.nodes + (pool.nodes_elsewhere if pool else 0),
             before.searches + report.searches,
             report.positions - (job.first or 0),
         )
@@ -52,6 +54,8 @@ def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
     threads = settings.book_tasks or processors()
     evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
     worker = Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
+    # Weak: the worker holds the function that reports, and both are freed when the job is over.
+    reference = weakref.ref(worker)
     if not settings.cluster:
         return worker
 
@@ -61,7 +65,7 @@ def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
         progress = job.progress
         job.report(progress.phase, progress.done, progress.total, progress.positions)
 
-    pool: Worker = plugins.cluster("pool").cluster_pool(
+    cluster_pool: Worker = plugins.cluster("pool").cluster_pool(
         (settings.cluster, settings.cluster_tls),
         weights,
         evaluate,
@@ -72,9 +76,9 @@ def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
         on_gone=job.give_up,
         note=job.notes.append if show is None else lambda line: show(f"{line}\n"),
     )
-    worker = pool
-    job.on_cancel(worker.halt)
-    return worker
+    reference = weakref.ref(cluster_pool)
+    job.on_cancel(cluster_pool.halt)
+    return cluster_pool
 
 
 def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:

@@ -270,6 +270,8 @@ def wtest(context: CommandContext, argument: str) -> None:
     from desdaemon.protocol.games import wthor
     from desdaemon.protocol.games.bases import replayed
 
+    if not argument:
+        raise BadInput("wtest: expected the name of a WTHOR file")
     base = wthor.read(argument)
     depth = base.header.depth
     games = wrong = 0

@@ -223,7 +223,7 @@ def test_a_stopped_look_says_so_and_changes_nothing(
 def test_every_long_command_is_here() -> None:
     tried = {line.split()[0] for line in (*GROWING, *REPLACING, *WRITING, *LOOKING)}
     # Their stops are tried where they are; what is undone once is not undone again.
-    tried |= {"verify", "self-play", "unedit", "reopen", "undo"}
+    tried |= {"verify", "self-play", "unedit", "reopen", "undo", "uncount"}
     assert {command.name for command in BOOK_COMMANDS if command.long} <= tried
 
 
