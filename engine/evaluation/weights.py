@@ -4,8 +4,8 @@ The file on disk is packed (`desdaemon.engine.evaluation.weights_file`); the ker
 MB of linear weights, 15 MB for each band of a network's plies. That form is made once and written to the cache folder
 under the digest of the weights file, behind the metadata of the file's record and before the CRC-32 of each block of
 both; later starts map it, which takes no time and shares its pages between processes. The first block, which has the
-metadata and all that leads to other places, is compared before it is used, the others at once on a thread: to read them
-all would add tens of milliseconds to each start.
+metadata and all that leads to other places, is compared before it is used, the others a moment later on a thread: to
+read them all would add tens of milliseconds to each start.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import hashlib
 import os
 import struct
 import threading
+import time
 import zlib
 from pathlib import Path
 
@@ -46,6 +47,9 @@ _LAYOUT_VERSION = 6
 _BLOCK = 1 << 16
 _NICENESS = 10
 """Of the thread that compares: with all processors busy it is done within a second all the same."""
+
+_AFTER_S = 0.2
+"""The thread waits so long: at once it would read the file while the first answer is searched, and delay that."""
 
 
 class Weights:
@@ -101,6 +105,7 @@ class Weights:
     def _check(self, kept: Path, descriptor: int) -> None:
         """Compare the file that is mapped, open as ``descriptor``; where a block does not match, put right ones in its
         place, in memory and in the cache. A search that was quicker may have read wrong weights, but nothing else."""
+        time.sleep(_AFTER_S)
         platform.lower_thread(_NICENESS)
         try:
             with os.fdopen(descriptor, "rb") as content:
