@@ -33,12 +33,12 @@ _OPEN = Field("open", "int", "Positions that need a search, see `book.fix`.", "p
 _COUNTED = Field("counted", "int", "Games counted that were not before.", "games", since="1.1")
 _KNOWN = Field("known", "int", "Games that had been counted before.", "games", since="1.1")
 _GROWTH: Shape = (_SEARCHES, _ROUNDS)
-_STOPPED = "the command was stopped before it"
+STOPPED = "the command was stopped before it"
 
 
 def _unless_stopped(*fields: Field) -> Shape:
     """The fields that are absent when the command was stopped."""
-    return tuple(field._replace(absent=field.absent or _STOPPED) for field in fields)
+    return tuple(field._replace(absent=field.absent or STOPPED) for field in fields)
 
 
 def _count(name: str, help: str, unit: str = "positions") -> Field:

@@ -25,26 +25,16 @@ from desdaemon.protocol.dialects import cassio, gtp, nboard, xboard
 DOCS = ROOT / "docs"
 
 
-def text_commands() -> str:
-    """The commands of the text protocol."""
-    body = []
-    for command in commands.COMMANDS:
-        also = " ".join(f"`{alias}`" for alias in command.aliases)
-        parameters = f"`{cell(command.parameters)}`" if command.parameters else ""
-        body.append((f"`{command.name}`", also, parameters, cell(command.help)))
-    return rows("command|also|parameters|what it does", body)
-
-
 def command_table(table: tuple[Command, ...]) -> Callable[[], str]:
-    """The commands of another protocol."""
+    """The commands of a protocol."""
 
     def made() -> str:
         body = []
         for command in table:
-            names = " ".join(f"`{name}`" for name in (command.name, *command.aliases))
-            parameters = f"`{cell(command.parameters)}`" if command.parameters else ""
-            body.append((names, parameters, cell(command.help)))
-        return rows("command|parameters|what it does", body)
+            usage = f"`{cell(f'{command.name} {command.parameters}'.strip())}`"
+            names = " ".join([usage, *(f"`{alias}`" for alias in command.aliases)])
+            body.append((names, cell(command.help)))
+        return rows("command|what it does", body)
 
     return made
 
@@ -55,10 +45,10 @@ def option_table() -> str:
     settings = SessionSettings()
     for option in OPTIONS:
         if not option.idle:
-            also = " ".join(f"`{alias}`" for alias in option.aliases)
+            names = " ".join(f"`{name}`" for name in (option.name, *option.aliases))
             default = "" if option.name in ("q", "vv") else settings.text(option)
-            body.append((f"`{option.name}`", also, values(option), default, cell(option.help)))
-    return rows("option|also|value|default|what it does", body)
+            body.append((names, values(option), default, cell(option.help)))
+    return rows("option|value|default|what it does", body)
 
 
 def values(option: Option) -> str:
@@ -85,17 +75,20 @@ def arguments(parser: argparse.ArgumentParser) -> Callable[[], str]:
 
 
 def book_commands() -> str:
-    """The commands on the opening book."""
+    """The commands on the opening book; each parameter is explained where it comes first."""
     body = []
+    explained: set[Parameter] = set()
     for command in BOOK_COMMANDS:
-        also = " ".join(f"`{alias}`" for alias in command.aliases)
-        parameters = "<br>".join(book_parameter(parameter) for parameter in command.parameters)
-        body.append((f"`{command.name}`", also, parameters, f"{command.help} ({command.role})"))
-    return rows("command|also|parameters|what it does", body)
+        names = " ".join(f"`{name}`" for name in (command.name, *command.aliases))
+        new = [book_parameter(parameter) for parameter in command.parameters if parameter not in explained]
+        old = " ".join(f"`{cell(parameter.usage)}`" for parameter in command.parameters if parameter in explained)
+        explained.update(command.parameters)
+        body.append((names, "<br>".join(filter(None, [*new, old])), f"{command.help} ({command.role})"))
+    return rows("command|parameters|what it does", body)
 
 
 def book_parameter(parameter: Parameter) -> str:
-    """A parameter with what it may be and what it is when left out."""
+    """A parameter with its range and its default."""
     told = f"`{cell(parameter.usage)}`"
     if parameter.kind == "int":
         told += f" {parameter.low} to {parameter.high}"
@@ -137,7 +130,7 @@ def capability_table() -> str:
 
 TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("book.md", "commands"): book_commands,
-    ("text-protocol.md", "commands"): text_commands,
+    ("text-protocol.md", "commands"): command_table(commands.COMMANDS),
     ("text-protocol.md", "base"): command_table(commands.BASE_COMMANDS),
     ("text-protocol.md", "options"): option_table,
     ("text-protocol.md", "idle"): idle_options,
