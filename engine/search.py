@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.rules import INVERSE_SYMMETRY, PASS, mirror_equal_moves, mirrored_line, transform_move
 from desdaemon.protocol.othello.scores import MoverScore, opposite
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
@@ -398,8 +399,6 @@ class Searcher:
         progress: Progress | None,
         attempts: Progress | None,
     ) -> Result:
-        back = _inverse(symmetry)
-        image = self._engine.board_symmetric
         legal = self._engine.board_moves(job.player, job.opponent)
         passed = False
         if not legal:
@@ -411,54 +410,71 @@ class Searcher:
             window = (-window[1], -window[0])
             multipv = 1
         else:
-            legal &= image(allow, symmetry)
+            legal &= self._engine.board_symmetric(allow, symmetry)
             if not legal:
                 raise ValueError("none of the moves allowed is legal")
+        number = min(multipv, legal.bit_count())
+        # Of moves that lead to mirror images of one position the first is searched for all of them.
+        groups = {
+            next(iter(group)): group
+            for group in mirror_equal_moves(job.player, job.opponent, legal, self._play, self._canonical)
+        }
+        legal = sum(1 << move for move in groups)
 
-        def turned(line: Line) -> Line:
-            moves = tuple(m if m >= PASS else image(1 << m, back).bit_length() - 1 for m in line.pv)
-            if passed:
-                return line._replace(
-                    move=PASS,
-                    score=opposite(line.score),
-                    lower=opposite(line.upper),
-                    upper=opposite(line.lower),
-                    pv=(PASS, *moves),
-                )
-            return line._replace(move=moves[0], pv=moves)
+        def turned(line: Line) -> Iterator[Line]:
+            """The line as one of each move that it was searched for; they share its cost."""
+            group = groups[line.move]
+            share, left = divmod(line.nodes, len(group))
+            for move, other in group.items():
+                moves = move, *mirrored_line(line.pv[1:], group[line.move], other)
+                moves = tuple(transform_move(each, INVERSE_SYMMETRY[symmetry]) for each in moves)
+                if passed:
+                    yield line._replace(
+                        move=PASS,
+                        score=opposite(line.score),
+                        lower=opposite(line.upper),
+                        upper=opposite(line.lower),
+                        pv=(PASS, *moves),
+                    )
+                    return
+                nodes, ms = share + left, line.time_ms / len(group)
+                yield line._replace(move=moves[0], pv=moves, nodes=nodes, time_ms=ms)
+                left = 0
 
         lines: list[Line] = []
         finished = True
-        count = min(multipv, legal.bit_count())
         for step in _steps(job.limits, job.empties):
             if not job.control.resume() and lines:
                 finished = False
                 break
             found: list[Line] = []
-            rest = legal
-            for rank in range(count):
-                guess = lines[rank] if rank < len(lines) else None
+            rest, answered = legal, 0
+            while answered < number:
+                guess = lines[len(found)] if len(found) < len(lines) else None
                 if attempts is not None:
-                    job.attempt = lambda line, rank=rank: attempts(rank, turned(line))
+                    job.attempt = lambda line, index=answered: attempts(index, next(turned(line)))
                 line, done = self._line(job, step, rest, guess, window)
                 if line is not None:
                     found.append(line)
                     rest &= ~(1 << line.move)
-                    if progress is not None and done:
-                        progress(rank, turned(line))
+                    for shown in islice(turned(line), number - answered):
+                        if progress is not None and done:
+                            progress(answered, shown)
+                        answered += 1
                 if not done:
                     finished = False
                     break
             found.sort(key=lambda line: -line.score)
             kept = {line.move for line in found}
-            lines = (found + [line for line in lines if line.move not in kept])[:count]
+            lines = found + [line for line in lines if line.move not in kept]
             if not finished:
                 break
         if not lines:
             lines = [self._any_line(job, legal)]
         nodes = sum(context.nodes for context in self._contexts)
         threads = self.team.size if self.team is not None else 1
-        return Result(tuple(turned(line) for line in lines), nodes, job.milliseconds(), finished, threads)
+        answers = islice((shown for line in lines for shown in turned(line)), number)
+        return Result(tuple(answers), nodes, job.milliseconds(), finished, threads)
 
     def _any_line(self, job: _SearchState, legal: int) -> Line:
         """A legal move as the result of a search that was stopped before its first iteration."""
@@ -555,8 +571,7 @@ class Searcher:
             if move == PASS:
                 player, opponent = opponent, player
             else:
-                flips = engine.board_flip(move, player, opponent)
-                player, opponent = opponent ^ flips, player | flips | 1 << move
+                player, opponent = self._play(player, opponent, move)
                 left -= 1
             value = -value
             legal = engine.board_moves(player, opponent)
@@ -578,17 +593,14 @@ class Searcher:
                     break
         return tuple(line)
 
+    def _play(self, player: int, opponent: int, move: int) -> tuple[int, int]:
+        flips = self._engine.board_flip(move, player, opponent)
+        return opponent ^ flips, player | flips | 1 << move
+
     def _canonical(self, player: int, opponent: int) -> tuple[int, int, int]:
         symmetry = self._engine.board_canonical_symmetry(player, opponent)
         image = self._engine.board_symmetric
         return image(player, symmetry), image(opponent, symmetry), symmetry
-
-
-def _inverse(symmetry: int) -> int:
-    """The symmetry that undoes it: mirrors undo themselves, but a transposition exchanges the two."""
-    if symmetry & 4:
-        return 4 | (symmetry & 1) << 1 | (symmetry & 2) >> 1
-    return symmetry
 
 
 def _steps(limits: Limits, empties: int) -> Iterator[_Iteration]:

@@ -112,24 +112,23 @@ class JudgedMove(NamedTuple):
 
 def equivalents(position: Position, move: int) -> int:
     """The moves that lead to the position after ``move`` or a mirror image of it, as a mask."""
-
-    def reached(square: int) -> tuple[int, int]:
-        return rules.canonical(*rules.play(position.player, position.opponent, square))
-
-    target = reached(move)
-    return sum(1 << square for square in rules.squares(position.moves) if reached(square) == target)
+    return sum(1 << other for other in _group(position, move))
 
 
 def as_played(position: Position, best: SearchedMove, move: int) -> SearchedMove | None:
     """The search of the best move as one of ``move``, if both lead to mirror images of one position; None otherwise."""
     if best.move == move:
         return best
-    reached, target = (rules.play(position.player, position.opponent, square) for square in (best.move, move))
-    for symmetry in range(8):
-        if tuple(rules.transform(discs, symmetry) for discs in reached) == target:
-            line = (rules.transform_move(square, symmetry) for square in best.line[1:])
-            return best._replace(move=move, line=(move, *line))
-    return None
+    group = _group(position, move)
+    if best.move not in group:
+        return None
+    line = rules.mirrored_line(best.line[1:], group[best.move], group[move])
+    return best._replace(move=move, line=(move, *line))
+
+
+def _group(position: Position, move: int) -> dict[int, int]:
+    groups = rules.mirror_equal_moves(position.player, position.opponent, position.moves)
+    return next(group for group in groups if move in group)
 
 
 class PlayerSummary(NamedTuple):

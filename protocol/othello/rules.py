@@ -8,8 +8,12 @@ to the winner, seen from ``player``.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from .scores import MoverScore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FULL = 0xFFFF_FFFF_FFFF_FFFF
 PASS = 64
@@ -209,6 +213,28 @@ def canonical(player: int, opponent: int) -> tuple[int, int]:
 def canonical_with_symmetry(player: int, opponent: int) -> tuple[int, int, int]:
     """The canonical pair and the symmetry that leads to it from the position given."""
     return min(zip(_images(player), _images(opponent), range(8), strict=True))
+
+
+def mirror_equal_moves(
+    player: int,
+    opponent: int,
+    moves: int,
+    play: Callable[[int, int, int], tuple[int, int]] = play,
+    canonical: Callable[[int, int], tuple[int, int, int]] = canonical_with_symmetry,
+) -> list[dict[int, int]]:
+    """Some of the legal moves in groups that lead to mirror images of one position, each with the symmetry from there
+    to the canonical position. ``play`` and ``canonical`` may be faster ways to the same.
+    """
+    groups: dict[tuple[int, int], dict[int, int]] = {}
+    for move in squares(moves):
+        own, other, symmetry = canonical(*play(player, opponent, move))
+        groups.setdefault((own, other), {})[move] = symmetry
+    return list(groups.values())
+
+
+def mirrored_line(line: tuple[int, ...], symmetry: int, other: int) -> tuple[int, ...]:
+    """The moves that answer to ``line`` where the symmetry to the canonical position is ``other`` instead."""
+    return tuple(transform_move(transform_move(move, symmetry), INVERSE_SYMMETRY[other]) for move in line)
 
 
 def _images(bits: int) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.layout import EDGES, OFF_ETC, OFF_EVALUATION
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
+from desdaemon.engine.result import Line
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello.selectivity import Selectivity
 
@@ -52,10 +53,35 @@ def test_mirror_images_have_the_same_evaluation(searcher: Searcher) -> None:
         assert len({searcher.evaluate(*judge.image(board, places)) for places in judge.images()}) == 1
 
 
-def test_the_opening_is_symmetric(searcher: Searcher) -> None:
-    lines = searcher.search(*judge.OPENING, Limits(6), multipv=4).lines
-    assert len(lines) == 4
-    assert len({line.score for line in lines}) == 1
+@pytest.mark.parametrize("moves", ["", "f5f6d3c3", "f5f6c4c3", "f5f6e6"])
+def test_moves_to_mirror_images_share_one_search(searcher: Searcher, moves: str) -> None:
+    """Whatever the table holds, here of a game with one of the moves, taken back."""
+    board = judge.OPENING
+    for place in range(0, len(moves), 2):
+        board = judge.play(board, 8 * (int(moves[place + 1]) - 1) + "abcdefgh".index(moves[place]))
+
+    def reached(move: int, line: tuple[int, ...]) -> set[judge.Board]:
+        after = judge.play(board, move)
+        for reply in line:
+            after = judge.play(after, reply)
+        return {judge.image(after, places) for places in judge.images()}
+
+    first = searcher.search(*board, Limits(7)).lines[0].move
+    searcher.search(*judge.play(board, first), Limits(8))
+    shown: list[tuple[int, Line]] = []
+    result = searcher.search(*board, Limits(8), multipv=64, progress=lambda rank, line: shown.append((rank, line)))
+    assert {line.move for line in result.lines} == set(judge.squares(judge.moves(*board)))
+    assert 0 < sum(line.nodes for _, line in shown) <= result.nodes
+    assert [rank for rank, _ in shown] == list(range(len(result.lines))) * 4
+    groups: dict[frozenset[judge.Board], list[Line]] = {}
+    for line in result.lines:
+        groups.setdefault(frozenset(reached(line.move, ())), []).append(line)
+    for group in groups.values():
+        assert len({line.score for line in group}) == 1
+        assert all(reached(line.move, line.pv[1:]) == reached(group[0].move, group[0].pv[1:]) for line in group)
+    assert len(groups) < len(result.lines)
+    lines = searcher.search(*board, Limits(8), multipv=2).lines
+    assert len(lines) == 2
 
 
 @pytest.mark.parametrize("bits", [10, 14, 22])
