@@ -36,16 +36,18 @@ give the same answer for the same question, and is called from several threads a
 
 _SLICE = 1 << 15
 _WHOLE = 400
-"""Where more than one in this number of positions has changed, the whole book is processed, not the changed part."""
+"""If more than one in this number of positions has changed, the whole book is processed instead of the changed part."""
 
 MOST_GAMES = 1e12
-"""The largest weight of games: what every lost game multiplies must not become infinite."""
+"""The largest number of games that a result may count: lost games multiply it, and it must stay finite."""
 
 _FEW = 1 << 12
 _NOTES = 4096
 
 _IN_PLACE = 1 << 17
-"""Of more positions than this the others are copied into a new table, which can be stopped; fewer are gone at once."""
+"""Up to this many positions are removed in place. To remove more, the rest is copied into a new table, which can be
+cancelled.
+"""
 
 
 class Removed(NamedTuple):
@@ -59,8 +61,9 @@ class Removed(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A score set by hand: the canonical position, and its entry before; None where it was not in the book: then the
-    entries of its parents follow, whose leaf it may have been. ``linked``: its score before came from links.
+    """A score set by hand: the canonical position and its entry before the edit. ``entry`` is None if the position was
+    not in the book; the entries of its parents, whose leaf it may have been, follow then. ``linked``: its earlier score
+    came from links.
     """
 
     key: tuple[int, int]
@@ -72,7 +75,7 @@ class Edit(NamedTuple):
 class MoveInBook(NamedTuple):
     """A link or a leaf of a position, with its score seen from the side to move there.
 
-    ``row`` is that of the position it leads to, -1 for the leaf.
+    ``row`` is the row of the position that the move leads to, -1 for the leaf.
     """
 
     move: int
@@ -91,7 +94,7 @@ class MoveInBook(NamedTuple):
 
 
 def best_first(moves: Iterable[MoveInBook]) -> list[MoveInBook]:
-    """Moves by falling score, then by square; those without a score last."""
+    """Return moves by falling score, then by square; those without a score last."""
     return sorted(moves, key=lambda known: (not known.scored, -known.score, known.move))
 
 
@@ -109,9 +112,9 @@ class Book:
         counts: Counts | None = None,
         games: Games = NO_GAMES,
     ) -> None:
-        """``settled``, ``complete`` and ``counts`` are the state of a ``table`` read from a file: its scores follow
-        from its leaves; no leaf has a fault; the number of positions of each kind. ``games`` are those that its results
-        were counted from.
+        """``settled``, ``complete`` and ``counts`` describe a ``table`` read from a file: all scores follow from the
+        leaves; no leaf has a fault; the number of positions of each kind. ``games`` are the games whose results are
+        counted.
         """
         self.table = table or BookTable()
         self._options = options or BookOptions()
@@ -122,13 +125,13 @@ class Book:
         self._touched: set[int] | None = set() if settled else None
         self._unverified: set[int] | None = set() if complete else None
         self.stale = False
-        """Whether anything was changed since the last `negamax` that came to its end."""
+        """Whether anything has changed since the last `negamax` that ran to its end."""
         self.memo: dict[Question, tuple[int, int]] = {}
-        """Searches done for a command that was stopped before it could use them."""
+        """Results of searches for a command that was stopped before it could use them."""
         self.edits: list[Edit] = []
         """The scores set by hand since the book was opened, in order."""
         self.steps: dict[int, int] = {}
-        """How many steps of a schedule were done before it was stopped."""
+        """Steps done of each schedule that was stopped."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -156,8 +159,9 @@ class Book:
             return self.table.entry(row) if row >= 0 else None
 
     def view(self, player: int, opponent: int) -> PositionEntry | None:
-        """As `entry`; under Egaroucid's rule also for a position outside the book from which moves lead into it: what
-        follows from these moves, with `NO_LEVEL`."""
+        """As `entry`; under Egaroucid's rule also for a position outside the book with moves that lead into it: its
+        score then follows from these moves, and its level is `NO_LEVEL`.
+        """
         with self.table.lock:
             entry = self.entry(player, opponent)
             if entry is not None or self._options.rule is Rule.EDAX:
@@ -198,7 +202,9 @@ class Book:
         return best_first(found)
 
     def moves_on(self, player: int, opponent: int) -> list[MoveInBook]:
-        """`known_moves` of a position in any orientation, with moves in that orientation; empty where `view` is."""
+        """`known_moves` of a position in any orientation, with the moves in that orientation; empty if `view`
+        is None.
+        """
         _, _, symmetry = self.table.canonical(player, opponent)
         with self.table.lock:
             entry = self.view(player, opponent)
@@ -209,7 +215,7 @@ class Book:
         return best_first(moves)
 
     def moves_that_count(self, player: int, opponent: int) -> list[MoveInBook]:
-        """`moves_on`, without the leaf where Egaroucid's rule passes it over: scores follow from these moves."""
+        """`moves_on` without a leaf that Egaroucid's rule ignores: the moves that the score follows from."""
         moves = self.moves_on(player, opponent)
         links = [move for move in moves if move.linked]
         return links if links and self.options.rule is Rule.EGAROUCID else moves
@@ -245,7 +251,7 @@ class Book:
         return np.array(sorted(found), np.int64)
 
     def faults_among(self, rows: Rows, progress: ProgressCallback = no_progress) -> Rows:
-        """The faults of some rows, in their order, as `faults` gives them."""
+        """Return the faults of the given rows, in their order, in the form of `faults`."""
         note = np.empty((1, 2), np.int64)
         noted = np.zeros(1, np.uint64)
         filters = Filters()
@@ -285,7 +291,7 @@ class Book:
         self.table.sound()
 
     def touch(self, rows: Iterable[int]) -> None:
-        """Mark rows as new or changed: their scores and leaves, and all that depends on them, are stale."""
+        """Mark rows as new or changed: their scores and leaves, and all scores that depend on them, are stale."""
         self.stale = True
         for known in (self._touched, self._unverified):
             if known is not None:
@@ -297,7 +303,9 @@ class Book:
 
     @property
     def _most_visited(self) -> int:
-        """A pass over the whole book is cheaper than visiting more rows than this and those that depend on them."""
+        """The number of rows beyond which a pass over the whole book is cheaper than visiting changed rows and their
+        ancestors.
+        """
         return max(_FEW, len(self) // _WHOLE)
 
     def forget_state(self) -> None:
@@ -321,7 +329,7 @@ class Book:
 
     @contextlib.contextmanager
     def _replacing(self, rows: Rows) -> Iterator[None]:
-        """Keep the counts while the records in rows change."""
+        """Keep the counts correct while the records in ``rows`` change."""
         counts = self._counts
         if counts is None:
             yield
@@ -350,8 +358,8 @@ class Book:
         return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:
-        """Add positions that are not in the book, given as canonical `RECORD`s, without their path counts; of repeated
-        ones the first is used.
+        """Add positions that are not in the book, given as canonical `RECORD`s, without path counts. Of repeated
+        positions the first is used.
         """
         self._begin_change()
         before = len(self)
@@ -383,7 +391,9 @@ class Book:
         self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """A context whose changes reach the disk all or none. Raises ReadOnly: inside, no failed write is repeated."""
+        """Return a context whose changes reach the disk all or none. Raises ReadOnly; a write that fails inside it is
+        not retried.
+        """
         self.recorder.allow()
         return self.recorder.hold()
 
@@ -406,7 +416,7 @@ class Book:
         self.store_results(np.array([row], np.int64), np.array([results], RESULT))
 
     def store_results(self, rows: Rows, results: Records) -> None:
-        """Store `RESULT` records for rows, none of them twice."""
+        """Store `RESULT` records for ``rows``, which are distinct."""
         self._begin_change()
         for name in results.dtype.names or ():
             np.minimum(results[name], MOST_GAMES, out=results[name])
@@ -414,9 +424,9 @@ class Book:
         self.recorder.changed_many(rows)
 
     def _lost_links(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback) -> Rows:
-        """Every row that is kept and has a link to a marked one, and the best of its lost links where that is better
-        than its leaf: an array of shape (n, 5), row, move (`KEEPS_LEAF` where it is not better), score, level, and the
-        number of links that stay.
+        """Return each kept row that has a link to a marked row, with the best of the links it loses if that is better
+        than its leaf. An array of shape (n, 5): row, move (`KEEPS_LEAF` if the leaf is as good), score, level, number
+        of links that stay.
         """
         states = np.where(marked, GONE, KEPT).astype(np.uint8)
         resting = self._resting_on_hand(progress)
@@ -443,7 +453,7 @@ class Book:
         return np.concatenate(found)
 
     def _resting_on_hand(self, progress: ProgressCallback) -> Rows:
-        """The rows whose score was set by hand or follows, by best moves, from one that was."""
+        """Return the rows whose score was set by hand, or follows along best moves from one that was."""
         counts = self.known_counts()
         if counts is not None and HUMAN_LEVEL not in counts.levels:
             return np.empty(0, np.int64)
@@ -461,9 +471,9 @@ class Book:
     def remove(
         self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress, *, leaves: bool = True
     ) -> Removed:
-        """Remove the marked rows; with ``leaves`` the best of the links that a position loses becomes its leaf where it
-        is better than the present one. Scores set by hand go with their positions. Rows are renumbered. A cancellation
-        leaves the book unchanged.
+        """Remove the marked rows and renumber the others. With ``leaves``, the best link that a position loses becomes
+        its leaf if it is better than the present one. Scores set by hand go with their positions. A cancellation leaves
+        the book unchanged.
         """
         self._begin_change()
         table = self.table
@@ -507,7 +517,7 @@ class Book:
         return Removed(count, int(np.count_nonzero(new)), rows)
 
     def rebuild(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> None:
-        """Remove the marked rows and build a new index: for a table whose index is damaged."""
+        """Remove the marked rows and build a new index; for a table whose index is damaged."""
         self._begin_change()
         fresh = self.table.without(marked, progress)
         self.recorder.removed(self._keys(marked))
@@ -528,14 +538,14 @@ class Book:
         return set(self.table.rows_of(records).tolist()) - {-1} if records is not None else None
 
     def catch_up(self, *, threads: int = 1, progress: ProgressCallback = no_progress) -> None:
-        """`negamax` where scores are `stale`. It changes only values that follow from the leaves, so a read-only book,
-        or one whose changes cannot be written, is brought up to date in memory.
+        """Run `negamax` if scores are `stale`. It changes only values that follow from the leaves, so a book that is
+        read-only, or whose changes cannot be written, is updated in memory.
         """
         if self.stale:
             self._negamax(threads, progress)
 
     def settle(self, threads: int, seconds: float) -> None:
-        """`negamax`, cancelled after ``seconds``."""
+        """Run `negamax`, cancelled after ``seconds``."""
         until = time.monotonic() + seconds
 
         def progress(stage: str, done: int, total: int) -> None:
@@ -549,7 +559,7 @@ class Book:
         """Bring scores, bounds and counts up to date (`negamax.negamax`); leaves whose moves have become links are
         dropped. After a cancellation they stay `stale`.
 
-        Where little was changed since the last time, only what depends on it is visited (`negamax.negamax_from`).
+        After small changes only the positions that depend on them are visited (`negamax.negamax_from`).
         """
         self._begin_change()
         return self._negamax(threads, progress)
@@ -607,7 +617,7 @@ class Book:
         self.edits.append(Edit((p, o), before, above, self._linked(p, o)))
 
     def _linked(self, player: int, opponent: int) -> bool:
-        """Whether a move leads from a position into the book."""
+        """Whether a position has a move that leads into the book."""
         return any(child >= 0 for _, child in self.table.links(player, opponent))
 
     def edited(self, progress: ProgressCallback = no_progress) -> Iterator[PositionEntry]:
@@ -621,9 +631,9 @@ class Book:
     def unedit(self, player: int, opponent: int) -> None:
         """Take back the last score that was set by hand in a position.
 
-        If it was set since the book was opened, the score before it is restored, and a position that was not in the
-        book is removed unless others follow it by now. Otherwise the score follows from leaf and links again, and has
-        to be searched without any. The scores are `stale` then. Raises ValueError where no score was set.
+        If it was set since the book was opened, the earlier score is restored, and a position that was not in the book
+        then is removed unless others follow it by now. Otherwise the score is computed from leaf and links again, or
+        needs a search if there are none. Scores are `stale` afterwards. Raises ValueError if no score was set by hand.
         """
         p, o, _ = self.table.canonical(player, opponent)
         row = self.table.find_canonical(p, o)

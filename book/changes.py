@@ -10,19 +10,19 @@ from .games import Games
 from .options import BookOptions
 
 Question = tuple[int, int, int, int]
-"""What a search was asked: (player, opponent, level, excluded)."""
+"""A search as (player, opponent, level, excluded moves)."""
 
 
 class ChangeObserver:
-    """Called before and after every change of a book, from the thread that changes it. This one allows all and records
-    nothing.
+    """Called before and after every change of a book, from the thread that changes it. This base class allows every
+    change and records nothing.
     """
 
     def allow(self) -> None:
-        """Raise ReadOnly when the book must not change."""
+        """Raise ReadOnly if the book must not change."""
 
     def begin(self, command: str) -> None:
-        """What follows are changes of this command."""
+        """Start the changes of ``command``."""
 
     def changed(self, row: int) -> None:
         """The position in ``row`` was added or changed."""
@@ -33,7 +33,7 @@ class ChangeObserver:
             self.changed(row)
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """These positions, in arrays of shape (n, 2), will be removed, and rows renumbered."""
+        """These positions, an array of shape (n, 2), are about to be removed, and rows renumbered."""
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
         """The result of a search was kept by `Book.remember`."""

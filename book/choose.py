@@ -18,7 +18,7 @@ class Choice(enum.Enum):
     """The score."""
 
     RESULTS = "results"
-    """The results of games, beside which the scores count the less the more games there are."""
+    """The results of games; the more games a move has, the less its score counts."""
 
     MIXED = "mixed"
     """The results among the moves within the randomness."""
@@ -40,14 +40,14 @@ class MoveChoice(NamedTuple):
 
 
 PRIOR_GAMES = 10
-"""As many games as a search's score is worth beside the results of games."""
+"""The weight of a search's score, counted in games, when it is mixed with the results of games."""
 
 _DISCS = 8
-"""A score of so many discs is held to win e / (1 + e) of the points, 73 %."""
+"""A score of this many discs stands for a share of e / (1 + e) = 73 % of the points."""
 
 
 def _results(book: Book, move: MoveInBook) -> tuple[float, float, float]:
-    """Games through a move, seen by the side that plays it."""
+    """Return the games won, drawn and lost by the side that plays a move."""
     if not move.linked:
         return 0.0, 0.0, 0.0
     won, drawn, lost = book.table.results(move.row)
@@ -55,11 +55,10 @@ def _results(book: Book, move: MoveInBook) -> tuple[float, float, float]:
 
 
 def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
-    """The share of points that a move may be worth, drawn at random from what is known of it.
+    """Draw at random a share of the points that a move may be worth, from its score and the results of its games.
 
-    Known are its score and the results of its games: a beta distribution. The more games, the closer what is drawn is
-    to their share, so that 700 of 1000 outdo 8 of 10 more often than not, and a move that was never played competes
-    with its score alone.
+    The draw is from a beta distribution. The more games, the closer it is to their share: 700 of 1000 points mostly
+    beat 8 of 10, and a move that was never played competes by its score alone.
     """
     won, drawn, lost = _results(book, move)
     expected = 1 / (1 + math.exp(-move.score / _DISCS))
@@ -67,9 +66,9 @@ def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
 
 
 def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> list[MoveInBook]:
-    """The moves that may be chosen, best first: those within the randomness of the best, or, with `Choice.RESULTS`, all
-    that have a score. Under Egaroucid's rule the leaf is none of them where there are links. Empty where `Book.view`
-    is. Raises OutOfRange.
+    """Return the moves that may be chosen, best first: those within the randomness of the best, or, with
+    `Choice.RESULTS`, all that have a score. Under Egaroucid's rule the leaf is excluded if there are links. Empty if
+    `Book.view` is None. Raises OutOfRange.
     """
     within("randomness", settings.randomness, 0, 128)
     moves = [
@@ -100,7 +99,9 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
 
 
 def line(book: Book, player: int, opponent: int, plies: int = 60) -> list[int]:
-    """The best line through the book from a position: at each step the first of the best moves, until the book ends."""
+    """Return the best line through the book from a position: at each step the first of the best moves, until the book
+    ends.
+    """
     moves: list[int] = []
     while len(moves) < plies:
         known = book.moves_that_count(player, opponent)

@@ -1,4 +1,4 @@
-"""Arrays in the form that kernels use: addresses of data, and the chunks that rows are in."""
+"""Arrays in the form that kernels use: addresses of data, and the chunks that hold the rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Guard(Protocol):
     """Verifies the blocks of a mapped file against their checksums before their first use (`storage/blocks.py`)."""
 
     at: int
-    """Where the kernels find it."""
+    """Address of the words that the kernels read."""
 
     @property
     def damage(self) -> BookError | None:
@@ -38,7 +38,7 @@ class Guard(Protocol):
         """Verify all blocks. Raises BookError."""
 
     def end(self) -> None:
-        """Everything was verified, and nobody asks again."""
+        """End the verification: all blocks were checked."""
 
 
 class State(NamedTuple):
@@ -75,7 +75,9 @@ def segment_bytes(capacity: SlotCount) -> SlotCount:
 
 
 def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
-    """Chunks by number, which of ``rows`` are in each, and their places there."""
+    """Group ``rows`` by chunk: yield the chunk's number, the positions in ``rows`` of its rows, and their places in the
+    chunk.
+    """
     if not len(rows):
         return
     order = np.argsort(rows, kind="stable")
@@ -85,7 +87,7 @@ def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
 
 
 def without_counts(records: Records) -> Records:
-    """The records, changed in place, without path counts and the flags that are valid in their own table only."""
+    """Clear, in place, the path counts of records and the flags that are valid only in their own table."""
     for name in COUNTS:
         records[name] = 0
     records["flags"] &= FLAGS_KEPT

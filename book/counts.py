@@ -29,13 +29,13 @@ from .table import BookTable, Filters
 Tally = npt.NDArray[np.int64]
 
 WORDS = TALLY_WORDS + 2
-"""Of `Counts.packed`."""
+"""Number of words of `Counts.packed`."""
 
 _SLICE = 1 << 15
 _ALL = (1 << 62) - 1
 
 FEW = 1 << 12
-"""More new positions than this are counted by the next walk over the whole book."""
+"""Most new positions that are counted one by one; more are counted by the next pass over the whole book."""
 
 
 class Counts:
@@ -44,9 +44,9 @@ class Counts:
     def __init__(self) -> None:
         self.rows = 0
         self.tally: Tally = np.zeros(TALLY_WORDS, np.int64)
-        """Words as the kernels count, see `layout.TALLY_WORDS`."""
+        """The counts as the kernels keep them, see `layout.TALLY_WORDS`."""
         self.unreachable = -1
-        """Positions that no line leads to from the initial position; -1: not known."""
+        """Positions that no line from the initial position leads to; -1: not known."""
 
     @property
     def kinds(self) -> Tally:
@@ -80,7 +80,7 @@ class Counts:
         return found
 
     def possible(self, rows: int) -> bool:
-        """Whether these can be the counts of a table of so many rows."""
+        """Whether these can be the counts of a table with this number of rows."""
         counted = self.rows == rows and int(self.kinds[TALLY_POSITIONS].sum()) == rows
         return counted and not (self.tally < 0).any() and -1 <= self.unreachable <= rows
 
@@ -116,7 +116,7 @@ class Counts:
         self.tally[:TALLY_LEVELS] += sign * found
 
     def catch_up(self, table: BookTable) -> bool:
-        """Count the positions added since. Returns False where they are too many."""
+        """Count the positions added since the last count. Returns False if they are too many."""
         if len(table) - self.rows > FEW:
             return False
         added = np.arange(self.rows, len(table), dtype=np.int64)
@@ -141,8 +141,8 @@ class Counts:
         return True
 
     def before_removal(self, table: BookTable, rows: Rows) -> Records | None:
-        """Subtract rows about to be removed. Returns the records of their parents, for `after_removal`; None where
-        these are too many to be listed: then the whole table has to be counted.
+        """Subtract rows that are about to be removed. Returns the records of their parents, for `after_removal`; None
+        if these are too many to list, and the whole table has to be counted.
         """
         if len(rows) > FEW or not self.catch_up(table):
             return None
@@ -166,7 +166,9 @@ class Counts:
 
 
 def parents_of(table: BookTable, rows: Rows) -> tuple[Rows, int] | None:
-    """The rows that lead to some of ``rows``, and how many of these have none; None where one has too many to list."""
+    """Return the rows that lead to any of ``rows``, and how many of ``rows`` have no parent; None if one has too many
+    parents to list.
+    """
     found: set[int] = set()
     orphans = 0
     for row in rows.tolist():

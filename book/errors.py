@@ -34,7 +34,9 @@ class ReadOnly(BookError):
 
 
 class WriteFailed(BookError):
-    """The disk refused a write or a sync; changes acknowledged before are safe, none after it is."""
+    """The disk refused a write or a sync. Changes that were acknowledged earlier are safe; the current and later ones
+    are not on the disk.
+    """
 
 
 class NotInBook(BookError):
@@ -49,7 +51,7 @@ class OutOfRange(BookError):
 
 
 def within(name: str, value: int, low: int, high: int) -> int:
-    """``value`` when it lies in ``low..high``; OutOfRange otherwise."""
+    """Return ``value`` if it lies in ``low..high``; raise OutOfRange otherwise."""
     if not low <= value <= high:
         raise OutOfRange(name, value, low, high)
     return value

@@ -1,4 +1,4 @@
-"""The games whose results a book counted: each is kept, to be counted once and to be taken back."""
+"""The games whose results a book has counted. They are kept, so that each is counted once and can be taken back."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ GAME = np.dtype(
         ("source", "S32"),
     ]
 )
-"""A game: where it began, its squares without passes (255 after them), the final score in discs for the side to move
-there, whether its line was made less attractive to its loser, and the name of what it came from."""
+"""A game: its start position, its squares without passes (255 fills the rest), the final score in discs for the side to
+move at the start, whether its line was made less attractive to its loser, and the name of its source.
+"""
 
 _MOST_MOVES, _LONGEST_SOURCE, _END = 62, 32, b"\xff"
 
@@ -36,17 +37,17 @@ NO_GAMES: Games = np.empty(0, GAME)
 
 
 def identity(start: tuple[int, int], moves: bytes, about: str) -> bytes:
-    """What tells a game from others: a digest of its start, its moves, and ``about``, such as its players."""
+    """Return a digest that identifies a game: of its start, its moves, and ``about``, such as the players' names."""
     return hashlib.blake2b(struct.pack("<QQ", *start) + moves + _END + about.encode(), digest_size=16).digest()
 
 
 def squares(moves: bytes) -> bytes:
-    """The moves of a game as `GAME` has them, without their end."""
+    """Return the moves of a game in the form of `GAME`, without the filling at the end."""
     return moves.replace(b"\x40", b"")[:_MOST_MOVES].rstrip(_END)
 
 
 def squares_of(positions: Sequence[tuple[int, int]]) -> bytes:
-    """The squares played in a line of positions, its passes among them."""
+    """Return the squares played in a line of positions, passes included."""
     boards = [player | opponent for player, opponent in positions]
     return bytes((after ^ before).bit_length() - 1 for before, after in itertools.pairwise(boards) if after != before)
 
@@ -67,16 +68,16 @@ def moves_of(games: Games) -> list[bytes]:
 
 
 def source_name(source: str) -> bytes:
-    """The name of a source as `GAME` has it: of a long one the end."""
+    """Return the name of a source as `GAME` stores it; a long one loses its beginning."""
     return source.encode()[-_LONGEST_SOURCE:]
 
 
 COUNTS_WITHOUT_GAMES: Games = unpacked(packed(bytes(16), (0, 0), b"", 0, "", learned=False))
-"""Among the games of a book: some of its results were counted before games were kept, or came from such a book."""
+"""A mark among a book's games: some results were counted before games were kept, or came from a book without games."""
 
 
 def new_games(games: Games, *before: Games) -> Games:
-    """Those of ``games`` that are not among ``before``; of equal ones the first."""
+    """Return the games that are not in ``before``; of equal games the first."""
     seen = {known for each in before for known in each["identity"].tolist()}
     fresh = []
     for place, known in enumerate(games["identity"].tolist()):
@@ -87,7 +88,7 @@ def new_games(games: Games, *before: Games) -> Games:
 
 
 def without(games: Games, gone: Iterable[bytes]) -> Games:
-    """``games`` without those of these identities."""
+    """Return ``games`` without those whose identity is in ``gone``."""
     identities = set(gone)
     return games[[known not in identities for known in games["identity"].tolist()]]
 

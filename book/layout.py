@@ -17,7 +17,7 @@ OPPONENT = 8
 COUNTS = 16
 """Wins, draws, losses, lines (`WINS` ...), 32 bits each; with the flag `WIDE` the first is a row of the wide table."""
 SCORE = 32
-"""Discs for the side to move, a signed byte like the next five."""
+"""Discs for the side to move, a signed byte; the next five fields are bytes too."""
 LOWER = 33
 UPPER = 34
 LEVEL = 35
@@ -44,27 +44,27 @@ EGAROUCID_LEVELS = 4
 
 # Values.
 NO_SCORE = -127
-"""Stands where no score is known."""
+"""Stored instead of a score that is not known."""
 MAX_SCORE = 64
 MAX_BOUND = 127
-"""Bounds fit a byte; a margin that leaves it says nothing about scores of at most 64."""
+"""Largest bound, so that it fits a byte; scores are at most 64, so a larger margin would say nothing more."""
 NO_MOVE = 65
 NOT_IN_BOOK = 0xFFFFFFFFFFFFFFFF
-"""In place of what `list_scores` finds of a board: the book lacks it."""
+"""Written by `list_scores` for a board outside the book."""
 KEPT, GONE, GONE_BY_HAND = 1, 0, 2
-"""What `list_lost` is told of a row: it stays; it goes; it goes, and its score rests on one that was set by hand."""
+"""Inputs of `list_lost` for a row: it stays; it goes; it goes, and its score rests on one that was set by hand."""
 KEEPS_LEAF = 255
-"""In place of a move: the position's leaf is as good as any link that it loses."""
+"""Stored instead of a move: the position's leaf is as good as any link that it loses."""
 NO_LEVEL = -1
 """The level of a score of unknown origin (an Egaroucid book's undefined level)."""
 HUMAN_LEVEL = 70
 """The level of a score that a human set; it outranks every search."""
 SQUARES = 65
-"""Lengths of arrays by 0 to 64 empty squares."""
+"""Length of arrays indexed by 0 to 64 empty squares."""
 SOLVED, READ, GUESSED = 1, 2, 4
 """Bits of a grade: the ends of the good lines are solved, read to the end with selectivity, or neither."""
 LEVELS = 129
-"""Lengths of arrays by level, from `NO_LEVEL` on."""
+"""Length of arrays indexed by level, from `NO_LEVEL` on."""
 
 # A table's context: 64-bit words, most of them addresses.
 CHUNKS = 0
@@ -76,16 +76,16 @@ SEGMENTS = 16
 WIDE_TABLE = 24
 """Address of the wide table."""
 WIDE_COUNT = 32
-"""Its rows in use."""
+"""Rows of the wide table in use."""
 WIDE_CAPACITY = 40
 ROW_CAPACITY = 48
 """The rows that the chunks can hold."""
 FULL = 56
-"""Out: the segment that has to grow before `insert_row` can go on."""
+"""Out: the segment that must grow before `insert_row` can continue."""
 RESULTS = 64
 """Address of the addresses of the chunks of game results; 0 without any."""
 GUARD = 72
-"""Address of the guard of a mapped file; 0 where nothing has to be checked."""
+"""Address of the guard of a mapped file; 0 if nothing has to be verified."""
 CONTEXT_WORDS = 16
 
 CHUNK_BITS = 14
@@ -96,20 +96,20 @@ SEGMENT_BITS = 10
 # A segment's descriptor.
 SEGMENT_BYTES = 32
 SEGMENT_TAGS = 0
-"""Address of one byte a slot, 0 for a free one."""
+"""Address of the tags, a byte for each slot, 0 for a free one."""
 SEGMENT_ROWS = 8
-"""Address of a 32-bit row number a slot."""
+"""Address of the slots' 32-bit row numbers."""
 SEGMENT_CAPACITY = 16
 SEGMENT_USED = 24
 
 LISTED_BYTES = 4
-"""A row number in a list of rows: a segment's slot, a place in an order."""
+"""Bytes of a row number in a list of rows, such as a segment's slots or an order."""
 
 # What `insert_records` tells: words.
 INSERTED_REASON = 0
 """0: all records were inserted; else an answer of `insert_row`."""
 INSERTED_KNOWN = 8
-"""Counts the positions that were there."""
+"""Counts the positions that were in the table already."""
 INSERTED_WORDS = 2
 
 # Answers of `insert_row` that ask the caller to grow the table.
@@ -120,11 +120,11 @@ CHUNK_MISSING = -2
 GUARD_FIRST = 0
 """Address of the first byte under a checksum."""
 GUARD_END = 8
-"""Address after the last one."""
+"""Address after the last byte under a checksum."""
 GUARD_SHIFT = 16
 """A block has 2^shift bytes."""
 GUARD_STATES = 24
-"""Address of a byte a block (`UNCHECKED` ...)."""
+"""Address of a byte for each block (`UNCHECKED` ...)."""
 GUARD_SUMS = 32
 """Address of the 32-bit checksums."""
 GUARD_TABLES = 40
@@ -132,13 +132,13 @@ GUARD_TABLES = 40
 GUARD_NEXT = 48
 """The lock of `check_block`: tickets given out."""
 GUARD_SERVED = 56
-"""The ticket whose owner may go on."""
+"""The ticket that is being served."""
 GUARD_DAMAGED = 64
 """Number of the first block found to be damaged, plus 1; 0 for none."""
 GUARD_RECORDS_END = 72
 """Address after the last record, the first of which lies at GUARD_FIRST."""
 GUARD_RESULTS = 80
-"""Address of the first game result, and of the byte after the last; the same where there are none."""
+"""Address of the first game result, then of the byte after the last; equal if there are none."""
 GUARD_RESULTS_END = 88
 GUARD_WORDS = 12
 
@@ -153,20 +153,20 @@ UNCHECKED, CHECKED, DAMAGED = range(3)
 # Filters of look-ups: for every number of empty squares two words.
 FILTER_BYTES = 16
 FILTER_BITS = 0
-"""Address of bits, of which those of the rows with this number of empty squares are set; 0 where there is no such
-row."""
+"""Address of a bit array with the bits of the rows with this number of empty squares; 0 if there is no such row."""
 FILTER_MASK = 8
-"""How many bits, a power of 2, less one; 0 where there are none, and any position may be there."""
+"""Number of bits, a power of 2, less one; 0 without bits, when any position may be in the book."""
 MOST_FILTERED = 1 << 22
-"""Rows with one number of empty squares beyond which the bits would not stay in a cache."""
+"""Most rows with one number of empty squares that get bits: with more, the bits would not stay in a cache."""
 DENSE_LAYER = 3
-"""So many times the rows with one empty square more: of the moves of those so many lead to rows that bits would only
-cost time."""
+"""A layer is dense if it has this many times the rows of the layer with one empty square more. Most moves then lead
+into the book, and bits would only cost time.
+"""
 FILTER_BITS_PER_ROW = 16
 
 # What a leaf can be at fault for.
 OPEN = 1
-"""There is no leaf though a legal move leads out of the book, or a finished game has no score."""
+"""The leaf is missing though a legal move leads out of the book, or a finished game has no score."""
 LINKED = 2
 """The leaf's move leads into the book."""
 ILLEGAL = 3
@@ -186,30 +186,33 @@ BAD_NUMBERS = 4
 MUST_PASS = 1
 """The side to move has no move, the other one has."""
 FINISHED = 2
-"""Nobody has a move."""
+"""Neither side has a move."""
 OTHER_PASSES = 4
 """The side to move has a move, the other one has none."""
 
 # The arguments of `negamax_rows`: words of its block, and bits of its rule.
 NEGAMAX_CHANGED = 0
-"""Out: rows whose score or bounds changed, or are not right."""
+"""Out: the number of rows whose score or bounds changed or, when checking, are wrong."""
 NEGAMAX_FLAGS = 8
 """Address of a byte for each place in the order, set where anything changed; 0 for none."""
 NEGAMAX_TALLY = 16
-"""Address of counts to be added to (`TALLY_WORDS`); 0 for none."""
+"""Address of a tally to add counts to (`TALLY_WORDS`); 0 for none."""
 NEGAMAX_FAULTS = 24
-"""Address of a byte for each place in the order, set to what is wrong with a leaf (`OPEN` ...); 0 for none."""
+"""Address of a byte for each place in the order, set to the fault of its leaf (`OPEN` ...); 0 for none."""
 NEGAMAX_WORDS = 4
 RULE_EGAROUCID = 1
 """Only links count; a position without links keeps its score; lines count positions."""
 RULE_CHECK_ONLY = 8
 """Nothing is stored."""
 MARGIN_BYTES = 6
-"""For a level and a number of empty squares: what to add to a leaf's score for its lower and its upper bound, and
-whether it is exact, 16 bits each."""
+"""Bytes of the margins of a level and a number of empty squares: what to add to a leaf's score for its lower and its
+upper bound, and whether it is exact, 16 bits each.
+"""
 
 LAYERS = 130
-"""Twice the empty squares, plus 1 where the side to move has to pass: it falls along every link."""
+"""Number of layers. A position's layer is twice its empty squares, plus 1 if the side to move has to pass; it falls
+along every link.
+"""
 
 # Counts of a whole book: words, `SQUARES` of each kind by empty squares, then 256 each by level and by score, + 128.
 TALLY_POSITIONS, TALLY_LINKS, TALLY_LEAVES, TALLY_FINISHED = range(4)
@@ -222,7 +225,7 @@ TALLY_BIAS = 128
 # The arguments of `select_rows` and `select_below`: words.
 SELECT_MODE = 0
 SELECT_TOLERANCE = 8
-"""What either side to move may lose, two words."""
+"""Discs that each side may lose, two words."""
 SELECT_LOW = 24
 SELECT_HIGH = 40
 SELECT_LEAST = 56
@@ -234,7 +237,7 @@ DEVIATE, ENHANCE, PLAY, EXTEND = range(4)
 EXPAND = 64
 """Mark of a row whose leaf is to be added."""
 WALK_STACK_WORDS = 1 << 14
-"""Of the stack of `select_below`: more than a line has rows times the legal moves of each."""
+"""Words of the stack of `select_below`: more than the rows of a line times their legal moves."""
 
 # What `list_parents` keeps: by direction, how many discs a move may have turned, and which ones (`RUN_MASKS` words).
 RUN_DIRECTIONS = 8
@@ -246,19 +249,19 @@ RUN_MASKS_BYTES = RUN_DIRECTIONS * RUN_MASKS * WORD
 # A record of Edax's book.dat, version 4: the fields, then the links (score and move, a byte each), then the leaf.
 DAT_COUNTS = 16
 DAT_SCORE = 32
-"""A signed 16-bit number like the two bounds behind it."""
+"""Offset of the score, a signed 16-bit number; the two bounds after it are too."""
 DAT_LINKS = 38
-"""How many links."""
+"""Offset of the number of links."""
 DAT_LEVEL = 39
 DAT_FIXED = 40
 """Bytes before the links."""
 DAT_LINK_BYTES = 2
 DAT_LEAST = DAT_FIXED + DAT_LINK_BYTES
-"""Bytes of a record without links."""
+"""Bytes of the shortest record, one without links."""
 DAT_MOST = 176
-"""More than any record has."""
+"""Bytes that no record exceeds."""
 DAT_BOUND = 512
-"""Edax's bounds lie within this."""
+"""Largest absolute value of Edax's bounds."""
 
 # A record of Egaroucid's .egbk3.
 EGBK_BYTES = 25
@@ -291,14 +294,14 @@ EGBK_UNDEFINED_MOVE = 125
 
 # What the importing kernels tell: words.
 IMPORT_REASON = 0
-"""0: everything was read; `SEGMENT_FULL`, `CHUNK_MISSING`; else what is wrong with the record it stopped at."""
+"""0: everything was read; `SEGMENT_FULL`, `CHUNK_MISSING`; else the fault of the record where reading stopped."""
 IMPORT_BYTE = 1
-"""At which byte of the record."""
+"""The byte of the fault, counted in the record."""
 IMPORT_REPEATED = 2
-"""Positions that were there already."""
+"""Number of repeated positions."""
 IMPORT_LEAST_EMPTIES = 3
 IMPORT_LEVELS = 4
 """Unfinished positions by level 0 to `MAX_LEVEL`."""
 IMPORT_PASSES = IMPORT_LEVELS + MAX_LEVEL + 1
-"""By 0 to 64 empty squares, positions after which the other side would have to pass."""
+"""By 0 to 64 empty squares, the number of positions after which the other side would have to pass."""
 IMPORT_WORDS = IMPORT_PASSES + SQUARES

@@ -13,8 +13,9 @@ from .table import BookTable
 
 
 class Links(NamedTuple):
-    """Links as a file had them, for the rows (ascending) where computing gives others: for each, a count byte and
-    (score, move) pairs, one after another in ``data``."""
+    """Original links of a file for the rows (ascending) whose links would be computed differently: for each row a count
+    byte and (score, move) pairs, one after another in ``data``.
+    """
 
     rows: npt.NDArray[np.uint64]
     offsets: npt.NDArray[np.uint64]
@@ -25,7 +26,7 @@ class Links(NamedTuple):
         return np.stack([self.rows, self.offsets + np.uint64(address(self.data))], axis=1)
 
     def true_to(self, table: BookTable) -> Links | None:
-        """The links that differ from the computed ones in their order alone; None where there are none."""
+        """Return the links that differ from the computed ones in nothing but their order; None if there are none."""
         same: npt.NDArray[np.uint8] = np.zeros(len(self.rows), np.uint8)
         special, filters = self.addresses(), table.filters()
         kernels().dat_same_links(table.context, address(special), len(special), address(same), filters.at)

@@ -64,8 +64,8 @@ def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
 
 
 def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
-    """The margins of leaves, [level + 1][empties][3]: lower and upper (discs, added to the score of a leaf searched at
-    that level with so many empties), and whether the score is exact; as the kernels read them.
+    """Return the margins of leaves for the kernels, [level + 1][empties][3]: what to add to the score (discs) for the
+    lower and the upper bound of a leaf searched at that level with that many empties, and whether the score is exact.
 
     A level below 0 counts as 0 and above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
     """
@@ -111,7 +111,7 @@ def _block(tally: npt.NDArray[np.int64] | None = None) -> Words:
 
 
 Replaced = Callable[[npt.NDArray[np.int64], Records, Records], None]
-"""Told of rows whose records changed: the rows, and their records before and after."""
+"""Called after rows changed: the rows, and their records before and after."""
 
 
 class _Faults:
@@ -121,15 +121,15 @@ class _Faults:
         self._kinds: Bytes = np.zeros(size, np.uint8)
 
     def begin(self, block: Words, start: int) -> None:
-        """Make `negamax_rows` record the faults of the places from ``start`` on."""
+        """Make `negamax_rows` record faults, from place ``start`` on."""
         block[NEGAMAX_FAULTS // WORD] = address(self._kinds) - start
 
     def end(self, block: Words) -> None:
-        """Make `negamax_rows` record no faults any more."""
+        """Make `negamax_rows` stop recording faults."""
         block[NEGAMAX_FAULTS // WORD] = 0
 
     def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:
-        """The recorded places, from 0 on, and the kinds of their faults."""
+        """Return the recorded places, from 0 on, and the kinds of their faults."""
         # numpy finds the true ones of an array of bool many times faster than the bytes that are not 0.
         places = np.flatnonzero(self._kinds != 0)
         kinds = self._kinds[places]
@@ -138,15 +138,16 @@ class _Faults:
 
 
 class FaultyRows:
-    """The rows whose leaves `negamax` finds to be wrong; where they are more than ``most``, the first ones do not help,
-    and ``rows`` is None."""
+    """The rows in which `negamax` finds faulty leaves; ``rows`` is None once there are more than ``most``, because a
+    part of them is useless.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self.rows: set[int] | None = set()
 
     def add(self, rows: npt.NDArray[np.uint32]) -> None:
-        """Add rows; to be called as long as they are not too many."""
+        """Add rows; to be called as long as ``rows`` is not None."""
         if self.rows is None or len(self.rows) + len(rows) > self._most:
             self.rows = None
         else:
@@ -155,12 +156,12 @@ class FaultyRows:
 
 _Range = tuple[int, int]
 _Each = Callable[[Callable[[int, int], int], list[_Range]], Iterable[int]]
-"""Calls a function with each of some ranges; its results in their order."""
+"""A function that calls its argument with each of some ranges and returns the results in order."""
 
 
 @contextlib.contextmanager
 def _pool(threads: int) -> Iterator[_Each]:
-    """A way to work on some ranges at the same time, on so many threads."""
+    """Yield a function that works on ranges in parallel, on ``threads`` threads."""
     if threads == 1:
         yield lambda work, parts: [work(*part) for part in parts]
         return
@@ -184,8 +185,9 @@ def negamax(
 ) -> int:
     """Recompute score, bounds and counts of every position; human scores stay.
 
-    ``tally`` (`counts.Counts.tally`) is added to. ``faulty`` gets the rows whose leaves are wrong. Returns how many
-    rows changed their score or bounds. After a stop some positions near the opening are out of date until the next run.
+    ``tally`` (`counts.Counts.tally`) is added to. ``faulty`` gets the rows with faulty leaves. Returns the number of
+    rows whose score or bounds changed. After a cancellation some positions near the opening are stale until the next
+    run.
     """
     order = LayerOrder(table, progress)
     margins = margins_of(options)
@@ -226,7 +228,7 @@ def check(
     """Verify a table in the order of its rows, without changing it.
 
     Returns the number of rows whose score, bounds or counts do not follow from their leaf and their children, and the
-    wrong leaves: an array of pairs (row, kind).
+    faulty leaves: an array of pairs (row, kind).
     """
     margins, filters, block = margins_of(options), table.filters(progress), _block()
     noted = _Faults(_SLICE * threads)
@@ -254,8 +256,8 @@ def negamax_from(
 ) -> int | None:
     """As `negamax`, in a table where only the ``touched`` rows, and all that depends on them, are stale.
 
-    Only rows above a change are visited. Returns the number of changed rows, None when it cannot be done this way and
-    `negamax` is needed. After a cancellation ``touched`` has the rows from which to continue.
+    Only changed rows and their ancestors are visited. Returns the number of changed rows, None if too much has changed
+    and `negamax` is needed. After a cancellation ``touched`` has the rows from which to continue.
     """
     margins = margins_of(options)
     waiting: dict[int, set[int]] = {}
@@ -312,7 +314,7 @@ def negamax_from(
 
 
 def layer_of(table: BookTable, row: int) -> int:
-    """Twice the empty squares, + 1 where the side to move has to pass: it falls along every link."""
+    """Twice the empty squares, + 1 if the side to move has to pass; it falls along every link."""
     entry = table.entry(row)
     passing = not table.moves(entry.player, entry.opponent) and table.moves(entry.opponent, entry.player) != 0
     return 2 * entry.empties + passing
@@ -321,10 +323,10 @@ def layer_of(table: BookTable, row: int) -> int:
 def reach(
     table: BookTable, roots: dict[int, int], *, best_only: bool = False, progress: ProgressCallback = no_progress
 ) -> npt.NDArray[np.uint8]:
-    """A mark for each row, 0 where no root leads; ``roots`` maps rows to the marks they begin with.
+    """Return a mark for each row, 0 if no root leads to it; ``roots`` maps rows to their initial marks.
 
-    Without ``best_only`` marks are inherited. With it, mark 1 at a position says that its side to move plays only
-    best moves while the other plays anything, mark 2 the reverse; 3 is both walks at once.
+    Without ``best_only`` marks are inherited. With it, mark 1 at a position says that its side to move plays only best
+    moves while the other plays anything, mark 2 the reverse; 3 is both.
     """
     marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
     for row, mark in roots.items():

@@ -21,7 +21,7 @@ class Rule(enum.IntEnum):
     """The best of the links and the leaf; ``lines`` counts the paths that leave the book."""
 
     EGAROUCID = 1
-    """The best of the links, the position's own score without any; ``lines`` is 1 + the sum over the links."""
+    """The best of the links, or without links the position's own score; ``lines`` is 1 + the sum over the links."""
 
 
 class BookOptions(NamedTuple):
@@ -67,7 +67,7 @@ _RANGES = (
 
 
 def options_of(*numbers: int) -> BookOptions:
-    """The options whose fields a file stores as these numbers, the rule perhaps left out. Raises ValueError."""
+    """Return the options that a file stores as these numbers; the rule may be missing. Raises ValueError."""
     for value, (name, low, high) in zip(numbers, _RANGES, strict=False):
         if not low <= value <= high:
             raise ValueError(f"the {name} is {value}, not {low}..{high}")
@@ -75,7 +75,7 @@ def options_of(*numbers: int) -> BookOptions:
 
 
 def default_depth(level: int) -> int:
-    """The depth of a new book of ``level`` when none is given: Edax's table, to where the level solves."""
+    """Return the depth of a new book of ``level`` if none is given: Edax's table, down to where the level solves."""
     if level <= 10:
         return 60 - 2 * level
     if level <= 18:
@@ -92,8 +92,8 @@ def default_depth(level: int) -> int:
 def guessed_options(levels: npt.NDArray[np.int64] | int, least_empties: int, rule: Rule) -> BookOptions:
     """Options for a file that has none, derived from its positions.
 
-    The level is that of most unfinished positions, among several the highest (``levels`` counts them, or is the level);
-    the depth that of the deepest position. The initial position alone determines neither.
+    The level is that of most unfinished positions, the highest of several (``levels`` counts them, or is the level);
+    the depth that of the deepest position. A book of the initial position alone gets default values.
     """
     level = levels if isinstance(levels, int) else BookOptions().level
     if not isinstance(levels, int) and levels.any():

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 ProgressCallback = Callable[[str, int, int], None]
 """Called with (stage, done, total) many times a second, from the thread that works; raises `WorkCancelled` to end the
-work. A total of 0 is not known."""
+work. A total of 0 means unknown.
+"""
 
 
 class WorkCancelled(Exception):

@@ -1,7 +1,8 @@
-"""What a search of a level is with some empty squares left: solved, read to the end with selectivity, or a guess.
+"""The reliability of a search of some level with some empty squares left: solved, read to the end with selectivity, or
+a guess.
 
-Levels are Edax's, but for those that come from Egaroucid's files (`layout.EGAROUCID_LEVELS`). Where a level changes
-from one scale to the other, it becomes one that is read as no surer.
+Levels are Edax's, except those from Egaroucid's files (`layout.EGAROUCID_LEVELS`). A level converted to the other scale
+becomes one that is read as no more reliable.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _EGAROUCID = (
 
 
 def egaroucid_reading(level: int, empties: int) -> int:
-    """`SOLVED`, `READ` or `GUESSED`: what a search of Egaroucid's ``level`` is. A human's level counts as 60."""
+    """Return `SOLVED`, `READ` or `GUESSED` for a search of Egaroucid's ``level``. A human's level counts as 60."""
     if level <= 10:
         return SOLVED if empties <= 2 * max(level, 0) else GUESSED
     for last, most, full in _EGAROUCID:
@@ -62,7 +63,7 @@ def egaroucid_reading(level: int, empties: int) -> int:
 
 
 def reading(level: int, empties: int) -> int:
-    """As `egaroucid_reading`, of a level of ours."""
+    """As `egaroucid_reading`, for a level on our scale."""
     limits = level_limits(min(max(level, 0), MAX_LEVEL), empties)
     if limits.depth < empties:
         return GUESSED
@@ -71,8 +72,9 @@ def reading(level: int, empties: int) -> int:
 
 @cache
 def readings() -> npt.NDArray[np.uint8]:
-    """What searches are by scale (ours, Egaroucid's), kind (a position's, its leaf's), level (from `NO_LEVEL`) and
-    empty squares, as the kernel wants it."""
+    """Return the readings by scale (ours, Egaroucid's), kind (a position's, its leaf's), level (from `NO_LEVEL`) and
+    empty squares, as the kernel reads them.
+    """
     found = np.zeros((2, 2, LEVELS, SQUARES), np.uint8)
     for level in range(NO_LEVEL, MAX_LEVEL + 1):
         for empties in range(61):
@@ -87,8 +89,9 @@ def readings() -> npt.NDArray[np.uint8]:
 
 @cache
 def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
-    """For levels of the other scale, by level and empty squares, the highest level of ``scale`` (0 ours, 1
-    Egaroucid's) that is not above them and not read as surer."""
+    """For levels of the other scale, by level and empty squares, return the highest level of ``scale`` (0 ours, 1
+    Egaroucid's) that is neither above them nor read as more reliable.
+    """
     known, new = readings()[1 - scale, kind], readings()[scale, kind]
     found = np.tile(np.arange(NO_LEVEL, NO_LEVEL + LEVELS, dtype=np.int8)[:, None], SQUARES)
     for level in range(1, MAX_LEVEL + 1 - NO_LEVEL):
@@ -101,13 +104,13 @@ def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
 def scaled_levels(
     levels: npt.NDArray[np.int8], empties: npt.NDArray[np.int64], *, leaves: bool, egaroucid: bool
 ) -> npt.NDArray[np.int8]:
-    """Levels of positions or of ``leaves`` in the other scale: in Egaroucid's, or in ours."""
+    """Convert levels of positions or of ``leaves`` to Egaroucid's scale, or to ours."""
     found: npt.NDArray[np.int8] = _scaled(int(leaves), int(egaroucid))[levels.astype(np.int64) - NO_LEVEL, empties]
     return found
 
 
 def in_scale(entry: PositionEntry, *, egaroucid: bool = False) -> PositionEntry:
-    """An entry with its levels in our scale, or in Egaroucid's."""
+    """Return an entry with its levels converted to our scale, or to Egaroucid's."""
     if bool(entry.flags & EGAROUCID_LEVELS) is egaroucid:
         return entry
     level, leaf_level = (

@@ -18,7 +18,7 @@ from . import layout
 from .layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 
 FLAGS_KEPT = HUMAN | EGAROUCID_LEVELS
-"""The flags that mean something outside memory."""
+"""The flags that are written to files."""
 
 START = rules.START
 """The initial position, which is canonical."""
@@ -50,7 +50,9 @@ RECORD = np.dtype(
 """A position in memory and in the native file."""
 
 RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
-"""Games won, drawn and lost by the side to move in a position (weights, see `results`)."""
+"""Games won, drawn and lost by the side to move in a position, as weights (see
+`desdaemon.book.growth.game_results`).
+"""
 
 STATE = np.dtype(
     [
@@ -60,7 +62,7 @@ STATE = np.dtype(
         *((name, "<f8") for name in ("won", "drawn", "lost")),
     ]
 )
-"""Everything about a position in one fixed-size record: what the journal holds."""
+"""All data of a position in one fixed-size record, as in the journal."""
 
 
 class PositionEntry(NamedTuple):
@@ -72,7 +74,8 @@ class PositionEntry(NamedTuple):
     The leaf is the best move that does not lead into the book, `NO_MOVE` when there is none; a finished game
     has `NO_MOVE` with its final score. ``level`` and ``leaf_level`` are Edax levels.
 
-    In a book from Egaroucid's file the leaf is as it was there: a move above `PASS` or a score below -64 is no leaf.
+    In a book from Egaroucid's file the leaf is copied unchanged: a move above `PASS` or a score below -64 means no
+    leaf.
     """
 
     player: int

@@ -41,20 +41,20 @@ _STEP = 1 << 12
 
 
 class Filters:
-    """Filters for passes over a table: which positions are not in it, without a look-up, by the number of empty
-    squares: where no position has that number, all; where few have, most, by bits, unless most children are there. See
-    `layout.FILTER_BYTES`.
+    """Filters for passes over a table. By the number of empty squares they exclude positions that are not in it without
+    a look-up: all if no position has that number; most, by bits, if few have, unless most children are in the table.
+    See `layout.FILTER_BYTES`.
     """
 
     def __init__(self) -> None:
-        """No position is excluded."""
+        """A new filter excludes nothing."""
         self.words: Words = np.zeros((SQUARES, FILTER_BYTES // WORD), np.uint64)
         self.words[:, FILTER_BITS // WORD] = 1
         self.bits: list[Bytes] = []
 
     @classmethod
     def of_counts(cls, counts: Words) -> Filters:
-        """Filters for these numbers of positions with 0 to 64 empty squares; the bits are not set yet."""
+        """Return filters for these numbers of positions with 0 to 64 empty squares; the bits are not set yet."""
         found = cls()
         rows = counts.tolist()
         for empties, (count, parents) in enumerate(itertools.zip_longest(rows, rows[1:], fillvalue=0)):
@@ -77,12 +77,12 @@ class BookTable(TableMemory):
 
     One thread at a time may change it or go over all of it; look-ups (`find`, `entry`, `links` and the like) may come
     from any thread meanwhile. `lock` makes insertion and removal atomic for them: it is held for milliseconds at most,
-    and by a reader between two look-ups that belong together. Fields of records change under them, one at a time.
-    Removing positions renumbers rows; ``removals`` counts that, and is odd during a removal.
+    and by a reader between two dependent look-ups. Fields of records change under them, one at a time. Removing
+    positions renumbers rows; ``removals`` counts removals, and is odd during one.
     """
 
     def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
-        """A new table of the rows that are not marked, in their order, all path counts 0."""
+        """Return a new table of the unmarked rows, in order, with all path counts 0."""
         made = BookTable()
         made.reserve(len(marked) - int(np.count_nonzero(marked)))
         for start, end in slices(len(self), CHUNK_ROWS, "remove", progress):
@@ -119,12 +119,12 @@ class BookTable(TableMemory):
             return int(self._kernels.find_row(self._context_at, words[0], words[1]))
 
     def find_canonical(self, player: int, opponent: int) -> int:
-        """The row of a canonical position, -1 when it is not here."""
+        """Return the row of a canonical position, -1 if it is not in the table."""
         with self.lock:
             return int(self._kernels.find_row(self._context_at, player, opponent))
 
     def find_many(self, keys: Words) -> Rows:
-        """The rows (-1: not here) of canonical positions, given as an array of shape (n, 2)."""
+        """Return the rows (-1: not in the table) of canonical positions, given as an array of shape (n, 2)."""
         keys = np.ascontiguousarray(keys, np.uint64)
         rows: Rows = np.empty(len(keys), np.int64)
         for start, end in self._turns(len(keys), CHUNK_ROWS):
@@ -133,11 +133,11 @@ class BookTable(TableMemory):
         return rows
 
     def rows_of(self, records: Records) -> Rows:
-        """The rows (-1: not here) of the canonical positions of records."""
+        """Return the rows (-1: not in the table) of the canonical positions of records."""
         return self.find_many(np.stack([records["player"], records["opponent"]], axis=1))
 
     def insert(self, player: int, opponent: int) -> tuple[int, bool]:
-        """The row of a canonical position and whether it is new: then without score, level and leaf."""
+        """Return the row of a canonical position and whether it is new; a new one has no score, level or leaf."""
         with self.lock:
             while True:
                 answer = int(self._kernels.insert_row(self._context_at, player, opponent))
@@ -147,8 +147,9 @@ class BookTable(TableMemory):
                 self.grow(answer)
 
     def insert_records(self, records: Records, *, overwrite: bool = False) -> int:
-        """Add canonical `RECORD`s without wide counts; returns how many were known, which keep what they had
-        unless ``overwrite``."""
+        """Add canonical `RECORD`s without wide counts; returns the number that were in the table. Those keep their data
+        unless ``overwrite``.
+        """
         records = np.ascontiguousarray(records, RECORD)
         out = np.zeros(INSERTED_WORDS, np.int64)
         for start, end in self._turns(len(records), _STEP):
@@ -166,7 +167,9 @@ class BookTable(TableMemory):
         return int(out[INSERTED_KNOWN // WORD])
 
     def remove(self, marked: Bytes) -> int:
-        """Remove the rows whose byte in ``marked`` (one for each row) is not 0; returns how many. Renumbers rows."""
+        """Remove the rows whose byte in ``marked`` (one for each row) is not 0; returns their number. Renumbers
+        rows.
+        """
         if len(marked) != len(self):
             raise ValueError(f"{len(marked)} marks for {len(self)} rows")
         self.check_all()
@@ -191,7 +194,9 @@ class BookTable(TableMemory):
     # ------------------------------------------------------------------------------------------------ records
 
     def chunk(self, number: int) -> Records:
-        """The `RECORD`s of rows ``number * CHUNK_ROWS``.. that are in use, as an array that shares their memory."""
+        """Return the used `RECORD`s of the chunk that begins with row ``number * CHUNK_ROWS``, as an array that shares
+        its memory.
+        """
         return self._chunk_of(number)[: max(0, len(self) - number * CHUNK_ROWS)]
 
     def chunks(self) -> Iterator[Records]:
@@ -228,14 +233,14 @@ class BookTable(TableMemory):
         return found
 
     def set_leaves(self, rows: Rows, moves: Bytes, scores: npt.NDArray[np.int8], levels: npt.NDArray[np.int8]) -> None:
-        """Give rows, none of them twice, other leaves."""
+        """Give rows, which are distinct, new leaves."""
         for number, here, places in by_chunk(rows):
             chunk = self._chunk_of(number)
             for name, values in (("leaf_move", moves), ("leaf_score", scores), ("leaf_level", levels)):
                 chunk[name][places] = values[here]
 
     def forget_scores(self, rows: Rows) -> None:
-        """Take their scores from rows, but for those set by hand."""
+        """Clear the scores of rows, except those set by hand."""
         for number, _, places in by_chunk(rows):
             chunk = self._chunk_of(number)
             places = places[chunk["flags"][places] & HUMAN == 0]
@@ -243,7 +248,7 @@ class BookTable(TableMemory):
                 chunk[name][places] = value
 
     def path_counts(self, number: int, name: str) -> Words:
-        """A column of path counts (wins, draws, losses, lines) of a chunk, the large ones too."""
+        """Return a column of path counts (wins, draws, losses, lines) of a chunk, wide counts included."""
         chunk = self.chunk(number)
         counts: Words = chunk[name].astype(np.uint64)
         large = np.flatnonzero(chunk["flags"] & WIDE)
@@ -292,7 +297,9 @@ class BookTable(TableMemory):
             chunk[place] = (*keys, slot, 0, 0, 0, *entry[6:13], entry.flags | WIDE)
 
     def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
-        """Every legal move of a position (or the pass), ascending, with the row of its child, -1 when not here."""
+        """Return every legal move of a position (or the pass), ascending, with the row of its child, -1 outside the
+        table.
+        """
         with self.lock:
             out = self._scratch
             count = self._kernels.list_links(self._context_at, player, opponent, address(out))
@@ -300,7 +307,9 @@ class BookTable(TableMemory):
         return list(zip(flat[::2], flat[1::2], strict=True))
 
     def parents(self, row: int) -> list[int] | None:
-        """The rows from which one move, or a forced pass, leads to ``row``; None when they are too many to list."""
+        """Return the rows from which one move, or a forced pass, leads to ``row``; None if they are too many to
+        list.
+        """
         out = np.empty(4096, np.int64)
         with self.lock:
             count = int(self._kernels.list_parents(self._context_at, row, address(out), len(out)))
@@ -321,14 +330,15 @@ class BookTable(TableMemory):
         return counts
 
     def bare_filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
-        """As `filters`, with bits that are not set yet."""
+        """Return the `filters` without their bits."""
         self.check_all(progress)
         self.gather_index()
         return Filters.of_counts(self.by_empties(progress) if counts is None else counts)
 
     def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
-        """Prepare for a pass over the whole table: filters, valid until a position is added or removed; ``counts``: see
-        `by_empties`. Raises BookError where a mapped file is damaged."""
+        """Prepare filters for a pass over the whole table, valid until a position is added or removed; ``counts``: see
+        `by_empties`. Raises BookError if a mapped file is damaged.
+        """
         found = self.bare_filters(progress, counts)
         if found.bits:
             for start, end in slices(len(self), CHUNK_ROWS, "filter", progress):
@@ -381,14 +391,14 @@ class BookTable(TableMemory):
         return found
 
     def results_of_positions(self, records: Records) -> Records:
-        """`RESULT` records of the canonical positions of records, zeros where they are not here."""
+        """Return `RESULT` records of the canonical positions of records, zeros for those outside the table."""
         rows = self.rows_of(records)
         found = np.zeros(len(rows), RESULT)
         found[rows >= 0] = self.results_of(rows[rows >= 0])
         return found
 
     def set_results_of(self, rows: Rows, results: Records) -> None:
-        """Store `RESULT` records for rows, none of them twice."""
+        """Store `RESULT` records for rows, which are distinct."""
         self._keep_results()
         for number, here, places in by_chunk(rows):
             self._results_in(number)[places] = results[here]
@@ -400,9 +410,10 @@ class BookTable(TableMemory):
     def replay(
         self, player: int, opponent: int, moves: bytes, least_empties: int = 0
     ) -> tuple[npt.NDArray[np.uint64], int | None]:
-        """The canonical positions of a game, shape (n, 2), with the start and forced passes, down to some empties.
+        """Return the canonical positions of a game, shape (n, 2), with the start and forced passes, down to
+        ``least_empties``.
 
-        ``moves`` are squares 0..63, or 64 for a pass. The second answer is the number (from 0) of an illegal move,
+        ``moves`` are squares 0..63, or 64 for a pass. The second result is the number (from 0) of an illegal move,
         which ends the game, or None.
         """
         out = np.empty((len(moves) * 2 + 2, 2), np.uint64)

@@ -1,9 +1,9 @@
 """Edax's book.dat, version 4, byte for byte.
 
 Edax keeps the links of a position in the order in which it met or last sorted them, sometimes with stale scores. Here
-links are computed, so `read` keeps, beside the table, the links of those records where computed ones would differ;
-`write` uses them as long as the book has not changed. After a negamax only those that differ in their order alone are
-kept.
+links are computed, so `read` keeps, beside the table, the original links of records that would be computed differently;
+`write` uses them as long as the book has not changed. After a negamax only those that differ in nothing but their order
+are kept.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SLICE = 1 << 14
 
 
 class EdaxImport(NamedTuple):
-    """A book.dat in memory; ``duplicates`` records of known positions were dropped, as Edax does."""
+    """A book.dat in memory; ``duplicates`` records of repeated positions were dropped, as Edax does."""
 
     table: BookTable
     options: BookOptions
@@ -160,8 +160,8 @@ def write(
 ) -> int:
     """Write a book.dat by replacement. Returns the bytes written.
 
-    Counts saturate at 2^32 - 1, a human's level becomes the leaf's or 60, unknown levels 0. ``links`` are written
-    instead of the computed ones. Raises WriteFailed.
+    Counts saturate at 2^32 - 1. A human's level is written as the leaf's level, or 60 without a leaf; an unknown level
+    as 0. ``links`` are written instead of the computed ones. Raises WriteFailed.
     """
     if len(table) >= 1 << 31:
         raise WriteFailed(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")

@@ -89,7 +89,7 @@ _STAGE = 1 << 16
 
 
 class _RecordLoader:
-    """Takes records of 25 bytes into a table, some thousand at a time."""
+    """Inserts records of 25 bytes into a table, some thousand at a time."""
 
     def __init__(self, path: Path, count: int, progress: ProgressCallback) -> None:
         self._path = path
@@ -120,7 +120,7 @@ class _RecordLoader:
         self._progress("load", first + len(records), self._count)
 
     def finish(self, level: int | None = None) -> EgaroucidImport:
-        """Add the forced passes; ``level`` is the book's where the file does not say more of it."""
+        """Add the forced passes and return the book; ``level`` is used if the file does not give one."""
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
         before = len(table)
         reason = np.zeros(1, np.int64)
@@ -208,8 +208,8 @@ def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> E
 def read(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> EgaroucidImport:
     """Read a book of any of Egaroucid's formats; ``level`` is given to the positions of the oldest, which has none.
 
-    The book gets Egaroucid's `Rule`, and what the file does not say from its positions (`guessed_options`). A .egbk3
-    goes through memory piece by piece. Raises Unreadable.
+    The book gets Egaroucid's `Rule`; options that the file does not hold are derived from its positions
+    (`guessed_options`). A .egbk3 is read piece by piece. Raises Unreadable.
     """
     try:
         with path.open("rb") as stream:
@@ -246,7 +246,7 @@ def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDA
 
 
 def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]]:
-    """Records for the positions after forced passes that are not in the book themselves."""
+    """Yield a record for the position after each forced pass, if that position is not in the book itself."""
     for row in rows:
         entry = in_scale(table.entry(row), egaroucid=True)
         p, o, _ = table.canonical(entry.opponent, entry.player)
@@ -257,10 +257,10 @@ def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]
 def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
     """Write a .egbk3; returns the number of positions.
 
-    Positions with a forced pass are left out; where the one after the pass is missing it takes their place, with the
-    sign changed. Finished games get level 60, own searches a level that Egaroucid reads as no surer. Leaves and line
-    counts of a book with Egaroucid's `Rule` are written as they are, others' in Egaroucid's sense. Raises WriteFailed
-    when a position has no score.
+    Positions with a forced pass are left out; if the position after the pass is missing, it is written instead, with
+    the sign of the score changed. Finished games get level 60, own searches the highest level that Egaroucid does not
+    read as more reliable. Leaves and line counts of a book with Egaroucid's `Rule` are written unchanged, those of
+    others are converted. Raises WriteFailed if a position has no score.
     """
     table = book.table
     as_they_are = book.options.rule is Rule.EGAROUCID

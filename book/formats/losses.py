@@ -17,13 +17,13 @@ EGAROUCID = "egaroucid"
 TEXT = "text"
 
 RULES = {Rule.EDAX: "leaves count in scores", Rule.EGAROUCID: "leaves do not count in scores"}
-"""What a rule means for scores, in a few words."""
+"""A short description of each rule."""
 
 _SETTINGS = "level, depth and errors of the book"
 
 
 def rule_text(rule: Rule) -> str:
-    """A rule with its name: ``leaves count in scores (rule edax)``."""
+    """Return a rule's description with its name: ``leaves count in scores (rule edax)``."""
     return f"{RULES[rule]} (rule {rule.name.lower()})"
 
 

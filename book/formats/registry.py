@@ -28,10 +28,10 @@ _NAMES = {".dat": EDAX, ".egbk3": EGAROUCID, ".txt": TEXT}
 _HEAD = 1 << 16
 
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "starter.txt.xz"
-"""The book that is installed with the program; not every installation has it."""
+"""The book that is installed with the program; some installations lack it."""
 
 SHIPPED_REFUSAL = "built in: book save FILE makes a copy that can be changed"
-"""Why `SHIPPED` takes no changes."""
+"""The reason why `SHIPPED` takes no changes."""
 
 
 def shipped() -> Path:
@@ -113,7 +113,7 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 
 class Opened(NamedTuple):
     """An open book: with a store for our own format, in memory alone for others. ``assumed`` is as in `LoadedBook`;
-    ``refusal`` says of one in memory why it takes no changes, and is empty where it does.
+    ``refusal`` is the reason why a book in memory takes no changes, "" if it takes them.
     """
 
     book: Book
@@ -125,8 +125,8 @@ class Opened(NamedTuple):
 
 
 def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> Opened:
-    """Open a book of any format; our own for writing, or for reading when another process has it locked, and the one
-    that is installed with the program for reading.
+    """Open a book of any format: our own for writing, or for reading if another process has locked it; the installed
+    one for reading.
 
     ``level`` is for files without levels. Raises Unreadable, changing nothing.
     """
@@ -152,7 +152,7 @@ class Saved(NamedTuple):
 def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, unnamed: str = NATIVE) -> Saved:
     """Write a book in the format of the file's name (``unnamed`` for a name without one), by replacement.
 
-    What was there is kept as ``path.1`` ...; a native file gets no journal. Raises WriteFailed.
+    An existing file is kept as ``path.1`` ...; a native file gets no journal. Raises WriteFailed.
     """
     kind = format_by_name(path)
     if kind == NATIVE:
@@ -186,8 +186,8 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 
 
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
-    """Write our own format, with a new identity, for a book that has no file of its own. Raises WriteFailed, also where
-    a journal exists, which belongs to another book, perhaps an open one.
+    """Write our own format, with a new identity, for a book that has no file of its own. Raises WriteFailed, also if a
+    journal exists: it belongs to another book, perhaps an open one.
     """
     if journal_path(path).exists():
         raise WriteFailed(f"{path}: a journal lies beside it: open that book, or choose another name")

@@ -42,21 +42,21 @@ _PIECE = 1 << 23
 _LINE_BYTES = 76
 
 PACKED = b"\xfd7zXZ\0"
-"""The first bytes of what xz has packed."""
+"""The first bytes of an xz file."""
 
 _STREAM_ROWS = 1 << 16
-"""Positions that are packed together: fewer take more room, more keep a processor waiting at the end."""
+"""Positions packed in one stream: fewer need more space, more leave processors idle at the end."""
 
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 23}]
-"""The best that xz can do, with no more memory than the text of `_STREAM_ROWS` needs: some 90 MiB a thread."""
+"""xz's strongest settings that need no more memory than the text of `_STREAM_ROWS` positions: some 90 MiB a thread."""
 
 _FED = 1 << 15
-"""Bytes that are packed between two looks whether it is to stop: some hundredths of a second."""
+"""Bytes packed between two checks for cancellation: some hundredths of a second."""
 
 _TOLD_S = 0.1
 
 UNPACKING_BYTES = 1 << 27
-"""The memory that unpacking a stream may take; what `write` packs takes less."""
+"""Most memory that unpacking one stream may take; streams written by `write` take less."""
 
 
 def packed_by_name(path: Path) -> bool:
@@ -174,17 +174,18 @@ class _LineLoader:
 
     @property
     def duplicates(self) -> int:
-        """Positions that were there already."""
+        """Lines that repeated a position."""
         return int(self._out[layout.IMPORT_REPEATED])
 
     def options(self) -> BookOptions:
-        """The options that follow from the positions."""
+        """Options derived from the positions."""
         levels = self._out[layout.IMPORT_LEVELS : layout.IMPORT_PASSES]
         return guessed_options(levels.astype(np.int64), int(self._out[layout.IMPORT_LEAST_EMPTIES]), Rule.EDAX)
 
     def add(self, piece: bytes, at: int, *, last: bool) -> int:
-        """Take in the whole lines of ``piece``, which lies at byte ``at`` of the file; returns how many bytes those
-        are. Of the ``last`` piece every byte is. Raises Unreadable."""
+        """Add the whole lines of ``piece``, which begins at byte ``at`` of the file. Returns the number of bytes used:
+        all of them if it is the ``last`` piece. Raises Unreadable.
+        """
         table, data, done = self.book.table, np.frombuffer(piece, np.uint8), 0
         while True:
             before = done
@@ -227,9 +228,9 @@ class _LineLoader:
 
 
 def _pieces(stream: BufferedReader) -> Iterator[bytes]:
-    """The text, at most `_PIECE` bytes at a time, unpacked where it is packed.
+    """Yield the text, unpacked if necessary, at most `_PIECE` bytes at a time.
 
-    `lzma.LZMAFile` has no limit of memory, and one of the first stream alone would not hold the others.
+    `lzma.LZMAFile` cannot limit its memory, and an `LZMADecompressor` stops after the first stream.
     """
     if not stream.peek(len(PACKED)).startswith(PACKED):
         yield from iter(lambda: stream.read(_PIECE), b"")
@@ -320,7 +321,7 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
 
 
 def _packed(book: Book, progress: ProgressCallback) -> Iterator[bytes]:
-    """The text form as streams of xz, which together are one, packed by all processors."""
+    """Yield the text form as xz streams, packed by all processors; joined, they are one xz file."""
     rows = lines(book)
     texts = ("".join(f"{line}\n" for line in itertools.islice(rows, _STREAM_ROWS)).encode() for _ in itertools.count())
     stop = threading.Event()

@@ -60,7 +60,8 @@ def new_book(options: BookOptions, evaluate: Evaluate) -> Book:
 
 class BookGame(NamedTuple):
     """A game from the initial position: its moves (squares 0..63; passes may be left out), the final score in discs for
-    the first mover where it is known, what else it is known by, such as players and date, and the name of its file."""
+    the first mover if known, further marks of identity such as players and date, and the name of its file.
+    """
 
     moves: bytes
     score: int | None = None
@@ -69,8 +70,9 @@ class BookGame(NamedTuple):
 
 
 class AddedGames(NamedTuple):
-    """Outcome of `add_games`: the positions; the games with an illegal move, which are used up to it; the games that
-    were counted, and those that were known."""
+    """Outcome of `add_games`: the positions; the games with an illegal move, which are used up to it; the games counted
+    now, and those that had been counted before.
+    """
 
     outcome: CommandOutcome
     problems: list[str]
@@ -90,13 +92,13 @@ def add_games(
 ) -> AddedGames:
     """Add the positions of many games within the book's depth, then search open leaves (if ``search``) and negamax.
 
-    Of ``played`` above 1 only positions that so many of the games reach are added, the most played first, so that these
-    are searched first too.
+    With ``played`` above 1 only positions that at least this number of the games reach are added, the most played
+    first, so that these are searched first too.
 
-    With ``keep_results`` the games' results are counted for their positions, in one step at the very end, so that a
-    command that was cancelled and repeated counts them; ``games`` is then iterated a second time. A game that the book
-    has counted, told by its moves and by what it is known by, is not counted again; of games without the latter a file
-    may have several with the same moves. ``adjusting`` makes each lost game's line less attractive to its loser too
+    With ``keep_results`` the games' results are counted for their positions, in one step at the very end: so a command
+    that was cancelled and is repeated counts each once. ``games`` is then iterated twice. A game is recognised by its
+    moves and its marks of identity, and is not counted again; without such marks, games of one file with equal moves
+    are different games. ``adjusting`` also makes each lost game's line less attractive to its loser
     (`game_results.adjust`).
     """
     job = GrowthCommand(book, worker)
@@ -132,14 +134,18 @@ def _batches(games: Iterable[BookGame]) -> Iterator[list[BookGame]]:
 
 
 def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int | None]]:
-    """The positions of games down to the book's depth, and the number (from 0) of an illegal move."""
+    """Return the positions of each game down to the book's depth, and the number (from 0) of its illegal move
+    or None.
+    """
     least = max(0, book.options.min_empties - 1)
     found = [book.table.replay(*START, game.moves, least) for game in games]
     return [positions for positions, _ in found], [illegal for _, illegal in found]
 
 
 def _positions_of(book: Book, batch: list[BookGame], first: int, problems: list[str]) -> Words:
-    """The positions of games, the first of which has the number ``first``; notes illegal moves in ``problems``."""
+    """Return the positions of a batch of games that begins with number ``first``; note illegal moves in
+    ``problems``.
+    """
     replayed, illegal = _replayed(book, batch)
     problems += [
         f"game {number}: move {move + 1} is not legal" for number, move in enumerate(illegal, first) if move is not None
@@ -157,7 +163,7 @@ class _PlayCounts:
         self._waiting = 0
 
     def add(self, keys: Words) -> None:
-        """Count positions of further games; a game has each once."""
+        """Count the positions of further games; each game has a position once."""
         self._new.append(keys)
         self._waiting += len(keys)
         # Memory for the distinct positions, and each of them is sorted some few times.
@@ -176,14 +182,14 @@ class _PlayCounts:
         self._new, self._waiting = [], 0
 
     def most_played(self, least: int) -> Words:
-        """The positions that at least so many games reach, by falling count and then by their discs."""
+        """Return the positions that at least ``least`` games reach, by falling count and then by their discs."""
         self._sort()
         kept = np.flatnonzero(self._counts >= least)
         return self._keys[kept[np.argsort(-self._counts[kept], kind="stable")]]
 
 
 def _add_keys(job: GrowthCommand, keys: Words) -> None:
-    """Add positions, given by their discs; what is in the book stays as it is."""
+    """Add positions, given by their discs; entries of the book stay unchanged."""
     book = job.book
     missing = keys[book.table.find_many(keys) < 0]
     before = len(book)
@@ -192,8 +198,9 @@ def _add_keys(job: GrowthCommand, keys: Words) -> None:
 
 
 def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> tuple[int, int]:
-    """Count the results of games, all at once at the end. Returns the number of games that were counted, and of those
-    that were known."""
+    """Count the results of games, all at once at the end. Returns the numbers of games counted now and counted
+    before.
+    """
     found = bytearray()
     repeated: Counter[bytes] = Counter()
     source = ""
@@ -222,10 +229,10 @@ def fix(book: Book, worker: Worker) -> CommandOutcome:
 
 
 def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback = no_progress) -> Book:
-    """A new book of every position up to ``plies`` moves (a forced pass is one) after the initial one.
+    """Return a new book of every position up to ``plies`` moves (a forced pass is one) after the initial one.
 
     Nothing is searched: the positions have no score and an open leaf. Raises OutOfRange above 12 plies; each ply has
-    some seven times the positions of the one before.
+    about seven times as many positions as the one before it.
     """
     within("plies", plies, 0, 12)
     book = Book(options)
@@ -239,8 +246,9 @@ def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback 
 
 
 def synthetic_book(rows: int, level: int, progress: ProgressCallback = no_progress) -> Book:
-    """A new book of about ``rows`` positions, ply by ply after the initial one, whose leaves have made-up scores: for
-    measurements. All scores follow from the leaves, and no leaf is missing."""
+    """Return a new book of about ``rows`` positions, ply by ply after the initial one, with made-up leaf scores, for
+    measurements. All scores follow from the leaves, and no leaf is missing.
+    """
     book = Book(BookOptions(level=level, min_empties=0))
     table = book.table
     table.reserve(rows)

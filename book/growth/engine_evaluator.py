@@ -15,10 +15,10 @@ from desdaemon.engine.search import Control, Searcher
 _ALL = (1 << 64) - 1
 
 HASH_BITS = 18
-"""A search's table has at most 2 to the power of so many entries: its size is part of what decides the answer."""
+"""Most entries of a search's table, as a power of two: the table's size influences the answer."""
 
 OnSearch = Callable[[int, int, Result], None]
-"""Hears of a search: the discs of the side to move and of the other one, and what came out."""
+"""Called with a search: the discs of the side to move and of the other side, and the result."""
 
 
 class Searches:

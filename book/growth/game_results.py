@@ -23,10 +23,10 @@ from desdaemon.book.record import RESULT
 Weights = npt.NDArray[np.float64]
 
 SHRINK = 0.8
-"""What the wins of the loser are multiplied by at the end of a lost line."""
+"""Factor for the loser's wins at the end of a lost line."""
 
 GROW = 1.2
-"""What its losses are multiplied by there."""
+"""Factor for the loser's losses at the end of a lost line."""
 
 _OUTCOMES = ("won", "drawn", "lost")
 _GAMES = 1 << 10
@@ -42,7 +42,7 @@ class Results(NamedTuple):
 
     @property
     def games(self) -> float:
-        """All of them."""
+        """Games in all."""
         return self.won + self.drawn + self.lost
 
     def __str__(self) -> str:
@@ -61,8 +61,9 @@ def results_of(book: Book, row: int) -> Results:
 
 
 def weight(ply: int, last: int) -> float:
-    """The share of a lost game's penalty for the position after ``ply`` moves, ``last`` being the line's last
-    position in the book: 0 at the start, 1 there, rising evenly, so that it is felt in the opening of any book."""
+    """Return the part of a lost game's penalty that applies after ``ply`` moves: 0 at the start, rising evenly to 1 at
+    ``last``, the line's last position in the book. So the opening feels it in a book of any depth.
+    """
     return ply / last if last else 1.0
 
 
@@ -98,8 +99,9 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
 
 class Tally(NamedTuple):
-    """Positions by row, the `RESULT` records of some games through them, and the factors that the games won and lost
-    there are multiplied by for the sake of games learned from."""
+    """The positions of some games by row, the `RESULT` records of these games, and the factors that games learned from
+    apply to the wins and losses there.
+    """
 
     rows: Rows
     results: Records
@@ -107,12 +109,12 @@ class Tally(NamedTuple):
     lost: Weights
 
     def at(self, here: npt.NDArray[np.bool_]) -> Tally:
-        """The part of it where ``here`` is true."""
+        """Return the part of it for which the mask ``here`` is true."""
         return Tally(self.rows[here], self.results[here], self.won[here], self.lost[here])
 
 
 def tally(book: Book, games: Games, progress: ProgressCallback = no_progress) -> Tally:
-    """The results of games for every position of them that is in the book."""
+    """Add up the results of games for each of their positions that is in the book."""
     counts = book.known_counts()
     least = int(np.flatnonzero(counts.kinds[TALLY_POSITIONS])[0]) if counts is not None and len(book) else 0
     found = [np.empty(0, np.int64)]
@@ -141,7 +143,9 @@ def tally(book: Book, games: Games, progress: ProgressCallback = no_progress) ->
 
 
 def _shares(rows: Rows, lengths: list[int]) -> Weights:
-    """`weight` of every position of games with these numbers of positions; ``rows`` -1 are not in the book."""
+    """Return `weight` for every position of games of the given lengths; ``rows`` is -1 for positions outside
+    the book.
+    """
     found = []
     for game in np.split(rows, np.cumsum(lengths)[:-1]):
         known = np.flatnonzero(game >= 0)
@@ -151,11 +155,11 @@ def _shares(rows: Rows, lengths: list[int]) -> Weights:
 
 
 def count(book: Book, games: Games, *, all_games: bool = False, progress: ProgressCallback = no_progress) -> int:
-    """Count games that the book has not counted yet, in one step for the journal; those learned from make their lines
-    less attractive to their losers after all were counted, so that their order does not matter.
+    """Count games that the book has not counted yet, in one step for the journal. Games to learn from make their lines
+    less attractive to their losers after all games were counted, so that the order of games does not matter.
 
-    With ``all_games`` a position without any results gets those of the games counted before too. Returns the number of
-    positions that counted the new ones. A cancellation changes nothing.
+    With ``all_games``, a position without any results also gets those of games counted earlier. Returns the number of
+    positions with new results. A cancellation changes nothing.
     """
     before = book.games
     new = tally(book, games, progress)
@@ -178,8 +182,9 @@ def count(book: Book, games: Games, *, all_games: bool = False, progress: Progre
 
 
 def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress) -> None:
-    """Take back the results of games that the book has counted, and what was learned from them, in one step for the
-    journal. A cancellation changes nothing."""
+    """Take back the results of counted games, and what was learned from them, in one step for the journal. A
+    cancellation changes nothing.
+    """
     rest = _without(book, tally(book, games, progress))
     with book.together():
         book.unlist_games(games)
@@ -187,7 +192,7 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
 
 
 def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:
-    """The results of the positions of a tally without it."""
+    """Return the rows of a tally and their results with the tally subtracted."""
     results = book.table.results_of(gone.rows)
     results["won"] /= gone.won
     results["lost"] /= gone.lost
@@ -199,7 +204,7 @@ def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:
 
 
 def _sums(results: Records) -> Weights:
-    """The games of each record."""
+    """Return the number of games of each record."""
     return np.sum([results[name] for name in _OUTCOMES], axis=0)  # type: ignore[no-any-return]
 
 
@@ -211,7 +216,7 @@ def _counted_rows(book: Book) -> Rows:
 
 
 def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -> tuple[Rows, Records]:
-    """Rows and results that were counted in books that kept no games."""
+    """Return the rows, and their results, that do not come from the games the book has kept."""
     rows = _counted_rows(book)
     results = book.table.results_of(rows)
     if not len(book.games):
@@ -225,7 +230,7 @@ def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -
 
 
 def live_game(positions: Sequence[tuple[int, int]], score: int, source: str, *, learned: bool) -> Games:
-    """A game that was just played: another one than every other, whatever its moves.
+    """Return the record of a game that was just played. It differs from every other game, even one of the same moves.
 
     ``positions`` run from the start of the game on, each seen by the side to move, alternating (passes included);
     ``score`` is the final score in discs for the side to move in the first of them. Raises OutOfRange.

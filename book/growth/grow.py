@@ -1,7 +1,7 @@
 """Edax's ways of growing a book: deviate, enhance, play, extend, fill.
 
-Edax expands one position after the other, and lets scores that are out of date choose the second half of a
-deviation; the positions chosen in a round here are those that Edax chooses in its first.
+Edax expands one position after the other, so that outdated scores choose the second half of a deviation. Here all
+positions of a round are chosen by the same scores: those that Edax chooses in its first half.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .shrink import root_row
 
 _STEP = 1 << 6
 _WALKED = 1 << 14
-"""Rows between two reports of a walk."""
+"""Rows between two progress reports."""
 _PART = 16
-"""Where more than one row in this number is reached, a pass over all rows is faster than following links."""
+"""If more than one row in this number is reached, a pass over all rows is faster than following links."""
 
 
 class Mode(enum.IntEnum):
@@ -54,9 +54,10 @@ def select(
 ) -> Rows:
     """The rows whose leaf is to be added, ascending; nothing is changed.
 
-    ``tolerance`` is what the side to move at ``root`` and the other side may lose with a move against the position's
-    score; ``window`` the lowest and highest score, seen by the side to move at ``root``; ``orders`` gives the
-    order of the book's rows, which is asked for only where more than a part of the book is reached. Raises NotInBook.
+    ``tolerance`` is the number of discs that the side to move at ``root`` and the other side may lose with a move
+    against the position's score; ``window`` the lowest and highest score, seen by the side to move at ``root``;
+    ``orders`` returns the order of the book's rows, and is called only if a large part of the book is reached. Raises
+    NotInBook.
     """
     orders = orders or functools.partial(LayerOrder, book.table, progress)
     row = root_row(book, root)
@@ -80,7 +81,9 @@ def select(
 def _select_below(
     table: BookTable, row: int, marks: npt.NDArray[np.uint8], rules: npt.NDArray[np.int64], progress: ProgressCallback
 ) -> bool:
-    """Mark the rows reached from a row while they are a small part of the book. Returns whether all were reached."""
+    """Mark the rows reached from ``row`` unless they become a large part of the book. Returns whether all were
+    marked.
+    """
     stack: npt.NDArray[np.uint64] = np.zeros(WALK_STACK_WORDS, np.uint64)
     stack[:2] = 1, row
     filters = Filters()
@@ -94,7 +97,7 @@ def _select_below(
 
 
 def _leaf_children(book: Book, rows: Iterable[int]) -> Iterator[tuple[Position, int]]:
-    """The positions that the leaves of rows lead to, with the leaf's score for the side to move there."""
+    """Yield the position after each row's leaf, with the leaf's score for the side to move there."""
     for row in rows:
         entry = book.table.entry(row)
         child = book.table.play(entry.player, entry.opponent, entry.leaf_move)
@@ -112,8 +115,9 @@ def _select_and_grow(job: GrowthCommand, root: Position, mode: Mode) -> CommandO
 def deviate_rows(
     book: Book, root: Position, relative: int, absolute: int, progress: ProgressCallback = no_progress
 ) -> tuple[list[int], list[int]]:
-    """The rows that ``deviate`` grows in its next round: with the side to move at ``root`` deviating, and with the
-    other."""
+    """Return the rows that ``deviate`` grows in its next round: with the side to move at ``root`` deviating, and with
+    the other side deviating.
+    """
     score = book.table.entry(root_row(book, root)).score
     window = (score - absolute, score + absolute)
     orders = functools.cache(lambda: LayerOrder(book.table, progress))
@@ -123,8 +127,9 @@ def deviate_rows(
 
 
 def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absolute: int = 4) -> CommandOutcome:
-    """Edax's main growth: one side may lose up to ``relative`` discs a move while the other plays its best, in
-    either way round, within ``absolute`` discs of the root's score. Raises NotInBook and OutOfRange."""
+    """Edax's main growth: one side may lose up to ``relative`` discs a move while the other plays its best, and the
+    reverse, within ``absolute`` discs of the root's score. Raises NotInBook and OutOfRange.
+    """
     within("relative error", relative, -129, 129)
     within("absolute error", absolute, 0, 65)
     root_row(book, root)
@@ -141,8 +146,8 @@ def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absol
 def enhance(
     book: Book, root: Position, worker: Worker, midgame_error: int | None = None, endcut_error: int | None = None
 ) -> CommandOutcome:
-    """Add, until there is none, every leaf that could be best within the error margins: the book's, or given ones,
-    which become the book's.
+    """Add every leaf that could be best within the error margins, until there is none. The margins are the book's, or
+    the given ones, which become the book's.
 
     Raises NotInBook and OutOfRange.
     """
@@ -169,7 +174,7 @@ def extend(book: Book, root: Position, worker: Worker) -> CommandOutcome:
 
 
 def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Callable[[], None]) -> set[Position]:
-    """The positions on the ways of ``plies`` plies from a position to positions of the book, both ends left out."""
+    """Return the positions between a position and positions of the book ``plies`` plies later, both ends excluded."""
     table = book.table
     found: set[Position] = set()
     for move, row in table.links(player, opponent):
@@ -209,7 +214,7 @@ def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progr
 def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
     """Add the positions between any two positions of the book ``depth`` plies apart, until there are none.
 
-    With 1 nothing is added: links are always found. Raises OutOfRange.
+    ``depth`` 1 adds nothing: such moves are links already. Raises OutOfRange.
     """
     within("fill depth", depth, 1, 61)
     job = GrowthCommand(book, worker)

@@ -27,8 +27,8 @@ _limits = cache(level_limits)
 def known_scores(
     book: Book, root: Position, most: int, progress: ProgressCallback = no_progress
 ) -> Iterator[KnownScore]:
-    """The scores of ``root`` and its descendants, nearest first, ``most`` at most, with boards oriented as moves from
-    ``root`` lead to them; each counts as a search of its level. Raises NotInBook.
+    """Yield the scores of ``root`` and its descendants, nearest first, at most ``most``, with boards oriented as moves
+    from ``root`` lead to them. Each counts as a search of its level. Raises NotInBook.
     """
     root_row(book, root)
     boards: Words = np.array([root], np.uint64)
@@ -49,7 +49,7 @@ def known_scores(
 
 
 def _scores(book: Book, boards: Words) -> tuple[Words, list[KnownScore]]:
-    """The boards that links of some boards lead to, and what is known of these."""
+    """Return the boards that links of ``boards`` lead to, and the known scores of ``boards``."""
     table = book.table
     found: Words = np.empty(len(boards), np.uint64)
     children: Words = np.empty((MOST_MOVES * len(boards), 2), np.uint64)

@@ -1,8 +1,8 @@
 """Egaroucid's learning with its four settings, and what goes with it: reducing, and searching leaves again.
 
-A walk goes from a position down the links, losing against each position's score at most so much a move and so much in
-all. For each position the largest budget with which any line reaches it counts, so that the order of visits does
-not matter. (Egaroucid keeps the budget of its first visit.)
+A walk goes from a position down the links; it may lose a number of discs with each move, against the position's score,
+and a number of discs in all. A position counts with the largest budget with which any line reaches it, so that the
+order of visits does not matter. (Egaroucid keeps the budget of its first visit.)
 
 A round's searches are pure questions. Their answers are remembered beside the book and go into it together at the end
 of the round; a stopped command repeats its round from the answers it has, and ends with the same book.
@@ -42,7 +42,7 @@ from .rounds import CommandOutcome, LeafTask, LongCommand, Position, Question, S
 from .shrink import Shrunk, keep_only, root_row
 
 NO_LIMIT = 129
-"""As an error: no limit."""
+"""An error margin without a limit."""
 
 MAX_LEARNING_DEPTH = 60
 
@@ -60,7 +60,7 @@ class Window(NamedTuple):
     cumulative: int
 
     def checked(self) -> Window:
-        """The same. Raises OutOfRange."""
+        """Return it. Raises OutOfRange."""
         within("depth", self.depth, 0, MAX_LEARNING_DEPTH)
         within("error per move", self.per_move, 0, NO_LIMIT)
         within("cumulative error", self.cumulative, 0, NO_LIMIT)
@@ -68,12 +68,12 @@ class Window(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A position of a walk: the discs that may still be lost from here on."""
+    """A position of a walk, and the discs that may still be lost from it on."""
 
     row: int
     remaining: int
     own: bool
-    """Whether the side to move is that of the root."""
+    """Whether the side to move is the one that is to move at the root."""
 
 
 def _layer(book: Book, entry: PositionEntry) -> int:
@@ -126,7 +126,7 @@ class _Rounds(LongCommand):
     def ask(
         self, player: int, opponent: int, level: int, excluded: int = 0
     ) -> Generator[Question, tuple[int, int] | None, tuple[int, int]]:
-        """The best move and its score; from memory where the question was asked before."""
+        """Yield a question and return the best move and its score; from memory if the question was asked before."""
         question = player, opponent, level, excluded
         answer = self.book.memo.get(question)
         if answer is None:
@@ -154,14 +154,14 @@ class _Rounds(LongCommand):
         return results
 
     def seen(self, visits: Iterable[Visit]) -> Iterator[Visit]:
-        """The visits of a walk, with progress reports. Raises `WorkCancelled`."""
+        """Yield the visits of a walk and report progress. Raises `WorkCancelled`."""
         for number, visit in enumerate(visits, 1):
             if number % _STEP == 0:
                 self.progress("walk", number, 0)
             yield visit
 
     def leaf(self, task: LeafTask) -> SearchLine[tuple[int, int]]:
-        """The result of a leaf's search, for its own board."""
+        """Yield a leaf's search and return its result for the leaf's own board."""
         move, score = yield from self.ask(task.player, task.opponent, task.level, task.excluded)
         return (PASS, -score) if task.passed else (move, score)
 
@@ -177,7 +177,7 @@ class _Rounds(LongCommand):
 
 
 def _leaf_task(book: Book, row: int, level: int) -> LeafTask | PositionEntry | None:
-    """The search for a position's leaf, its entry when none is needed, None when that changes nothing."""
+    """Return the search for a position's leaf, the new entry if no search is needed, or None if nothing changes."""
     entry = book.table.entry(row)
     links = book.table.links(entry.player, entry.opponent)
     if links and links[0][0] == PASS and links[0][1] < 0:
@@ -207,7 +207,7 @@ def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
 
 
 def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, progress: ProgressCallback) -> list[int]:
-    """Rows of a walk, above its depth, whose leaf is missing, illegal or a link; ascending."""
+    """Return the rows of a walk, above its depth, whose leaf is missing, illegal or a link; ascending."""
     rows = {visit.row for visit in visits if not _too_deep(book.table.entry(visit.row), depth)}
     found: list[int] = book.faults_among(np.array(sorted(rows), np.int64), progress)[:, 0].tolist()
     return found
@@ -234,11 +234,10 @@ def expansions(
     leaf_error: int,
     seen: Callable[[Iterable[Visit]], Iterable[Visit]] = iter,
 ) -> list[Expansion]:
-    """The leaves that a round of learning follows: those at most ``leaf_error`` below their position's score, in the
-    walk where one side plays only best moves or in that of the other; of the side that plays only best moves, best
-    leaves alone.
+    """Return the leaves that a round of learning follows: those at most ``leaf_error`` below their position's score, in
+    the two walks where one side plays only best moves. Of that side only best leaves are followed.
 
-    Each position once, with its largest budget; ``seen`` wraps the visits of the walks. Raises NotInBook.
+    Each position appears once, with its largest budget; ``seen`` wraps the visits of the walks. Raises NotInBook.
     """
     found: dict[Position, Expansion] = {}
     for best_only in (True, False):
@@ -259,8 +258,8 @@ def expansions(
 
 
 def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> SearchLine[list[PositionEntry]]:
-    """The best line from the position after a leaf, until it meets the book, its depth, or a score that changed too
-    much.
+    """Follow the best line from the position after a leaf until it meets the book, its depth, or a score that has
+    changed too much.
     """
     table = rounds.book.table
     entries: list[PositionEntry] = []
@@ -362,7 +361,9 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
 
 
 def leads_to_read(book: Book, progress: ProgressCallback = no_progress) -> npt.NDArray[np.bool_]:
-    """For each row whether it, or a position that it leads to, was read to the end of the game or set by hand."""
+    """Return for each row whether it, or a position that it leads to, was read to the end of the game or set by
+    hand.
+    """
     table = book.table
     found: npt.NDArray[np.bool_] = table.kinds(progress) == FINISHED
     for number, chunk in enumerate(table.chunks()):
@@ -384,8 +385,8 @@ def leads_to_read(book: Book, progress: ProgressCallback = no_progress) -> npt.N
 def reduce(
     book: Book, root: Position, window: Window, *, read_only: bool = False, progress: ProgressCallback = no_progress
 ) -> Shrunk:
-    """Remove the descendants of ``root`` that the window does not reach; other positions stay. With ``read_only``
-    descendants have to lead to a position that was read to the end of the game, too.
+    """Remove the descendants of ``root`` that the window does not reach; other positions stay. With ``read_only`` only
+    descendants that lead to a position read to the end of the game are kept.
 
     A lost link becomes the leaf where it was better. Raises NotInBook and OutOfRange.
     """

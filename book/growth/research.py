@@ -20,8 +20,8 @@ from .rounds import CommandOutcome, GrowthCommand, Worker
 
 
 def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
-    """Search again, at ``level``, every leaf that this makes deeper or more reliable, and raise its position's level.
-    Scores set by hand stay. Raises OutOfRange.
+    """Search again every leaf that ``level`` searches deeper or more reliably, and raise its position's level. Scores
+    set by hand stay. Raises OutOfRange.
     """
     within("level", level, 0, MAX_LEVEL)
     job = GrowthCommand(book, worker)
@@ -39,7 +39,7 @@ def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
 
 
 def _leaves(job: GrowthCommand, wanted: Callable[[int, int], bool]) -> Iterator[int]:
-    """The rows whose leaf's level and empty squares are as ``wanted``."""
+    """Yield the rows for whose leaf level and empty squares ``wanted`` is true."""
     table = np.array([[wanted(level, empties) for empties in range(61)] for level in range(NO_LEVEL, MAX_LEVEL + 1)])
     for number, chunk in enumerate(job.book.table.chunks()):
         job.progress("scan", number * CHUNK_ROWS, len(job.book))
@@ -58,7 +58,7 @@ class Correction(NamedTuple):
 
 
 def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction]]:
-    """Solve every exactly solved leaf again. Returns the wrong scores, as they were before."""
+    """Solve every exactly solved leaf again. Returns the corrected ones, with their earlier scores."""
     job = GrowthCommand(book, worker)
     wrong: list[Correction] = []
 

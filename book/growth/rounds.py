@@ -29,12 +29,12 @@ Position = tuple[int, int]
 _ADDED = 1 << 11
 
 SETTLE_S = 0.5
-"""After a cancellation the update of the scores is ended after this time."""
+"""Seconds until the update of the scores after a cancellation is ended."""
 
 
 class CommandProgress(NamedTuple):
-    """Progress of a long command: in this round's ``stage``, ``done`` of ``total``; ``searches`` are the worker's since
-    it was made, ``step`` is that of a schedule, empty for others.
+    """Progress of a long command: ``done`` of ``total`` in this round's ``stage``; ``searches`` since the worker was
+    made; ``step`` of a schedule, "" otherwise.
 
     The stages: ``search`` (searches), ``add`` (positions or games given), ``results`` (games counted), ``walk``
     (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others (positions of the whole
@@ -51,12 +51,12 @@ class CommandProgress(NamedTuple):
 
 
 OnProgress = Callable[[CommandProgress], bool]
-"""Told after every search, and between parts of the other stages; returns whether to go on."""
+"""Called after every search, and between parts of the other stages; returns whether to go on."""
 
 
 class CommandOutcome(NamedTuple):
-    """Result of a command: ``finished`` is False after a cancellation; the numbers of ``searches`` done, of positions
-    ``added``, and of all ``positions`` in the book then.
+    """Result of a command: ``finished`` is False after a cancellation; ``searches`` done, positions ``added``, and
+    ``positions`` now in the book.
     """
 
     finished: bool
@@ -78,13 +78,14 @@ class LeafTask(NamedTuple):
 
 
 Question = tuple[int, int, int, int]
-"""A search: discs of the side to move and of the other side, level, and the moves excluded."""
+"""A search: discs of the side to move and of the other side, level, excluded moves."""
 
 R = TypeVar("R")
 
 SearchLine = Generator[Question, tuple[int, int] | None, R]
-"""Searches of which each follows from the one before: yields a question, is sent the (move, score), None when the
-search was stopped, and returns a result."""
+"""A sequence of dependent searches: a generator that yields a question, is sent (move, score), or None if the search
+was stopped, and returns a result.
+"""
 
 
 class Worker:
@@ -103,15 +104,15 @@ class Worker:
         self.threads = within("threads", threads, 1, 1024)
         self.on_progress = on_progress or (lambda report: True)
         self.searches = 0
-        """Searches whose result was used, of all commands that it works for."""
+        """Searches whose result was used, over all commands of this worker."""
         self.nodes_elsewhere = 0
-        """Nodes of the searches that other processes did."""
+        """Nodes of searches that other processes made."""
         self.step = ""
         """The present step of a schedule."""
         self.halt = halt or (lambda: None)
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
-        """Each task with its (move, score), None when the search was stopped."""
+        """Yield each task with its (move, score), None if the search was stopped."""
 
         def search(task: LeafTask) -> tuple[int, int] | None:
             return self.evaluate(task.player, task.opponent, task.level, task.excluded)
@@ -139,9 +140,9 @@ class Worker:
                     future.cancel()
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
-        """The result of each line, in their order; the lines are followed side by side.
+        """Yield the result of each line, in order; the lines run in parallel.
 
-        Whoever does not want all results closes it: the running searches are then stopped.
+        Close the generator to end early: the running searches are then stopped.
         """
 
         def followed(line: SearchLine[R]) -> R:
@@ -189,8 +190,8 @@ class LongCommand:
         self.book.negamax(threads=self.worker.threads, progress=self.progress)
 
     def outcome(self, work: Callable[[], None]) -> CommandOutcome:
-        """Run the command and bring the scores up to date. After a cancellation that is done for a limited time; the
-        rest of the scores stays stale.
+        """Run the command and update the scores. After a cancellation the update has a time limit; the rest of the
+        scores stays stale.
         """
         try:
             work()
@@ -207,7 +208,7 @@ class GrowthCommand(LongCommand):
     """A command that searches leaves, and adds positions, in rounds."""
 
     def leaf_task(self, row: int, level: int | None = None) -> LeafTask | None:
-        """The search that the leaf of a position needs; None when no search is needed: its leaf is then set."""
+        """Return the search that a position's leaf needs. If it needs none, set the leaf and return None."""
         book = self.book
         entry = book.table.entry(row)
         if level is None:
@@ -265,7 +266,9 @@ class GrowthCommand(LongCommand):
         self.book.checked()
 
     def store(self, positions: Collection[Position]) -> None:
-        """Add canonical positions and search their open leaves; elsewhere only what lost its leaf to one of them."""
+        """Add canonical positions and search their open leaves; elsewhere search only positions whose leaf has become a
+        link to one of them.
+        """
         table = self.book.table
         whole = self.book.complete or not len(self.book)
         self.add((position, NO_SCORE) for position in positions)
@@ -287,8 +290,9 @@ class GrowthCommand(LongCommand):
         return self.leaf_task(row)
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
-        """Add canonical positions with a provisional score (`NO_SCORE` if there is none), all or none: what the next
-        round chooses depends on all of them. Returns how many are new."""
+        """Add canonical positions with a provisional score (or `NO_SCORE`), all or none, because the next round's
+        choice depends on all of them. Returns the number of new ones.
+        """
         new: dict[Position, int] = {}
         for number, (position, score) in enumerate(positions, 1):
             if position not in new and self.book.table.find_canonical(*position) < 0:
@@ -307,8 +311,9 @@ class GrowthCommand(LongCommand):
         choose: Callable[[], Iterable[tuple[Position, int]]] = lambda: (),
         begin: Callable[[], object] = lambda: None,
     ) -> CommandOutcome:
-        """Call ``begin``, then repeat: search missing leaves, negamax, add the positions that ``choose`` returns; until
-        it returns no new one."""
+        """Call ``begin``, then repeat: search missing leaves, negamax, add the positions that ``choose`` returns; end
+        when none is new.
+        """
 
         def work() -> None:
             begin()

@@ -18,13 +18,15 @@ from .game_results import count, live_game
 from .rounds import CommandOutcome, GrowthCommand, Position, SearchLine, Worker
 
 ROUND = 8
-"""Games that are played with the book as it is before all of them, whatever the number of threads."""
+"""Games of a round. All of them use the book as it was before the round, so that the number of threads does not
+matter.
+"""
 
 MAX_GAMES = 1_000_000
 
 
 class SelfPlayTerms(NamedTuple):
-    """Options of self-play: ``level`` of moves outside the book, how the book is followed, ``seed`` of the choices (0:
+    """Options of self-play: ``level`` of moves outside the book, the choice of book moves, ``seed`` of the choices (0:
     different each time), ``random_plies`` at the beginning of each game.
     """
 
@@ -35,7 +37,7 @@ class SelfPlayTerms(NamedTuple):
 
 
 class SelfPlayTally(NamedTuple):
-    """Games won, drawn and lost by the side to move in the position where all of them began."""
+    """Games won, drawn and lost by the side to move in the start position of the games."""
 
     won: int = 0
     drawn: int = 0

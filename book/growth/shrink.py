@@ -24,9 +24,9 @@ Marks = npt.NDArray[np.uint8]
 
 
 class Shrunk(NamedTuple):
-    """Result of a command: ``removed`` positions, ``leaves`` that were links before.
+    """Result of a command: ``removed`` positions; ``leaves`` that were links.
 
-    ``open`` positions that lost a link have an unlinked move and no leaf.
+    ``open`` positions lost a link and now have an unlinked move and no leaf.
     """
 
     removed: int
@@ -51,7 +51,8 @@ def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallbac
 
 
 def prune_marks(book: Book, root: tuple[int, int] = START, progress: ProgressCallback = no_progress) -> Marks:
-    """For each row: 1 reached with its side to move playing only best moves, 2 with the other side, 3 both, 0 neither.
+    """Return for each row: 1 if it is reached with its side to move playing only best moves, 2 with the other side, 3
+    both, 0 neither.
 
     Raises NotInBook.
     """
@@ -95,7 +96,7 @@ def delete(
 ) -> Shrunk:
     """Remove ``position``, or the one after ``move`` from it.
 
-    Its descendants stay. Where the lost link was better than the leaf it becomes the leaf. Raises NotInBook.
+    Its descendants stay. If the lost link was better than the leaf, it becomes the leaf. Raises NotInBook.
     """
     if move is not None:
         position = book.table.play(*position, move)

@@ -1,7 +1,7 @@
 """Blocks of a mapped file, each compared with its checksum before it is used or written to for the first time.
 
-`layout` has the words of a guard. A block that does not match, or has records with numbers that none can have, is
-filled with zeros, which are no position and no index entry, and noted in GUARD_DAMAGED.
+`layout` describes the words of a guard. If a block does not match, or holds numbers outside their range, it is filled
+with zeros, which stand for no position and no index entry, and is noted in GUARD_DAMAGED.
 """
 
 from desdaemon.book.layout import (
@@ -42,7 +42,7 @@ from .records import flags_of, leaf_level_of, leaf_move_of, leaf_score_of, level
 
 @kernel("u64(u64,u64)", inline=True)
 def crc_entry(table, byte):
-    """An entry of one of the eight tables of 256."""
+    """Return an entry of one of the eight tables of 256."""
     return ldu32(table + ((byte & U(0xFF)) << U(2)))
 
 
@@ -72,14 +72,15 @@ def crc32_of(tables, at, size):
 
 @kernel("i64(i64)", inline=True)
 def no_level(level):
-    """Whether a level is neither -1..60 nor a human's."""
+    """Whether a level is invalid: neither -1..60 nor a human's."""
     return 1 if (level < NO_LEVEL or level > MAX_LEVEL) and level != HUMAN_LEVEL else 0
 
 
 @kernel("i64(u64,u64,u64)")
 def find_impossible(first, start, end):
-    """The first record before ``end``, of those from address ``first`` on, whose last word lies at ``start`` or later
-    and has a number that no record can have; -1 without any. A word is never in two blocks, as a record may be."""
+    """Find the first invalid record among those from address ``first`` on whose last word lies between ``start`` and
+    ``end``; -1 if there is none. Unlike a record, a word is never in two blocks.
+    """
     row = U(0)
     if start > first:
         row = (start - first + U(RECORD_BYTES - SCORE - 1)) // U(RECORD_BYTES)
@@ -102,7 +103,7 @@ def find_impossible(first, start, end):
 
 @kernel("i64(u64,u64)")
 def bad_results(start, end):
-    """Whether a game result between two addresses is no number from 0 to 2^53."""
+    """Whether any game result between two addresses is not a number from 0 to 2^53."""
     at = start
     while at < end:
         word = ld64(at)
@@ -119,7 +120,7 @@ def smaller_of(a, b):
 
 @kernel("i64(u64,u64,u64)")
 def bad_numbers_in(guard, at, end):
-    """Whether a block from ``at`` to ``end`` has records or results with numbers that none can have."""
+    """Whether a block from ``at`` to ``end`` has records or results with numbers outside their range."""
     records_end = smaller_of(ld64(guard + U(GUARD_RECORDS_END)), end)
     if find_impossible(ld64(guard + U(GUARD_FIRST)), at, records_end) >= 0:
         return 1
@@ -131,7 +132,7 @@ def bad_numbers_in(guard, at, end):
 
 @kernel("void(u64,u64)")
 def check_block(guard, block):
-    """Compare a block, unless another thread has done so: one thread at a time, before the first write to it."""
+    """Verify a block unless that was done: one thread at a time, before the first write to it."""
     ticket = atomic_add64(guard + U(GUARD_NEXT), U(1))
     while agreed64(guard + U(GUARD_SERVED)) != ticket:
         pass
@@ -160,7 +161,7 @@ def check_block(guard, block):
 
 @kernel("void(u64,u64,u64)")
 def check_range(guard, at, size):
-    """Compare the blocks that hold ``size`` (at least 1) bytes from ``at`` on, within the file."""
+    """Verify the blocks that hold ``size`` (at least 1) bytes from ``at`` on, within the file."""
     first = ld64(guard + U(GUARD_FIRST))
     end = ld64(guard + U(GUARD_END))
     if at >= first and at < end:

@@ -95,18 +95,18 @@ ROWS_BYTES = 4 * BATCH
 WORDS_BYTES = 8 * BATCH
 KEYS_BYTES = BOARD * BATCH
 AHEAD = 12
-"""So many records ahead the index is fetched."""
+"""Records between a prefetch of the index and its use."""
 LINKS_BYTES = 64 * DAT_LINK_BYTES
 SPECIAL = 16
 """Bytes of an entry of `dat_write`'s ``special``: row and address, 64 bits each."""
 SPECIAL_LINKS = 8
 NOTE = 16
-"""Bytes of what `dat_compare` notes: row and byte in the file, 64 bits each."""
+"""Bytes of a note of `dat_compare`: row and byte in the file, 64 bits each."""
 NOTE_BYTE = 8
 WRITTEN_NEXT = 8
-"""Where `dat_write` tells the next row."""
+"""Offset at which `dat_write` returns the next row."""
 PACKED_OPPONENT = 8
-"""Records of Edax's and Egaroucid's files begin with the discs of the side to move, then those of the other."""
+"""Offset of the other side's discs in a record of Edax's and Egaroucid's files, which begins with the mover's."""
 
 
 @kernel("u64(u64)", inline=True)
@@ -146,7 +146,7 @@ def short_at(at):
 
 @kernel("void(u64,i64,u64)", inline=True)
 def set_word(out, number, value):
-    """Store the word ``number`` (IMPORT_) of what an importing kernel tells."""
+    """Store the word ``number`` (IMPORT_) of an importing kernel's output."""
     st64(out + (i2u(number) << U(3)), value)
 
 
@@ -200,7 +200,9 @@ def dat_link_move(link):
 
 @kernel("i64(u64,u64)")
 def dat_check(at, out):
-    """The fault of the whole record at ``at`` (0: none); its byte in the record is stored in ``out``."""
+    """Check the whole record at ``at``: return its fault (0: none) and store the byte of the fault, counted in the
+    record, in ``out``.
+    """
     p = packed_player(at)
     o = packed_opponent(at)
     fault = check_board(p, o)
@@ -267,14 +269,14 @@ def dat_check(at, out):
 
 @kernel("u64(u64,u64)", inline=True)
 def prefetch_record(ctx, at):
-    """Fetch the tags that looking up the record at ``at`` will read; where the next record begins."""
+    """Prefetch the tags for looking up the record at ``at``; return the address of the next record."""
     prefetch_key(ctx, packed_player(at), packed_opponent(at))
     return dat_links_end(at) + U(DAT_LINK_BYTES)
 
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def dat_load(ctx, data, size, start, most, out):
-    """Insert ``most`` records of ``data`` at most, from byte ``start``; returns where it stopped.
+    """Insert at most ``most`` records of ``data`` from byte ``start`` on; returns the byte where it stopped.
 
     ``out``: IMPORT_REASON (also CUT), IMPORT_BYTE of the record that begins where it stopped, IMPORT_REPEATED.
     """
@@ -327,8 +329,9 @@ def dat_load(ctx, data, size, start, most, out):
 
 @kernel("i64(u64,u64,u64)")
 def sorted_links(ctx, family, out):
-    """The links of a row with this family as Edax stores them (score, move) at ``out``, best first, then by move; how
-    many they are."""
+    """Write the links of a row with this family as Edax stores them (score, move) to ``out``, best first, then by move;
+    returns their number.
+    """
     links = links_of(family)
     k = U(0)
     while k < link_count(family):
@@ -355,12 +358,12 @@ def same_bytes(a, b, size):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,i64,u64,u64)")
 def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
-    """Look for records, all of them in the table, whose links differ from what the table says (another order, stale
-    scores, missing ones).
+    """Find records, all of them in the table, whose links differ from the table's (another order, stale scores, missing
+    ones).
 
-    From byte ``start`` on, about ``most`` records; each that differs is noted at ``out`` as (row, byte in ``data``);
-    stops when ``capacity`` has not place for `BATCH` more. Returns where it stopped; ``stats``: how many were noted.
-    ``filters``: see `gather_children`.
+    Reads about ``most`` records from byte ``start`` on and notes each that differs at ``out`` as (row, byte in
+    ``data``); stops when fewer than `BATCH` of ``capacity`` notes are free. Returns the byte where it stopped;
+    ``stats``: the number of notes. ``filters``: see `gather_children`.
     """
     families = stack_buf(FAMILIES)
     links = stack_buf(LINKS_BYTES)
@@ -402,8 +405,9 @@ def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
 
 @kernel("void(u64,u64,i64,u64,u64)")
 def dat_same_links(ctx, special, specials, out, filters):
-    """For each (row, address of a count byte and links) of `dat_write`'s ``special`` a byte at ``out``: 1 where the
-    links are the table's, with its scores, in whatever order. ``filters``: see `gather_children`."""
+    """For each (row, address of a count byte and links) of `dat_write`'s ``special``, write a byte to ``out``: 1 if the
+    links and scores are the table's, in any order. ``filters``: see `gather_children`.
+    """
     families = stack_buf(FAMILIES)
     links = stack_buf(LINKS_BYTES)
     rows = stack_buf(ROWS_BYTES)
@@ -447,9 +451,8 @@ def put_short(at, value):
 def dat_write(ctx, start, end, out, size, special, specials, stats, filters):
     """Write rows ``start..end`` as records at ``out`` while `DAT_MOST` bytes are left; returns the bytes written.
 
-    ``special`` lists, by ascending row, (row, address of a count byte and links) to be written instead of the
-    table's links; ``stats``: + 0 in and out, the next special; + 8 out, the next row. ``filters``: see
-    `gather_children`.
+    ``special`` lists, by ascending row, (row, address of a count byte and links) to be written instead of the table's
+    links; ``stats`` + 0: in and out, the next special; + 8: out, the next row. ``filters``: see `gather_children`.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

@@ -1,7 +1,7 @@
 """Walking the book: children, links, and the order of rows from the end of the game to the opening.
 
-In passes over many rows the children of `BATCH` of them are looked up together (`gather_children`), so that what
-one look-up waits for is fetched in the others' time.
+Passes over many rows look up the children of `BATCH` rows together (`gather_children`), so that the memory accesses of
+the look-ups overlap.
 """
 
 from desdaemon.book.layout import FILTER_BITS, FILTER_BYTES, FILTER_MASK, GUARD, PASS, WORD
@@ -54,24 +54,27 @@ BATCH = 8
 FAMILY_CHILDREN = 0
 """The number of children that were looked up."""
 FAMILY_LEGAL = 8
-"""The squares where the side to move may play; 0: it has to pass, which is its one child, or, without any, the game is
-over."""
+"""The squares where the side to move may play. 0: it has to pass, and the pass is its one child; without a child the
+game is over.
+"""
 FAMILY_LINKED = 16
-"""The squares of those moves that are links."""
+"""The squares of the moves that are links."""
 FAMILY_COUNT = 24
 """The number of links, a pass included."""
 FAMILY_LINKS = 32
 CHILD = 24
 CHILD_PLACE = 16
 NOT_THERE = 1
-"""In place of a hash or an index slot: the child is known not to be in the book."""
+"""Stored instead of a hash or an index slot: the child is known not to be in the book."""
 FILTER_SHIFT = 20
-"""The bits of a hash from here on choose a filter's bit."""
+"""A filter's bit is chosen by the bits of a hash from this one on."""
 FAMILY = FAMILY_LINKS + 64 * CHILD
 FAMILIES = BATCH * FAMILY
 
 LINK = 16
-"""Bytes of a link in a list: move and row, 64 bits each. A list is not longer than the children it is made of."""
+"""Bytes of a link in a list: move and row, 64 bits each. A list replaces the children it is made from, and is never
+longer.
+"""
 LINK_ROW = 8
 BOARD = 16
 """Bytes of a board in a list."""
@@ -98,13 +101,15 @@ def linked_of(family):
 
 @kernel("u64(u64)", inline=True)
 def link_count(family):
-    """The number of a family's links: a move, or the pass, that leads into the book."""
+    """The number of a family's links: moves, or the pass, that lead into the book."""
     return ld64(family + U(FAMILY_COUNT))
 
 
 @kernel("u64(u64)", inline=True)
 def links_of(family):
-    """A family's links, by rising move: `link_move` and `link_row` of numbers below `link_count`."""
+    """The address of a family's links, by rising move; read them by `link_move` and `link_row`, numbered below
+    `link_count`.
+    """
     return family + U(FAMILY_LINKS)
 
 
@@ -132,20 +137,20 @@ def set_link(links, number, move, row):
 
 @kernel("void(u64,u64)", inline=True)
 def prefetch_hash(ctx, h):
-    """Ask for the tags that a look-up of a position of hash ``h`` will read."""
+    """Prefetch the tags for looking up a position of hash ``h``."""
     segment = segment_of(ctx, h)
     prefetch(tags_of(segment) + place_of(h, capacity_of(segment)))
 
 
 @kernel("void(u64,u64,u64)", inline=True)
 def prefetch_key(ctx, p, o):
-    """Ask for the tags that a look-up of (p, o) will read."""
+    """Prefetch the tags for looking up (p, o)."""
     prefetch_hash(ctx, hash_of(p, o))
 
 
 @kernel("i64(u64,u64,i64,u64)")
 def find_rows(ctx, keys, count, out):
-    """The rows (or -1) of ``count`` canonical positions, stored as 64-bit numbers; how many were there."""
+    """Write the rows (or -1) of ``count`` canonical positions to ``out``, 64 bits each; returns how many were found."""
     hashes = stack_buf(256)
     slots = stack_buf(256)
     total = i2u(count)
@@ -195,8 +200,9 @@ def find_rows(ctx, keys, count, out):
 
 @kernel("i64(u64,u64,u64,u64)")
 def list_children(ctx, p, o, out):
-    """Canonical children of (p, o), 16 bytes each at ``out``, in ascending order of move; -1: a forced pass
-    (one child), 0: the game is over."""
+    """Write the canonical children of (p, o) to ``out``, 16 bytes each, in ascending order of move. Returns their
+    number; -1: a forced pass (one child), 0: the game is over.
+    """
     legal = moves(p, o)
     if legal == U(0):
         if moves(o, p) == U(0):
@@ -218,7 +224,7 @@ def list_children(ctx, p, o, out):
 
 @kernel("i64(u64,u64,u64,u64)")
 def list_links(ctx, p, o, out):
-    """Every legal move (or the pass) of (p, o) with the row of its child (-1: not in the book), 16 bytes each."""
+    """Write every legal move (or the pass) of (p, o) with the row of its child (-1: not in the book), 16 bytes each."""
     children = stack_buf(MOST_LINKS)
     count = list_children(ctx, p, o, children)
     if count == -1:
@@ -241,13 +247,13 @@ def filter_of(filters, empties):
 
 @kernel("u64(u64,u64)", inline=True)
 def filter_bit(layer, h):
-    """The number of the bit in a filter for positions of hash ``h``."""
+    """Return the number of a filter's bit for positions of hash ``h``."""
     return (h >> U(FILTER_SHIFT)) & ld64(layer + U(FILTER_MASK))
 
 
 @kernel("i64(u64,u64)", inline=True)
 def may_be_there(layer, h):
-    """Whether a position of hash ``h`` may be among the rows of a filter; without bits every one may."""
+    """Whether a position of hash ``h`` may be among the rows of a filter; always true for a filter without bits."""
     if ld64(layer + U(FILTER_MASK)) == U(0):
         return 1
     number = filter_bit(layer, h)
@@ -256,7 +262,7 @@ def may_be_there(layer, h):
 
 @kernel("void(u64,u64)", inline=True)
 def set_filter_bit(filters, at):
-    """Set the bit of the record at ``at`` in its filter, if that has any."""
+    """Set the bit of the record at ``at`` in its filter, if that has bits."""
     layer = filter_of(filters, empties_of(at))
     if ld64(layer + U(FILTER_MASK)):
         number = filter_bit(layer, hash_of(player_of(at), opponent_of(at)))
@@ -266,7 +272,7 @@ def set_filter_bit(filters, at):
 
 @kernel("void(u64,i64,i64,u64)")
 def fill_filters(ctx, start, end, filters):
-    """Set the bits of rows ``start..end`` in the filters that have any."""
+    """Set the bits of rows ``start..end`` in the filters that have bits."""
     row = i2u(start)
     while row < i2u(end):
         set_filter_bit(filters, row_at(ctx, row))
@@ -275,11 +281,12 @@ def fill_filters(ctx, start, end, filters):
 
 @kernel("void(u64,u64,u64,u64,u64,u64)")
 def gather_children(ctx, order, start, end, filters, out):
-    """The children of the first `BATCH` rows of ``order[start..end]`` (``order`` 0: of the rows ``start..end``), looked
-    up together: a family for each at ``out``.
+    """Look up the children of the first `BATCH` rows of ``order[start..end]`` (``order`` 0: of the rows ``start..end``)
+    together; write a family for each to ``out``.
 
-    ``filters``: FILTER_ words for every number of empty squares. Where no row has one less than a row, its children
-    are not looked up and the family has none; where few have, most children that are not there are known by a bit.
+    ``filters``: FILTER_ words for each number of empty squares. If no row has one empty square less than a row, its
+    children are not looked up and its family is empty; if few rows have, a bit tells for most children that they are
+    not in the book.
     """
     guarded = ld64(ctx + U(GUARD)) != U(0)
     family = out
@@ -377,9 +384,9 @@ def gather_children(ctx, order, start, end, filters, out):
 
 @kernel("u64(u64,u64,u64,u64,u64,u64,u64)", inline=True)
 def family_of(ctx, order, start, t, end, filters, families):
-    """The family of place ``t`` on a way through ``order`` from ``start`` up to ``end``; see `gather_children`.
+    """Return the family of place ``t`` on a walk through ``order`` from ``start`` to ``end``; see `gather_children`.
 
-    ``families``: a buffer of `FAMILIES` bytes. The places have to be asked for one after another.
+    ``families``: a buffer of `FAMILIES` bytes. Places must be asked for in order.
     """
     number = (t - start) & U(BATCH - 1)
     if number == U(0):
@@ -398,7 +405,9 @@ def layer_of(p, o):
 
 @kernel("void(u64,i64,i64,u64)")
 def count_layers(ctx, start, end, layers):
-    """Count rows ``start..end`` by layer below LAYERS: the word at ``layers`` after the layer's own goes up."""
+    """Count rows ``start..end`` by layer below LAYERS: a row increments the word after its layer's own at
+    ``layers``.
+    """
     row = i2u(start)
     while row < i2u(end):
         at = row_at(ctx, row)
@@ -409,8 +418,9 @@ def count_layers(ctx, start, end, layers):
 
 @kernel("void(u64,i64,i64,u64,u64,u64)")
 def place_rows(ctx, start, end, out, places, filters):
-    """Put rows ``start..end``, as 32-bit numbers, at ``out`` where the word of their layer at ``places`` says, which
-    moves on, and set their bits in the filters that have any."""
+    """Counting sort: append rows ``start..end``, as 32-bit numbers, to their layers' parts of ``out`` (``places`` holds
+    the next index of each layer), and set their filter bits.
+    """
     row = i2u(start)
     while row < i2u(end):
         at = row_at(ctx, row)
@@ -423,7 +433,9 @@ def place_rows(ctx, start, end, out, places, filters):
 
 @kernel("i64(u64,i64,i64,u64)")
 def insert_children(ctx, start, end, out):
-    """Add every child of rows ``start..end``; returns where it stopped, and why at ``out`` (see `insert_row`)."""
+    """Add every child of rows ``start..end``; returns the row where it stopped, and stores the reason at ``out`` (see
+    `insert_row`).
+    """
     children = stack_buf(MOST_LINKS)
     row = i2u(start)
     st64(out, U(0))
@@ -446,7 +458,7 @@ def insert_children(ctx, start, end, out):
 
 @kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
 def replay_game(p, o, played, count, out, least, stats):
-    """The canonical positions of a game from (p, o) on, 16 bytes each at ``out``, the first one included.
+    """Write the canonical positions of a game from (p, o) on to ``out``, 16 bytes each, the first one included.
 
     ``played`` holds ``count`` squares, a byte each (64: a pass); forced passes that are left out are put in. It ends
     before positions of fewer than ``least`` empty squares. ``stats``: + 0 the number of positions. Returns the number

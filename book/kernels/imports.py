@@ -82,7 +82,7 @@ from .records import (
 from .table import find_row, insert_row, row_at
 
 AHEAD = 12 * EGBK_BYTES
-"""So far ahead the index is fetched."""
+"""Records between a prefetch of the index and its use."""
 
 # Discs of a text board (`text_load`'s ``discs``) and other characters.
 FIRST = 1
@@ -97,9 +97,9 @@ LETTER_A = 65
 LETTER_P = 80
 
 MOST_LINE = 96
-"""A well-formed line has at most 79 characters; what is read of others ends a little later."""
+"""Bytes read of a line at most; a well-formed one has at most 79 characters."""
 LINE_SIDE = 65
-"""After 64 squares and a blank the side to move, a comma and the level."""
+"""Offset of the side to move in a line, after 64 squares and a blank; a comma and the level follow."""
 LINE_BATCH = 32
 # What `text_line` reads from a line: words.
 LINE_LEVEL = 16
@@ -113,8 +113,9 @@ NO_NUMBER = 1000
 
 @kernel("i64(u64,i64,u64)")
 def egbk_check(at, bare, out):
-    """The fault of the record at ``at`` (0: none); its byte in the record is stored in ``out``. ``bare``: without a
-    leaf."""
+    """Return the fault of the record at ``at`` (0: none); store its byte in the record in ``out``. ``bare``: records
+    have no leaf.
+    """
     fault = check_board(packed_player(at), packed_opponent(at))
     if fault:
         return at_fault(out, 0, fault)
@@ -138,8 +139,9 @@ def egbk_check(at, bare, out):
 
 @kernel("void(u64,u64,u64)", inline=True)
 def put_value(to, at, margins):
-    """Score, level, the bounds of that level, lines and the human mark of the row at ``to`` from the record at
-    ``at``."""
+    """Set score, level, bounds, lines and human mark of the row at ``to`` from the record at ``at``; ``margins`` of the
+    level give the bounds.
+    """
     score = ldi8(at + U(EGBK_SCORE))
     level = ldi8(at + U(EGBK_LEVEL))
     set_narrow_count(to, U(LINES), half_at(at + U(EGBK_LINES)))
@@ -155,7 +157,7 @@ def put_value(to, at, margins):
 
 @kernel("void(u64,u64,u64,i64,u64,u64)", inline=True)
 def tally_import(out, p, o, level, own, other):
-    """Count a new position in what an importing kernel tells; ``own`` and ``other``: where the sides have moves."""
+    """Count a new position in an importing kernel's output; ``own`` and ``other``: the legal moves of the two sides."""
     empties = 64 - popc(p | o)
     if empties < u2i(word_of(out, IMPORT_LEAST_EMPTIES)):
         set_word(out, IMPORT_LEAST_EMPTIES, i2u(empties))
@@ -167,11 +169,11 @@ def tally_import(out, p, o, level, own, other):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,u64)")
 def egbk_load(ctx, data, start, count, bare, margins, out):
-    """Insert records ``start..count`` at ``data``; returns where it stopped. ``bare``: without leaves; ``margins``: see
-    `margin_at`.
+    """Insert records ``start..count`` at ``data``; returns the record where it stopped. ``bare``: without leaves;
+    ``margins``: see `margin_at`.
 
-    ``out``: IMPORT_ words. Of repeated positions the value and the leaf of the higher level counts, of equal ones the
-    later.
+    ``out``: IMPORT_ words. Of repeated positions the value and the leaf of the higher level are kept, of equal levels
+    the later ones.
     """
     k = i2u(start)
     end = i2u(count)
@@ -209,10 +211,11 @@ def egbk_load(ctx, data, start, count, bare, margins, out):
 
 @kernel("i64(u64,i64,i64,u64,u64)")
 def add_passes(ctx, start, end, passes, out):
-    """Add the forced passes that a move from rows ``start..end`` leads to and whose next position is there, which gives
-    them its value with the other sign; returns where it stopped, and why at ``out`` (see `insert_row`).
+    """Add each forced pass that a move from rows ``start..end`` leads to, if the position after the pass is in the
+    book: its value, with the other sign, becomes the pass's. Returns the row where it stopped, and stores the reason at
+    ``out`` (see `insert_row`).
 
-    ``passes``: how many rows with 0..64 empty squares such a pass can lead to.
+    ``passes``: for 0..64 empty squares, the number of rows that such a pass can lead to.
     """
     key = stack_buf(16)
     row = i2u(start)
@@ -269,8 +272,9 @@ def mirrored(move, symmetry):
 
 @kernel("i64(u64,u64)", inline=True)
 def number_at(at, out):
-    """The number of one to three digits, perhaps behind a minus, at ``at``; where it ends at ``out``; NO_NUMBER for
-    anything else."""
+    """Read a number of one to three digits, perhaps with a minus, at ``at``; store its end at ``out``. Returns
+    NO_NUMBER for anything else.
+    """
     sign = 1
     if ldu8(at) == U(MINUS):
         sign = -1
@@ -289,7 +293,7 @@ def number_at(at, out):
 
 @kernel("i64(u64,u64,i64,i64)", inline=True)
 def fits(p, o, move, score):
-    """Whether a leaf (a square, PASS or NO_MOVE) and its score can be those of the position."""
+    """Whether a position can have this leaf (a square, PASS or NO_MOVE) with this score."""
     legal = moves(p, o)
     if move == NO_MOVE:
         if score == NO_SCORE:
@@ -305,8 +309,9 @@ def fits(p, o, move, score):
 
 @kernel("i64(u64,u64)", inline=True)
 def move_at(at, out):
-    """The move written at ``at``: a square, PASS (PA), NO_MOVE (--), above that for anything else; where it ends at
-    ``out``."""
+    """Read the move at ``at``: a square, PASS (PA), NO_MOVE (--), a higher number for anything else; store its end at
+    ``out``.
+    """
     first = ldu8(at)
     second = ldu8(at + U(1))
     st64(out, at + U(2))
@@ -323,7 +328,7 @@ def move_at(at, out):
 
 @kernel("i64(u64,u64,u64,u64)")
 def text_line(here, end, discs, to):
-    """Read the line at ``here``; where it ends, 0 when it is unusual, wrong or too near ``end``.
+    """Read the line at ``here``; returns its end, 0 if it is unusual, wrong or too near ``end``.
 
     ``to``: the canonical board, then LINE_ words; the leaf's move on that board.
     """
@@ -366,11 +371,12 @@ def text_line(here, end, discs, to):
 
 @kernel("i64(u64,u64,i64,i64,u64,u64)")
 def text_load(ctx, data, start, size, discs, out):
-    """Insert the positions of the whole lines in ``size`` bytes, from byte ``start`` on; returns where it stopped.
+    """Insert the positions of the whole lines in ``size`` bytes, from byte ``start`` on; returns the byte where it
+    stopped.
 
-    ``discs``: for every byte, FIRST for a disc of the first side, SECOND of the second, 3 for an empty square, 0 for
-    anything else. ``out``: IMPORT_ words; IMPORT_REASON is 0 also where a line is unusual, wrong, or near the end.
-    Repeated positions are dropped.
+    ``discs``: for every byte value, FIRST for a disc of the first side, SECOND of the second, 3 for an empty square, 0
+    for anything else. ``out``: IMPORT_ words; IMPORT_REASON is 0 also for a line that is unusual, wrong, or near the
+    end. Repeated positions are dropped.
     """
     # Some lines are read before the first of them is inserted, so that memory has time to come.
     batch = stack_buf(BATCH_BYTES)

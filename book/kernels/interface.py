@@ -1,4 +1,4 @@
-"""The kernels that Python calls: those of the other modules here, and a few that stand for inlined ones."""
+"""The kernels that Python calls: those of the other modules here, and a few that wrap inlined ones."""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical, canonical_symmetry, flip, i2u, moves
@@ -21,14 +21,16 @@ def board_flips_of(square, player, opponent):
 
 @kernel("i64(u64,u64,u64)")
 def canonical_of(player, opponent, out):
-    """Store the canonical pair at ``out``; the symmetry that leads to it."""
+    """Store the canonical pair at ``out``; return the symmetry that leads to it."""
     canonical(player, opponent, out)
     return canonical_symmetry(player, opponent)
 
 
 @kernel("i64(u64,i64,u64)")
 def canonicalise(keys, count, stride):
-    """Make ``count`` (player, opponent) pairs, ``stride`` bytes apart, canonical in place; how many were not."""
+    """Make ``count`` (player, opponent) pairs, ``stride`` bytes apart, canonical in place; return the number of pairs
+    changed.
+    """
     changed = 0
     k = U(0)
     while k < i2u(count):

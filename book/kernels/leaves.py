@@ -1,4 +1,4 @@
-"""Leaves that are not as they should be, and counts of what there is."""
+"""Faulty leaves, and counts of positions by kind, level and score."""
 
 from desdaemon.book.layout import (
     FINISHED,
@@ -90,7 +90,7 @@ def leaf_fault(at, family):
 def list_faults(ctx, start, end, out, capacity, stats, filters):
     """Note (row, fault) of rows ``start..end`` with a `leaf_fault` at ``out``, until ``capacity`` are noted.
 
-    Returns where it stopped; ``stats``: how many were noted. ``filters``: see `gather_children`.
+    Returns the row where it stopped; ``stats``: the number of notes. ``filters``: see `gather_children`.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
@@ -110,8 +110,9 @@ def list_faults(ctx, start, end, out, capacity, stats, filters):
 
 @kernel("void(u64,i64,i64,i64,u64)")
 def make_up_leaves(ctx, start, end, level, filters):
-    """Give rows ``start..end`` that wait for a search a leaf of ``level``, -12..12, that follows from the board: for
-    measurements. ``filters``: see `gather_children`."""
+    """Give rows ``start..end`` that have no leaf a made-up one of ``level``, with a score of -12..12 derived from the
+    board; for measurements. ``filters``: see `gather_children`.
+    """
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
@@ -135,7 +136,9 @@ def make_up_leaves(ctx, start, end, level, filters):
 
 @kernel("void(u64,i64,i64,u64)")
 def list_kinds(ctx, start, end, out):
-    """A byte for each of the rows ``start..end``: MUST_PASS, FINISHED, OTHER_PASSES, or 0 where both have moves."""
+    """Write a byte for each of the rows ``start..end``: MUST_PASS, FINISHED, OTHER_PASSES, or 0 if both sides have
+    moves.
+    """
     row = i2u(start)
     while row < i2u(end):
         at = row_at(ctx, row)
@@ -214,8 +217,9 @@ def tally_rows(ctx, start, end, tally, filters):
 
 @kernel("void(u64,u64,i64,i64,u64,u64)")
 def tally_listed(ctx, order, count, limit, tally, filters):
-    """Count the first ``count`` rows of ``order`` by empty squares, with links to rows below ``limit`` only, in the
-    words of a tally before those of levels and scores. ``filters``: see `gather_children`."""
+    """Count the first ``count`` rows of ``order`` by empty squares in a tally, with links to rows below ``limit`` only;
+    levels and scores are not counted. ``filters``: see `gather_children`.
+    """
     families = stack_buf(FAMILIES)
     t = U(0)
     while t < i2u(count):

@@ -108,8 +108,9 @@ def same_counts(ctx, at, counts):
 
 @kernel("i64(u64,u64,u64)")
 def store_counts(ctx, at, counts):
-    """Write four counts that differ from the record's into it, through the wide table where they need it; 0 when that
-    is full."""
+    """Write four counts, which differ from the record's, into it, in the wide table if necessary; returns 0 if that is
+    full.
+    """
     flags = flags_of(at)
     k = U(0)
     wide = False
@@ -155,7 +156,7 @@ def clear_tally(tally):
 
 @kernel("void(u64,u64)", inline=True)
 def merge_tally(to, tally):
-    """Add a thread's own tally to the one that all share."""
+    """Add a thread's own tally to the shared one."""
     k = U(0)
     while k < U(TALLY_BYTES):
         if ld64(tally + k) != U(0):
@@ -166,7 +167,7 @@ def merge_tally(to, tally):
 @kernel("i64(u64,u64,i64,i64,u64,i64,u64,u64)")
 def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
     """Recompute rows ``order[start..end]`` (``order`` 0: the rows ``start..end``, for checking) from their leaves and
-    children, which are final; returns where it stopped.
+    children, which are final; returns the place where it stopped.
 
     It stops early only when the wide table is full. ``margins``: see `margin_at`. ``rule`` 0 is Edax's (the leaf
     counts), RULE_EGAROUCID Egaroucid's (only links count; a position without links keeps its score, and lines count
@@ -294,9 +295,10 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
 
 @kernel("void(u64,u64,i64,i64,u64,u64)")
 def count_positions(ctx, order, start, end, out, filters):
-    """Egaroucid's line counts of rows ``order[start..end]`` at ``out`` (64 bits a row): 1 + the sum over the links, a
-    forced pass standing for the position after it. The children's are already there. ``filters``: see
-    `gather_children`."""
+    """Write Egaroucid's line counts of rows ``order[start..end]`` to ``out`` (64 bits a row): 1 + the sum over the
+    links; a forced pass counts as the position after it. The children's counts must be there. ``filters``: see
+    `gather_children`.
+    """
     families = stack_buf(FAMILIES)
     first = i2u(start)
     t = first

@@ -83,7 +83,7 @@ def flags_of(at):
 
 @kernel("u64(u64,u64)", inline=True)
 def narrow_count_of(at, which):
-    """The count WINS .. LINES as it stands in the record: not the count itself where the record has the flag WIDE."""
+    """The count WINS .. LINES as the record stores it; with the flag WIDE it is not the count itself."""
     return ldu32(at + U(COUNTS) + (which << U(2)))
 
 
@@ -135,7 +135,7 @@ def set_flags(at, flags):
 
 @kernel("void(u64)", inline=True)
 def blank_payload(at):
-    """No score, no bounds, no leaf, no counts: what a new position starts from."""
+    """Clear score, bounds, leaf and counts: the state of a new position."""
     st64(at + U(COUNTS), U(0))
     st64(at + U(COUNTS + 8), U(0))
     set_score(at, NO_SCORE, NO_SCORE, -NO_SCORE)
@@ -146,7 +146,7 @@ def blank_payload(at):
 
 @kernel("void(u64,u64)", inline=True)
 def copy_payload(to, source):
-    """Everything of a record but its board."""
+    """Copy everything of a record but its board."""
     st64(to + U(COUNTS), ld64(source + U(COUNTS)))
     st64(to + U(COUNTS + 8), ld64(source + U(COUNTS + 8)))
     st64(to + U(SCORE), ld64(source + U(SCORE)))
@@ -154,7 +154,7 @@ def copy_payload(to, source):
 
 @kernel("i64(i64)", inline=True)
 def clamped(score):
-    """A score or bound within -MAX_BOUND .. MAX_BOUND."""
+    """Limit a score or bound to -MAX_BOUND .. MAX_BOUND."""
     if score < -MAX_BOUND:
         return -MAX_BOUND
     if score > MAX_BOUND:
@@ -164,7 +164,7 @@ def clamped(score):
 
 @kernel("i64(i64,i64)", inline=True)
 def by_level(level, empties):
-    """The index of ``level`` (below NO_LEVEL: that) and 0 to 64 empty squares in a table of `LEVELS` rows."""
+    """The index of ``level`` (at least NO_LEVEL) and 0 to 64 empty squares in a table of `LEVELS` rows."""
     if level < NO_LEVEL:
         level = NO_LEVEL
     if level > NO_LEVEL + LEVELS - 1:

@@ -61,17 +61,19 @@ INSPECTED_KEYS = INSPECTED * BOARD
 INSPECTED_ROWS = 8 * INSPECTED
 NONE = -128
 PAIR = 2 * BOARD
-"""Bytes of a move to be judged: the position, and the one it leads to."""
+"""Bytes of a move to be judged: the position and the position after it."""
 JUDGED_GOOD = 8
 JUDGED_OTHER = 16
 PAIRS_AHEAD = 8
 LEAVES = LEVELS * SQUARES
-"""Where the readings of leaves begin."""
+"""Offset of the readings of leaves."""
 
 
 @kernel("i64(u64,i64)", inline=True)
 def link_score(ctx, row):
-    """The score of a link to ``row`` for the side that follows it, NONE where the child has none (or ``row`` is -1)."""
+    """Return the score of a link to ``row`` for the side that follows it; NONE if the child has no score or ``row`` is
+    -1.
+    """
     if row < 0:
         return NONE
     score = -score_of(row_at(ctx, i2u(row)))
@@ -95,8 +97,9 @@ def bad_numbers(at):
 
 @kernel("i64(u64,i64,i64,u64)")
 def inspect_rows(ctx, start, end, out):
-    """A byte for each of the rows ``start..end``: BAD_BOARD, NOT_FOUND, BAD_NUMBERS, or 0 where nothing is wrong with
-    what the record itself says; returns how many are wrong."""
+    """Write a byte for each of the rows ``start..end``: BAD_BOARD, NOT_FOUND, BAD_NUMBERS, or 0 if the record itself is
+    sound; returns the number of unsound ones.
+    """
     keys = stack_buf(INSPECTED_KEYS)
     found = stack_buf(INSPECTED_ROWS)
     row = i2u(start)
@@ -131,13 +134,12 @@ def inspect_rows(ctx, start, end, out):
 
 @kernel("i64(u64,u64,i64,u64,i64,u64,i64)")
 def grade_rows(ctx, marks, count, stack, loss, readings, most):
-    """Mark the rows on the stack, and all that they depend on, with what is at the ends of their lines.
+    """Mark the rows on the stack, and all that they depend on, with the kinds of the ends of their lines.
 
-    ``marks`` is a byte for each of ``count`` rows, 0 where it is not known yet; ``stack`` the number of rows on it,
-    then the rows (at most 8,191). Lines are followed that lose at most ``loss`` discs at each step.
-    ``readings`` holds a byte for every level and number of empties (`by_level`), of positions first, of leaves
-    LEAVES bytes later, then both for Egaroucid's levels.
-    Returns 1 when the stack is empty, 0 when ``most`` positions were looked at, -1 when a row has no mark.
+    ``marks`` holds a byte for each of ``count`` rows, 0 if not known yet; ``stack`` the number of rows on it, then the
+    rows (at most 8,191). Lines lose at most ``loss`` discs at each step. ``readings`` holds a byte for every level and
+    number of empties (`by_level`): for positions, LEAVES bytes later for leaves, then both for Egaroucid's levels.
+    Returns 1 when the stack is empty, 0 after ``most`` positions, -1 if a row has no mark.
     """
     links = stack_buf(MOST_LINKS)
     depth = ld64(stack)
@@ -211,8 +213,8 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
 def judge_moves(ctx, pairs, count, out):
     """Compare ``count`` moves, each a canonical position and the one it leads to (32 bytes), with the book.
 
-    ``out`` counts: + 0 positions that it does not know, + `JUDGED_GOOD` moves that it finds as good as the position's
-    score, + `JUDGED_OTHER` all others.
+    Counters at ``out``: + 0 positions outside the book, + `JUDGED_GOOD` moves as good as the position's score, +
+    `JUDGED_OTHER` all others.
     """
     children = stack_buf(MOST_LINKS)
     k = U(0)
@@ -257,9 +259,9 @@ def judge_moves(ctx, pairs, count, out):
 def list_scores(ctx, boards, count, found, children):
     """Look up ``count`` boards in any orientation, 16 bytes each.
 
-    ``found``: 8 bytes each, NOT_IN_BOOK of others: the row, from bit 32 on the best move on that board (64: none), bit
-    40 where the side to move has a move at all. ``children`` gets the boards, in that orientation, that the links lead
-    to; returns how many.
+    ``found`` gets 8 bytes a board, NOT_IN_BOOK for one outside the book: the row; from bit 32 on the best move on that
+    board (64: none); bit 40: the side to move has a legal move. ``children`` gets the boards, in that orientation, that
+    links lead to; returns their number.
     """
     key = stack_buf(16)
     linked = children

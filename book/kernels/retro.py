@@ -1,4 +1,4 @@
-"""Backwards: the positions of the book that a move, or a forced pass, leads from to a given one."""
+"""Backward moves: the positions of the book from which a move, or a forced pass, leads to a given one."""
 
 from desdaemon.book.layout import RUN_DIRECTIONS, RUN_LENGTHS_BYTES, RUN_MASKS, RUN_MASKS_BYTES, WORD
 from desdaemon.engine.compiler.jit import kernel
@@ -26,7 +26,7 @@ from .table import find_row, row_at
 
 @kernel("i64(i64)", inline=True)
 def step_x(direction):
-    """Direction 0..7: how many files a step goes."""
+    """The number of files that a step in direction 0..7 goes."""
     if direction == 2 or direction == 6:
         return 0
     return 1 if direction < 2 or direction == 7 else -1
@@ -34,7 +34,7 @@ def step_x(direction):
 
 @kernel("i64(i64)", inline=True)
 def step_y(direction):
-    """Direction 0..7: how many ranks a step goes."""
+    """The number of ranks that a step in direction 0..7 goes."""
     if direction == 0 or direction == 4:
         return 0
     return 1 if direction < 4 else -1
@@ -54,10 +54,10 @@ def run_mask(masks, direction, count):
 
 @kernel("i64(u64,u64,u64,u64,u64)")
 def list_runs(square, own, other, lengths, masks):
-    """For each of 8 directions from ``square``: how many discs a move there may have turned at most (a run of own
-    discs less its last), at ``lengths``; the first k of them at ``masks``.
+    """For each of 8 directions from ``square``, store the most discs that a move there may have turned (a run of own
+    discs less its last) at ``lengths``, and masks of the first k of them at ``masks``.
 
-    0 when no move on ``square`` can have led here: the other side's discs would still be enclosed.
+    Returns 0 if no move on ``square`` can have led here: it would have left discs of the other side enclosed.
     """
     direction = 0
     while direction < RUN_DIRECTIONS:
@@ -90,9 +90,10 @@ def list_runs(square, own, other, lengths, masks):
 
 @kernel("i64(u64,i64,u64,i64)")
 def list_parents(ctx, row, out, capacity):
-    """The rows from which a legal move or a forced pass leads to ``row``, 64 bits each at ``out``, some repeatedly.
+    """Write the rows from which a legal move or a forced pass leads to ``row`` to ``out``, 64 bits each; some appear
+    repeatedly.
 
-    Returns how many, -1 when these are more than ``capacity``.
+    Returns their number, -1 if there are more than ``capacity``.
     """
     key = stack_buf(BOARD)
     lengths = stack_buf(RUN_LENGTHS_BYTES)

@@ -53,7 +53,9 @@ CHUNK_MASK = (1 << CHUNK_BITS) - 1
 
 @kernel("void(u64,u64,u64)", inline=True)
 def ensure(ctx, at, size):
-    """Compare what lies at ``at`` with its checksum, where it is mapped from a file that was not compared yet."""
+    """Verify the blocks that hold ``size`` bytes at ``at``, if they belong to a mapped file and were not
+    verified yet.
+    """
     guard = ld64(ctx + U(GUARD))
     if guard != U(0):
         check_range(guard, at, size)
@@ -106,7 +108,7 @@ def result_at(ctx, row):
 
 @kernel("void(u64,u64)", inline=True)
 def copy_result(to, source):
-    """A position's game results from one address to another."""
+    """Copy a position's game results from one address to another."""
     done = U(0)
     while done < U(RESULT_BYTES):
         st64(to + done, ld64(source + done))
@@ -124,7 +126,7 @@ def hash_of(p, o):
 
 @kernel("u64(u64)", inline=True)
 def tag_of(h):
-    """1..255."""
+    """The tag 1..255 of a hash."""
     tag = (h >> U(32)) & U(0xFF)
     if tag == U(0):
         return U(1)
@@ -176,7 +178,7 @@ def place_of(h, capacity):
 
 @kernel("i64(u64,u64,u64)")
 def find_row(ctx, p, o):
-    """The row of a canonical position; -1 when it is not there."""
+    """Return the row of a canonical position; -1 if it is not in the table."""
     h = hash_of(p, o)
     segment = segment_of(ctx, h)
     tags = tags_of(segment)
@@ -212,7 +214,7 @@ def find_row(ctx, p, o):
 
 @kernel("u64(u64,u64)", inline=True)
 def first_slot(ctx, h):
-    """The address of the first slot with the tag of hash ``h``, 0 where there is none.
+    """Return the address of the first slot with the tag of hash ``h``, 0 if there is none.
 
     Only for a table that is not guarded.
     """
@@ -236,7 +238,7 @@ def first_slot(ctx, h):
 
 @kernel("void(u64,u64)", inline=True)
 def prefetch_row(ctx, row):
-    """Ask for a row's record, which may lie in two cache lines."""
+    """Prefetch a row's record, which may span two cache lines."""
     if row < ld64(ctx + U(COUNT)):
         at = row_place(ctx, row)
         prefetch(at)
@@ -245,7 +247,7 @@ def prefetch_row(ctx, row):
 
 @kernel("i64(u64,u64,u64,u64)", inline=True)
 def found_at(ctx, slot, p, o):
-    """The row of a canonical position for which `first_slot` gave ``slot``; -1 when it is not there."""
+    """Return the row of a canonical position for which `first_slot` returned ``slot``; -1 if it is not in the table."""
     if slot == U(0):
         return -1
     row = ldu32(slot)
@@ -258,8 +260,9 @@ def found_at(ctx, slot, p, o):
 
 @kernel("void(u64,u64,u64,u64)", inline=True)
 def index_row(ctx, segment, h, row):
-    """Put a row that is not there yet into its segment, which has a free slot; in a guarded file that lacks it, into
-    another's slot."""
+    """Insert a new row into its segment, which has a free slot. In a guarded file the entry may have been lost and is
+    then put into another's slot.
+    """
     tags = tags_of(segment)
     capacity = capacity_of(segment)
     i = place_of(h, capacity)
@@ -281,7 +284,7 @@ def index_row(ctx, segment, h, row):
 def insert_row(ctx, p, o):
     """Find or add a canonical position: 2 * row, + 1 when it is new.
 
-    SEGMENT_FULL: its segment (number left in FULL) has to grow first; CHUNK_MISSING: a chunk has to be added.
+    SEGMENT_FULL: its segment (number left in FULL) must grow first; CHUNK_MISSING: a chunk must be added.
     """
     known = find_row(ctx, p, o)
     if known >= 0:
@@ -304,9 +307,10 @@ def insert_row(ctx, p, o):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def insert_records(ctx, records, start, count, overwrite, out):
-    """Insert the canonical records ``start..count``; returns where it stopped, and why in the word INSERTED_REASON of
-    ``out`` (0, or see `insert_row`). A known position keeps its payload unless ``overwrite``; INSERTED_KNOWN counts
-    those."""
+    """Insert the canonical records ``start..count``; returns the record where it stopped, and stores the reason in the
+    word INSERTED_REASON of ``out`` (0, or see `insert_row`). A position that is in the table keeps its payload unless
+    ``overwrite``; INSERTED_KNOWN counts those.
+    """
     k = i2u(start)
     end = i2u(count)
     st64(out + U(INSERTED_REASON), U(0))
@@ -327,7 +331,7 @@ def insert_records(ctx, records, start, count, overwrite, out):
 
 @kernel("void(u64,u64,u64,u64,u64)")
 def rehash_segment(ctx, number, tags, rows, capacity):
-    """Move segment ``number`` into new arrays (tags all 0) of ``capacity``."""
+    """Move segment ``number`` into new, zeroed arrays of ``capacity`` slots."""
     segment = ld64(ctx + U(SEGMENTS)) + number * U(SEGMENT_BYTES)
     old_tags = tags_of(segment)
     old_rows = slots_of(segment)
@@ -350,7 +354,7 @@ def rehash_segment(ctx, number, tags, rows, capacity):
 
 @kernel("u64(u64,u64,u64)")
 def slot_of(segment, h, row):
-    """The place in the segment that holds ``row``; its capacity where a file's index lacks it."""
+    """Return the slot in the segment that holds ``row``; its capacity if a file's index lacks the row."""
     rows = slots_of(segment)
     tags = tags_of(segment)
     capacity = capacity_of(segment)
@@ -368,7 +372,7 @@ def slot_of(segment, h, row):
 
 @kernel("void(u64,u64,u64)")
 def unindex(ctx, segment, hole):
-    """Free a place by moving back what probing would otherwise no longer reach."""
+    """Free a slot, and move back entries that probing would no longer reach."""
     tags = tags_of(segment)
     rows = slots_of(segment)
     capacity = capacity_of(segment)
@@ -396,9 +400,9 @@ def unindex(ctx, segment, hole):
 
 @kernel("i64(u64,u64,i64,i64)")
 def remove_rows(ctx, marks, start, end):
-    """Remove every row ``start..end`` whose byte at ``marks`` is not 0; the last row takes its place.
+    """Remove each row of ``start..end`` whose byte at ``marks`` is not 0; the last row takes its place.
 
-    Of several ranges the later ones come first. Returns how many.
+    Process later ranges first. Returns the number removed.
     """
     row = i2u(end)
     gone = 0

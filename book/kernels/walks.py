@@ -1,4 +1,4 @@
-"""Walks from positions along links: rows that are reached, leaves to be grown, links that a removal loses."""
+"""Walks from positions along links: mark reached rows, choose leaves to grow, find links that a removal loses."""
 
 from desdaemon.book.layout import (
     DEVIATE,
@@ -68,10 +68,10 @@ from .table import list_row, listed_row, row_at
 BOTH = 3
 """The marks of `reach_rows` and `select_rows`: 1 and 2, one for each side."""
 WALKED_SHIFT = 2
-"""The marks that `select_below` has followed are kept this number of bits higher."""
+"""`select_below` keeps the marks it has followed this number of bits higher."""
 ROWS_BYTES = 4 * BATCH
 NOTE = 40
-"""Bytes of what `list_lost` notes: row, move, score, level and the links that stay, 64 bits each."""
+"""Bytes of a note of `list_lost`: row, move, score, level and number of remaining links, 64 bits each."""
 NOTE_MOVE = 8
 NOTE_SCORE = 16
 NOTE_LEVEL = 24
@@ -103,12 +103,11 @@ def add_mark(marks, row, given):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64)")
 def reach_rows(ctx, order, marks, start, end, best_only, filters):
-    """Hand the marks (a byte a row) of rows ``order[end - 1]`` down to ``order[start]`` on to their children.
+    """Pass the marks (a byte a row) of rows ``order[end - 1]`` down to ``order[start]`` on to their children.
 
-    Otherwise (``best_only`` 0) a child gets every mark of its parent. With ``best_only``, mark 1 says that the side
-    to move plays only best moves and mark 2 that the other side does. Returns how many rows of the range are
-    marked. Children have a smaller layer, so one pass from the opening on reaches everything. ``filters``: see
-    `gather_children`.
+    Without ``best_only`` a child gets every mark of its parent. With it, mark 1 says that the side to move plays only
+    best moves, mark 2 that the other side does. Returns the number of marked rows in the range. Children have a smaller
+    layer, so one pass from the opening on reaches everything. ``filters``: see `gather_children`.
     """
     families = stack_buf(FAMILIES)
     t = i2u(end)
@@ -145,10 +144,11 @@ def reach_rows(ctx, order, marks, start, end, best_only, filters):
 
 @kernel("i64(u64,u64,u64,u64,u64,u64,u64)")
 def select_row(ctx, row, sides, family, rules, marks, stack):
-    """Follow a row's links for each of the marks ``sides`` with which it was reached; whether its leaf is to be grown.
+    """Follow a row's links for each of the marks ``sides`` with which it was reached; returns whether its leaf is to be
+    grown.
 
-    A child that is followed gets the other mark; where it is new, the child's row goes on the ``stack`` (its first word
-    is how many there are), unless that is 0. ``rules``: SELECT_ words, see `select_rows`.
+    A child that is followed gets the other mark. If it is new, its row goes on the ``stack`` (the first word is the
+    number of rows on it), unless that is 0. ``rules``: SELECT_ words, see `select_rows`.
     """
     at = row_at(ctx, row)
     mode = lds64(rules + U(SELECT_MODE))
@@ -211,12 +211,12 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
 
 @kernel("i64(u64,u64,u64,i64,i64,u64,u64)")
 def select_rows(ctx, order, marks, start, end, rules, filters):
-    """Walk rows ``order[end - 1]`` down to ``order[start]`` from the marked ones and mark with EXPAND what to grow.
+    """Walk rows ``order[end - 1]`` down to ``order[start]`` from the marked ones and mark the rows to grow with EXPAND.
 
-    Mark 1: reached with the first side to move, mark 2: with the other. DEVIATE follows and grows what is within the
-    tolerance of the position's score and inside the window (from SELECT_LOW to SELECT_HIGH); ENHANCE what may be best
-    given the bounds; PLAY follows everything and grows positions without links; EXTEND follows everything and grows
-    leaves that are as good as the score. Returns how many are to grow. ``filters``: see `gather_children`.
+    Mark 1: reached with the first side to move, mark 2: with the other. DEVIATE follows and grows moves within the
+    tolerance of the position's score and inside the window (from SELECT_LOW to SELECT_HIGH); ENHANCE those that may be
+    best given the bounds; PLAY follows everything and grows positions without links; EXTEND follows everything and
+    grows leaves as good as the score. Returns the number to grow. ``filters``: see `gather_children`.
     """
     families = stack_buf(FAMILIES)
     chosen = 0
@@ -244,8 +244,8 @@ def select_below(ctx, marks, stack, most, rules, filters):
     """`select_rows` without an order: a depth-first walk from the rows on the ``stack`` (their number, then the rows,
     which are marked), for a walk that reaches a small part of the book.
 
-    Returns 1 when nothing is left, 0 after ``most`` rows, -1 when the stack is full: every row not
-    followed then is marked, so that `select_rows` can continue.
+    Returns 1 when nothing is left, 0 after ``most`` rows, -1 when the stack is full: the rows not followed by then are
+    marked, so that `select_rows` can continue.
     """
     families = stack_buf(FAMILIES)
     rows = stack_buf(ROWS_BYTES)
@@ -274,10 +274,11 @@ def select_below(ctx, marks, stack, most, rules, filters):
 
 @kernel("i64(u64,i64,i64,u64,u64,u64)")
 def list_lost(ctx, start, end, keep, out, filters):
-    """Note each row of ``start..end`` that is kept (its byte at ``keep`` is KEPT) and has a link to one that is not,
-    `NOTE` bytes at ``out``: the row, move, score and level of the best of the links it loses (KEEPS_LEAF for the move
-    where that is not better than its leaf; a score that rests on one set by hand is not known any more), and the number
-    of links it keeps. Returns how many. ``filters``: see `gather_children`."""
+    """Note each kept row of ``start..end`` (its byte at ``keep`` is KEPT) that has a link to a removed row, `NOTE`
+    bytes at ``out``: the row; move, score and level of the best link that it loses (move KEEPS_LEAF if its leaf is as
+    good; no score if that rested on one set by hand); and the number of links that it keeps. Returns the number of
+    notes. ``filters``: see `gather_children`.
+    """
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first

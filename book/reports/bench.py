@@ -44,7 +44,7 @@ class Figure(Protocol):
 
 
 class Measure(NamedTuple):
-    """One figure: of ``positions`` worked on in ``seconds``, or memory in bytes a position where that is None."""
+    """One figure: ``positions`` processed in ``seconds``, or, if that is None, bytes of memory for a position."""
 
     name: str
     positions: int
@@ -91,7 +91,7 @@ class _BookBench:
     def timed(
         self, name: str, clock: Clock, work: Callable[[], object], before: Callable[[], object] = lambda: None
     ) -> Measure:
-        """The median of some runs of ``work``, each after ``before``, which is not timed."""
+        """Return the median time of some runs of ``work``. ``before`` is called before each, and is not timed."""
         spent = []
         for _ in range(self._repeat):
             before()
@@ -101,11 +101,11 @@ class _BookBench:
         return Measure(name, self.count, statistics.median(spent))
 
     def shuffled(self) -> Words:
-        """All positions in random order, which no cache predicts."""
+        """Return all positions in random order, so that no cache helps."""
         return self._rng.permutation(self.book.table.keys())
 
     def unsettle(self) -> None:
-        """Give every position a new score, so that all have to be recomputed."""
+        """Give every position a new score, so that a negamax has to recompute all."""
         for chunk in self.book.table.chunks():
             chunk["score"] = self._rng.integers(-20, 20, len(chunk))
         self.book.forget_state()
@@ -120,7 +120,7 @@ class _BookBench:
 
 
 def _played(games: int) -> Book:
-    """A book of whole games of random moves, with finished positions and forced passes; all scores are 0."""
+    """Return a book of whole random games, with finished positions and forced passes; all scores are 0."""
     book = Book(BookOptions(level=10, min_empties=1))
     dice = random.Random(1)
     found = []
@@ -227,7 +227,7 @@ def own_folder(place: Path | None) -> Iterator[Path]:
 
 
 def show(figures: Iterable[Figure], *, as_json: bool) -> list[dict[str, str | int | float | None]]:
-    """Print each figure as soon as it is there, unless they are wanted as JSON; returns their data."""
+    """Print each figure as soon as it is measured, unless JSON is wanted; return their data."""
     data = []
     for figure in figures:
         data.append(figure.data())

@@ -33,7 +33,7 @@ from desdaemon.book.record import RECORD, PositionEntry
 from desdaemon.book.table import BookTable
 
 EXAMPLES = 5
-"""How many positions of each kind of problem are named."""
+"""Positions named for each kind of problem, at most."""
 
 _LEAVES = {
     LINKED: "the leaf's move leads into the book",
@@ -52,7 +52,8 @@ class BookProblem(NamedTuple):
 
 class Verification(NamedTuple):
     """``problems`` break a rule of the format. ``open`` leaves only wait for a search, and ``stale`` scores for a
-    negamax (those of a file whose format has no place for what they follow from), which is no problem."""
+    negamax: that is no problem (a file's format may have no place for the values that they follow from).
+    """
 
     positions: int
     problems: list[BookProblem]
@@ -83,7 +84,7 @@ class _Found:
 
 
 def possible(records: Records) -> npt.NDArray[np.bool_]:
-    """The records whose boards are possible: disjoint, with a centre, canonical. A mask."""
+    """Return a mask of the records whose boards are possible: disjoint, with a centre, canonical."""
     player, opponent = records["player"], records["opponent"]
     made = records.copy()
     if len(made):
@@ -106,7 +107,7 @@ _OF_RECORDS = {
 
 
 def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[npt.NDArray[np.int64], Bytes]]:
-    """The rows whose records are wrong by themselves, with bits of `_OF_RECORDS`, some thousand at a time."""
+    """Yield the rows whose records are wrong by themselves, with bits of `_OF_RECORDS`, some thousand at a time."""
     found: Bytes = np.zeros(CHUNK_ROWS, np.uint8)
     for start, end in slices(len(table), CHUNK_ROWS, "boards", progress):
         if kernels().inspect_rows(table.context, start, end, address(found)):
@@ -117,9 +118,8 @@ def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[n
 def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int = 1) -> Verification:
     """Check every invariant of a book without changing it, on some threads.
 
-    Boards are canonical, each position is found under its board, numbers are in range, leaves are legal and no links,
-    and every score, bound and count follows from the leaf and the children where that is said to be so
-    (`Book.settled`).
+    Boards are canonical, each position is found by its board, numbers are in range, leaves are legal and not links; if
+    the book says so (`Book.settled`), every score, bound and count follows from the leaf and the children.
     """
     table = book.table
     found = _Found()
@@ -158,7 +158,7 @@ class Repaired(NamedTuple):
 def repair(book: Book, progress: ProgressCallback = no_progress) -> Repaired:
     """Repair the faults that `verify` finds, without searching.
 
-    Impossible boards and those that cannot be found are removed, bad leaves dropped, numbers out of range reset to
+    Impossible boards and positions that cannot be found are removed, bad leaves dropped, numbers out of range reset to
     unknown, human marks made consistent; then negamax.
     """
     book.forget_state()

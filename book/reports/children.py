@@ -19,11 +19,11 @@ UNKNOWN = ""
 class ReportedMove(NamedTuple):
     """A legal move, or the forced pass, with everything seen from the side that plays it.
 
-    ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the others) or `UNKNOWN`. ``score`` is None where
-    none is known, and with it the bounds ``lower`` and ``upper``; a leaf has no bounds either. ``level`` is that of
-    the position it leads to, or of the leaf's search, -1 where that is not known. ``grade`` (see `grade`) and the
-    path counts ``wins``, ``draws``, ``losses`` and ``lines`` are those of the position it leads to; a leaf is one
-    line. ``human`` says that the score was set by hand; ``results`` are the games through it.
+    ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the others) or `UNKNOWN`. ``score`` and the bounds
+    ``lower`` and ``upper`` are None if not known; a leaf has no bounds. ``level`` is that of the position it leads to,
+    or of the leaf's search, -1 if not known. ``grade`` (see `grade`) and the path counts ``wins``, ``draws``,
+    ``losses`` and ``lines`` are those of the position it leads to; a leaf is one line. ``human`` says that the score
+    was set by hand; ``results`` are the games through it.
     """
 
     move: int
@@ -51,8 +51,8 @@ def children(
 ) -> list[ReportedMove]:
     """All legal moves on a board, in its orientation: best score first, then by move; unknown ones last.
 
-    Empty where `Book.view` is. ``grades`` remembers what was found for the book as it is now; ``most``
-    is for each move. Raises `grade.TooMany` and `grade.Stale`. From any thread.
+    Empty if `Book.view` is None. ``grades`` caches grades for the book's present state; ``most`` is the limit for each
+    move. Raises `grade.TooMany` and `grade.Stale`. From any thread.
     """
     grades = grades or Grades(book)
     table = book.table

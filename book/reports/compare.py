@@ -17,11 +17,11 @@ from desdaemon.book.readings import in_scale
 from desdaemon.book.record import PositionEntry
 
 CONFLICTS = 1000
-"""So many are listed at most."""
+"""Most conflicts that are listed."""
 
 
 class Conflict(NamedTuple):
-    """A position in both books with different scores, and which of them was kept."""
+    """A position in both books with different scores, and the one that was kept."""
 
     player: int
     opponent: int
@@ -31,9 +31,11 @@ class Conflict(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """Result of a merge: positions added, replaced and left alone; among the known ones ``conflicting`` with different
-    scores, the first `CONFLICTS` of which are ``conflicts``. ``counted`` games are new, ``known`` ones were counted
-    before; ``without_games`` positions have results of games that the other book did not keep, which were added."""
+    """Result of a merge: positions added, replaced and left alone; among the positions of both books ``conflicting``
+    with different scores, the first `CONFLICTS` of them as ``conflicts``. ``counted`` games are new, ``known`` ones had
+    been counted; the results of ``without_games`` positions come from games that the other book did not keep, and were
+    added.
+    """
 
     added: int
     replaced: int
@@ -112,8 +114,9 @@ def merge(
 
 
 def _add_results(book: Book, other: Book, progress: ProgressCallback) -> tuple[int, int, int]:
-    """Count the games of another book that are new, and add its results that have no games. Returns the number of games
-    counted, of those known, and of positions with results that have no games."""
+    """Count the games of another book that are new, and add its results that belong to no game. Returns the numbers of
+    games counted now and counted before, and of positions with such results.
+    """
     own = without(other.games, COUNTS_WITHOUT_GAMES["identity"].tolist())
     fresh = new_games(own, book.games)
     theirs, extra = counts_without_games(other, progress)
@@ -137,8 +140,9 @@ class Difference(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """The differences of two books: counts, and the positions of different score, by falling difference (at most
-    some)."""
+    """The differences of two books: counts, and positions of different score, by falling difference (a limited
+    number).
+    """
 
     only_first: int
     only_second: int
@@ -150,7 +154,7 @@ class Differences(NamedTuple):
 
 
 def _leaves(records: Records) -> npt.NDArray[np.int64]:
-    """Each leaf's move and score as one number, -1 where there is none."""
+    """Return each leaf's move and score as one number, -1 without a leaf."""
     has = (records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)
     return np.where(has, records["leaf_move"].astype(np.int64) << 8 | records["leaf_score"].view(np.uint8), -1)
 

@@ -1,12 +1,11 @@
 """Grades of the accuracy of a position's score: Egaroucid's grades A to F, and AA to AF.
 
-From the position all lines are followed that lose at most one disc against the best move at each step, to where the
-book ends. A: every end is solved completely; C: every end is read to the end of the game with selectivity; F: every
-end is a midgame search; B, D and E are mixtures (see `LETTERS`). A position of grade A gets a second letter for the
-lines that lose at most two discs.
+Follow from the position all lines that lose at most one disc against the best move at each step, to where the book
+ends. A: every end is solved completely; C: every end is read to the end of the game with selectivity; F: every end is a
+midgame search; B, D and E are mixtures (see `LETTERS`). A position of grade A gets a second letter for the lines that
+lose at most two discs.
 
-Egaroucid's own program calls a mixture of C and F a D, and passes over leaves that are not solved; here both count for
-what they are.
+Egaroucid's own program grades a mixture of C and F as D, and ignores unsolved leaves; here both count in full.
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ LETTERS = {
     READ | GUESSED: "E",
     GUESSED: "F",
 }
-"""The letter for what was seen at the ends of the lines."""
+"""The letter for each set of kinds of line ends."""
 
 
 class TooMany(Exception):
-    """More positions would have to be looked at than allowed."""
+    """The grade would need more positions than allowed."""
 
 
 class Stale(LookupError):
-    """Positions came or went since the `Grades` were made."""
+    """Positions were added or removed since the `Grades` were made."""
 
 
 class Grades:
-    """The grades of a book's positions, and a memory of what was found for them: of use until the book changes.
+    """The grades of a book's positions, with a cache that is valid until the book changes.
 
-    For any number of threads, which may find the same twice; the book may change meanwhile.
+    Any number of threads may use it, and may compute the same twice; the book may change meanwhile.
     """
 
     def __init__(self, book: Book) -> None:
@@ -62,7 +61,7 @@ class Grades:
         """`SOLVED`, `READ`, `GUESSED` of the ends of all lines from a position that lose at most ``loss`` discs at each
         step; 0 outside the book.
 
-        Raises `TooMany` when ``most`` positions were not enough (what was found is kept), and `Stale`.
+        Raises `TooMany` after ``most`` positions (results so far are kept), and `Stale`.
         """
         table = self.book.table
         row = table.find(player, opponent)
@@ -94,14 +93,16 @@ class Grades:
     def grade(
         self, player: int, opponent: int, most: int | None = None, progress: ProgressCallback = no_progress
     ) -> str:
-        """A to F or AA to AF; empty outside the book. ``most`` counts for each loss; raises what `flags` raises."""
+        """Return A to F or AA to AF; "" outside the book. ``most`` counts for each loss; raises the exceptions of
+        `flags`.
+        """
         first = LETTERS.get(self.flags(player, opponent, 1, most, progress), "")
         if first != "A":
             return first
         return first + LETTERS[self.flags(player, opponent, 2, most, progress)]
 
     def leaf_grade(self, entry: PositionEntry) -> str:
-        """The letter of an entry's leaf: what its search was. Empty without a leaf."""
+        """Return the letter for the search of an entry's leaf; "" without a leaf."""
         if not entry.has_leaf:
             return ""
         scale = int(bool(entry.flags & EGAROUCID_LEVELS))

@@ -37,7 +37,9 @@ class EmptiesRow(NamedTuple):
 
 
 class BookSummary(NamedTuple):
-    """A book at a glance; ``levels`` counts positions, ``by_empties`` lists what there is, most empties first."""
+    """A book at a glance; ``levels`` counts positions by level, ``by_empties`` has a row for each number of empties,
+    most first.
+    """
 
     positions: int
     links: int
@@ -49,7 +51,7 @@ class BookSummary(NamedTuple):
     memory: int
     by_empties: list[EmptiesRow]
     unreachable: int
-    """Positions that no line of the book from the initial position leads to; -1 where that was not counted."""
+    """Positions that no line of the book from the initial position reaches; -1 if not counted."""
 
     @property
     def bytes_per_position(self) -> float:
@@ -58,7 +60,7 @@ class BookSummary(NamedTuple):
 
 
 def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
-    """The number of positions that no line from the initial position leads to; all when that is not in the book."""
+    """Count the positions that no line from the initial position reaches; all if that is not in the book."""
     start = book.table.find(*START)
     if start < 0:
         return len(book)
@@ -66,9 +68,9 @@ def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
 
 
 def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bool = True) -> BookSummary:
-    """A book's counts, which are kept; only a book that was never counted is walked through.
+    """Return a book's counts. They are kept with the book; only a book that was never counted is walked through.
 
-    The number of unreached positions takes a walk where it is not known; without ``reached`` it is left out.
+    Counting unreached positions takes a walk if the number is not known; without ``reached`` it is left out.
     """
     known = book.counts(progress)
     counts = known.kinds
@@ -100,7 +102,7 @@ def moves_text(moves: Iterable[MoveInBook]) -> str:
 
 
 def score_text(score: int | None) -> str:
-    """A score with its sign, ? where there is none."""
+    """Return a score with its sign, ? if there is none."""
     return f"{score:+d}" if score is not None and -64 <= score <= 64 else "?"
 
 
@@ -118,8 +120,9 @@ def entry_text(book: Book, entry: PositionEntry) -> str:
 
 
 def show_lines(book: Book, player: int, opponent: int) -> list[str]:
-    """Edax's lines about a position, under its board: level, score, moves on this board, lines; then the results of
-    games where there are any. Empty where `Book.view` is."""
+    """Return Edax's lines about a position, below its board: level, score, moves on this board, lines; then the results
+    of games, if any. Empty if `Book.view` is None.
+    """
     entry = book.view(player, opponent)
     if entry is None:
         return []
@@ -180,7 +183,7 @@ def info_lines(found: BookSummary) -> list[str]:
 
 
 def more_lines(book: Book) -> list[str]:
-    """Facts beyond `info_lines`: level and errors, the rule, the games that were counted, and how even the index is."""
+    """Return facts beyond `info_lines`: level and errors, the rule, the games counted, and how even the index is."""
     options = book.options
     lines = [
         f"Searches: level {options.level}, midgame error {options.midgame_error}, endcut error {options.endcut_error}",
@@ -197,7 +200,7 @@ def more_lines(book: Book) -> list[str]:
 
 
 class Checked(NamedTuple):
-    """The moves of some games against the book: not known to it, among its best ones, and worse."""
+    """The moves of some games compared with the book: in unknown positions, among the best, and worse."""
 
     missing: int
     good: int
@@ -212,10 +215,11 @@ class Checked(NamedTuple):
 def check_games(
     book: Book, games: Iterable[bytes], progress: ProgressCallback = no_progress
 ) -> tuple[Checked, list[str]]:
-    """Compare games from the initial position, given as their moves (squares 0..63, passes may be left out), with the
-    book, each (position, move) once; then names the games with an illegal move, which are used up to it.
+    """Compare games from the initial position with the book, each (position, move) once. Games are given as moves
+    (squares 0..63, passes may be left out). Returns also lines that name games with an illegal move; they are used up
+    to it.
 
-    Positions deeper than the book goes do not count. Moves that are mirror images of each other are one.
+    Positions beyond the book's depth do not count. Moves that are mirror images of each other count once.
     """
     table, least = book.table, book.options.min_empties
     pairs: list[Words] = [np.empty((0, 4), np.uint64)]
@@ -242,7 +246,7 @@ def check_games(
 
 
 def _different(pairs: list[Words]) -> Words:
-    """Each row of some arrays once."""
+    """Return the distinct rows of some arrays."""
     rows = np.ascontiguousarray(np.concatenate(pairs))
     return np.unique(rows.view("V32")).view(np.uint64).reshape(-1, 4)
 
@@ -274,7 +278,7 @@ def _rows_with(book: Book, empties: int, progress: ProgressCallback) -> Iterator
 def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:
     """The lines through the book that lose at most ``loss`` discs at each move, as moves on the board given.
 
-    Each position is left by a move only once for all moves to the same child. At most ``limit`` lines.
+    If several moves lead to the same child, only one is followed. At most ``limit`` lines.
     """
     given = 0
     stack: list[tuple[tuple[int, int], list[int]]] = [((player, opponent), [])]

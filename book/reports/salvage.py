@@ -21,8 +21,8 @@ from desdaemon.book.storage.store import journal_path
 
 
 class Salvaged(NamedTuple):
-    """A book in memory, to be saved under another name: ``lost`` positions could not be read, for the reasons in
-    ``notes``.
+    """A book in memory, to be saved under another name: ``lost`` positions could not be read; ``notes`` give the
+    reasons.
     """
 
     book: Book
@@ -31,7 +31,7 @@ class Salvaged(NamedTuple):
 
 
 def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes: list[str]) -> set[int]:
-    """The blocks whose content does not match its checksum; none when the checksums are lost themselves."""
+    """Return the blocks that do not match their checksum; none if the checksums themselves are lost."""
     sums_raw = data[header.checksums_at : header.size]
     if len(data) < header.size or zlib.crc32(sums_raw) != header.checksums_crc:
         notes.append(f"{path}: the checksums are damaged or cut off: positions are taken as far as they are possible")

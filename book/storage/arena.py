@@ -1,8 +1,8 @@
-"""Memory for tables: large pieces, which are unnamed files beyond a limit of the process's memory.
+"""Memory for tables in large pieces; beyond a limit of the process's memory they are unnamed files.
 
-A table's records lie in pieces of `PIECE` bytes. Up to `Arena.limit` they are ordinary memory; beyond it a piece is an
-unlinked file that is mapped, so that the system can write its pages out and read them again, whatever the size of the
-table. Without a limit nothing is put into a file.
+A table's records lie in pieces of `PIECE` bytes. Up to `Arena.limit` they are ordinary memory; beyond it a piece is a
+mapped, unlinked file, so that the system can write its pages out and read them again, however large the table is.
+Without a limit no files are used.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ PIECE = 1 << 26
 
 
 class Arena:
-    """The allocator of zeroed memory; counts its total. One for the process; any thread may use it."""
+    """The allocator of zeroed memory, which counts what it gives. One for the process; any thread may use it."""
 
     def __init__(self) -> None:
         self.limit = 0
-        """Bytes of ordinary memory that tables may take; 0: any number."""
+        """Bytes of ordinary memory that tables may take; 0: no limit."""
         self.folder = Path(tempfile.gettempdir())
-        """Where the files are made."""
+        """Folder of the files."""
         self.used = 0
         """Bytes of ordinary memory in use."""
         self.in_files = 0
-        """Bytes that lie in files."""
+        """Bytes in files."""
         self._lock = threading.Lock()
 
     def beyond(self, size: int) -> bool:
@@ -42,9 +42,9 @@ class Arena:
         return bool(self.limit) and self.used + size > self.limit
 
     def piece(self, size: int, *, in_file: bool | None = None) -> npt.NDArray[np.uint8]:
-        """Zeroed memory, in a file where it would exceed the limit, unless ``in_file`` decides otherwise.
+        """Return zeroed memory, in a file if it would exceed the limit, unless ``in_file`` decides otherwise.
 
-        Raises WriteFailed where the file cannot be created.
+        Raises WriteFailed if the file cannot be created.
         """
         with self._lock:
             if in_file is None:
@@ -65,7 +65,7 @@ class Arena:
         return np.frombuffer(mapping, np.uint8)
 
     def array(self, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """A zeroed array, in a file where it is large and would exceed the limit."""
+        """Return a zeroed array, in a file if it is large and would exceed the limit."""
         size = count * np.dtype(kind).itemsize
         if size < PIECE or not self.beyond(size):
             return np.zeros(count, kind)

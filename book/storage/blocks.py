@@ -1,9 +1,9 @@
 """Verification of a large book's mapped file: blocks are compared with their checksums before their first use.
 
-Comparing a file of many gigabytes takes too long for an opening. So `snapshot.read` gives the table a `Blocks`, and
-every reader or writer of mapped memory, kernels and numpy alike, verifies the blocks it touches first
-(`kernels/blocks.py`); the store's checker thread verifies the others in the background. A block that does not match is
-filled with zeros in memory, so that nothing of it is used, and from then on the book refuses changes.
+Verifying a file of many gigabytes takes too long at opening. So `snapshot.read` gives the table a `Blocks`, and every
+reader or writer of mapped memory, kernels and numpy alike, verifies the blocks it touches first (`kernels/blocks.py`);
+the store's checker thread verifies the others in the background. A block that does not match is filled with zeros in
+memory, so that nothing of it is used, and from then on the book refuses changes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import platform
 
 _SLICE = 1 << 20
-"""So many bytes are compared at a time by `Blocks.check_all`."""
+"""Bytes that `Blocks.check_all` verifies at a time."""
 
 
 @cache
 def crc_tables() -> npt.NDArray[np.uint32]:
-    """Entry (k, byte): what a byte followed by k zero bytes adds to a CRC-32."""
+    """Return entry (k, byte): the contribution to a CRC-32 of a byte followed by k zero bytes."""
     tables = np.zeros((8, 256), np.uint32)
     for byte in range(256):
         crc = byte
@@ -54,11 +54,11 @@ class Blocks:
         block: int,
         sums: npt.NDArray[np.uint32],
     ) -> None:
-        """``mapping`` is the mapped file; the blocks of ``block`` bytes lie in it from byte ``first`` to ``end``, and
-        begin with records up to ``records_end``; ``results`` is where those of games begin and end.
+        """``mapping`` is the mapped file. Blocks of ``block`` bytes lie in it from byte ``first`` to ``end``; records
+        come first, up to ``records_end``; ``results`` is the range of the game results.
 
-        Until `end` the system reads pages of it as they are used, and none around them: around each of the few that a
-        first look-up needs it may read megabytes.
+        Until `end` the system reads single pages when they are used, without read-ahead, which would read megabytes
+        around each of the few pages that a first look-up needs.
         """
         self.path = path
         self._mapping = mapping
@@ -84,11 +84,11 @@ class Blocks:
         }.items():
             self._words[place // layout.WORD] = value
         self.at = address(self._words)
-        """Where the kernels find the guard."""
+        """Address of the guard, for the kernels."""
 
     @property
     def left(self) -> int:
-        """The number of blocks that were not verified yet."""
+        """The number of blocks not verified yet."""
         return int(np.count_nonzero(self._states == layout.UNCHECKED))
 
     def __len__(self) -> int:
@@ -109,7 +109,7 @@ class Blocks:
         )
 
     def check(self, at: int, size: int) -> None:
-        """Verify the blocks of ``size`` (at least 1) bytes of memory from ``at`` on. Raises Unreadable where any block
+        """Verify the blocks of ``size`` (at least 1) bytes of memory from ``at`` on. Raises Unreadable if any block
         verified so far does not match.
         """
         if size >= mmap.PAGESIZE:
@@ -121,11 +121,11 @@ class Blocks:
             raise damage
 
     def end(self) -> None:
-        """Everything was verified: what reads the whole file from now on may do so in large parts."""
+        """Everything is verified: allow the system to read ahead."""
         platform.read_single_pages(self._mapping, False)
 
     def check_some(self, start: int, size: int = _SLICE) -> int:
-        """Verify a part of the file. Returns where the next part begins. Raises nothing."""
+        """Verify a part of the file, and return the start of the next part. Raises nothing."""
         end = min(self.size, start + size)
         platform.read_soon(self._mapping, self._first + start, end - start)
         kernels().check_range(self.at, int(self._words[layout.GUARD_FIRST // layout.WORD]) + start, end - start)

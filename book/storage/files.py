@@ -19,18 +19,19 @@ from desdaemon.protocol.system import files, platform
 from .arena import ARENA
 
 BACKUPS = 3
-"""How many earlier versions of the book's own file are kept."""
+"""Earlier versions of the book's own file that are kept."""
 
 _PIECE = 1 << 23
 _SHARE = 8
 _SYNCED = 1 << 26
 
 _BUFFER = 1 << 20
-"""Bytes that go to the system at once: of the parts of a book, most of them of some kilobytes, each write of its own
-takes longer than the copy."""
+"""Bytes collected for one write: most parts of a book have some kilobytes, for which a system call takes longer than
+the copy.
+"""
 
 _AROUND = 1 << 21
-"""With a page of a mapped file the system brings others, at most so many bytes before it."""
+"""When the system reads a page of a mapped file it reads ahead; at most this many bytes before it."""
 
 
 class SyncedFile:
@@ -41,7 +42,7 @@ class SyncedFile:
         self._waiting = 0
 
     def write(self, data: bytes | memoryview) -> None:
-        """Add some bytes."""
+        """Append bytes."""
         self._waiting += self._stream.write(data)
         if self._waiting >= _SYNCED:
             self._stream.flush()
@@ -49,12 +50,14 @@ class SyncedFile:
             self._waiting = 0
 
     def seek(self, place: int) -> None:
-        """Go on writing at a byte."""
+        """Continue writing at a byte."""
         self._stream.seek(place)
 
 
 def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint8]:
-    """All bytes of a file; mapped if that is a large part of the memory that tables may take. Raises Unreadable."""
+    """Return all bytes of a file; mapped if they are a large part of the memory that tables may take. Raises
+    Unreadable.
+    """
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb", buffering=0) as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -71,8 +74,9 @@ def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray
 
 
 def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
-    """Release the memory of a file's bytes from ``start``, up to where it is released, to ``end``, where `content`
-    mapped it; they can still be read."""
+    """Release the memory of a file's bytes up to ``end``, from ``start``, up to which it is released already, if
+    `content` mapped it; they can still be read.
+    """
     source = data.base.obj if isinstance(data.base, memoryview) else None
     first, last = (max(0, place) // mmap.PAGESIZE * mmap.PAGESIZE for place in (start - _AROUND, end))
     if isinstance(source, mmap.mmap) and first < last and hasattr(mmap, "MADV_DONTNEED"):
@@ -80,7 +84,7 @@ def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
 
 
 def keep_backups(path: Path, count: int = BACKUPS) -> None:
-    """Give the file at ``path`` the name ``path.1`` too, after moving ``path.1`` to ``path.2`` and so on."""
+    """Link the file at ``path`` as ``path.1`` too, after renaming ``path.1`` to ``path.2`` and so on."""
     if not count or not path.exists():
         return
     for number in range(count - 1, 0, -1):
@@ -94,9 +98,10 @@ def keep_backups(path: Path, count: int = BACKUPS) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, backups: int = BACKUPS) -> Iterator[SyncedFile]:
-    """A stream that replaces ``path`` at the end of the block, as `files.replacing` does, keeping what was there.
+    """Yield a stream that replaces ``path`` at the end of the block, as `files.replacing` does, and keep the earlier
+    file.
 
-    With an exception in the block ``path`` stays as it was. Raises WriteFailed when the disk refuses.
+    If the block raises, ``path`` stays unchanged. Raises WriteFailed if the disk refuses.
     """
     path = path.resolve()
     try:

@@ -1,8 +1,8 @@
 """The journal: the changes of a book since its file was written, in checksummed frames.
 
-A frame is a header (length of the payload, kind, sequence number, CRC-32 chained over all frames before) and a payload
-of fixed-size records. A crash can only truncate the last frames: the rest is replayed, the torn end saved in another
-file and cut; frames that belong together are read all or none. Damage with good frames behind it is refused.
+A frame is a header (length of the payload, kind, sequence number, CRC-32 chained over all earlier frames) and a payload
+of fixed-size records. A crash can only cut off the last frames: the rest is replayed, the torn end saved in another
+file and cut; grouped frames are read all or none. A damaged frame with intact frames after it is refused.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from .files import content
 MAGIC = b"DESJRNL\n"
 VERSION = 3
 READABLE = (1, 2, 3)
-"""In version 1 there were no frames that belong together, up to version 2 no games."""
+"""Versions that can be read. Version 1 had no groups of frames, versions 1 and 2 no games."""
 
 HEADER = struct.Struct("<8sIIQQ")
 FRAME = struct.Struct("<IIQII")
 MAX_PAYLOAD = 1 << 26
 MOST_ENTRIES = 1 << 63
-"""No journal has an entry of this number or a later one."""
+"""Limit of entry numbers; no journal reaches it."""
 
 _NUMBER_AT = 8
 _LOOKED_FOR = 8
-"""After a frame that is not whole this number of later ones is searched for."""
+"""Later frames searched for after a damaged one."""
 _CLAIMED = 16
 
 
@@ -45,10 +45,10 @@ class FrameKind(enum.IntEnum):
     """The content of a frame."""
 
     STATES = 1
-    """`record.STATE` records: these positions are now so."""
+    """`record.STATE` records: the new data of these positions."""
 
     REMOVED = 2
-    """Pairs of 64-bit words: these positions are gone."""
+    """Pairs of 64-bit words: removed positions."""
 
     FIXED = 3
     """Nothing: scores, bounds and counts were recomputed from the leaves."""
@@ -57,20 +57,21 @@ class FrameKind(enum.IntEnum):
     """Six 32-bit numbers: the fields of `BookOptions`."""
 
     SEARCHED = 5
-    """Searches whose results are not in a position yet: player, opponent, excluded moves (64 bits each), level, move,
-    score (a signed byte each), five zero bytes."""
+    """Searches whose results are not yet in a position: player, opponent, excluded moves (64 bits each), level, move,
+    score (a signed byte each), five zero bytes.
+    """
 
     FORGOTTEN = 6
-    """Nothing: the results of earlier SEARCHED entries are of no use any more."""
+    """Nothing: the results of earlier SEARCHED entries are no longer needed."""
 
     STEPS = 7
-    """Two 64-bit numbers: which schedule, and how many of its steps are done; 0 when all are."""
+    """Two 64-bit numbers: a schedule's digest, and the number of its finished steps; 0 when all are finished."""
 
     COMMAND = 9
-    """Text: the entries up to the next one of this kind are changes of this command."""
+    """Text: a command; the entries up to the next COMMAND are its changes."""
 
     TOGETHER = 8
-    """A 64-bit number: so many frames after this one count all or none."""
+    """A 64-bit number: the following frames of that number count all or none."""
 
     COUNTED = 10
     """`games.GAME` records: their results were counted."""
@@ -103,8 +104,9 @@ class Frame(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """The content of a journal: its frames end at byte ``end``; ``torn`` bytes behind that were cut short by a
-    crash."""
+    """The content of a journal: its frames end at byte ``end``; the ``torn`` bytes after that were cut short by a
+    crash.
+    """
 
     book: int
     base: int
@@ -124,7 +126,9 @@ def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: i
 
 
 def _end(data: bytes, at: int, sequence: int) -> int:
-    """The end that the header at byte ``at`` gives its frame; 0 unless a frame of this number can be there."""
+    """Return the end of the frame at byte ``at`` according to its header; 0 if no frame of this sequence number can be
+    there.
+    """
     if not 0 <= at <= len(data) - FRAME.size:
         return 0
     length, kind, number, _, reserved = FRAME.unpack_from(data, at)
@@ -139,9 +143,11 @@ def _matches(data: bytes, at: int, end: int, previous: int) -> bool:
 
 
 def _later_frames(data: bytes, at: int, sequence: int, checksums: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
-    """Where frames after the damaged one at byte ``at`` may begin: byte, number, and the checksum of the one before.
+    """Yield possible beginnings of frames after the damaged one at byte ``at``: byte, number, and the checksum of the
+    frame before.
 
-    ``checksums`` of the damaged one: the stored and the computed. A later frame has that which its predecessor stores.
+    ``checksums`` of the damaged frame: the stored and the computed. The checksum of a later frame is chained to the one
+    its predecessor stores.
     """
     for later in range(sequence + 1, sequence + 1 + _LOOKED_FOR):
         number = struct.pack("<Q", later)
@@ -157,9 +163,10 @@ def _later_frames(data: bytes, at: int, sequence: int, checksums: tuple[int, int
 
 
 def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
-    """Whether whole frames follow the one at byte ``at``, numbered ``sequence``, that is not whole itself.
+    """Whether intact frames follow the damaged frame of number ``sequence`` at byte ``at``.
 
-    Frames that claim `_CLAIMED` times the bytes of the journal overlap as no writer leaves them: that is damage, too.
+    If the possible frames cover `_CLAIMED` times the bytes of the journal, they overlap as no writer leaves them: that
+    counts as damage too.
     """
     length, kind, _, stored, _ = FRAME.unpack_from(data, at)
     own = _checksum(length, kind, sequence, data[at + FRAME.size : at + FRAME.size + length], previous)
@@ -175,9 +182,9 @@ def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
 
 
 def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCallback = no_progress) -> Scan:
-    """Read a journal's content. Raises Unreadable on anything but a torn end.
+    """Read a journal's content. Raises Unreadable for any damage but a torn end.
 
-    With ``salvage`` a damaged entry counts as the beginning of the torn end, whatever follows it.
+    With ``salvage`` everything from a damaged entry on counts as the torn end.
     """
     if len(data) < HEADER.size:
         raise Unreadable(path, len(data), f"the file ends inside the header of {HEADER.size} bytes")
@@ -290,7 +297,7 @@ class Writer:
             raise WriteFailed(f"{path}: {error.strerror}") from error
 
     def append(self, kind: FrameKind, payload: bytes) -> None:
-        """Add an entry, split where it is very long."""
+        """Add an entry, split if it is very long."""
         size = _RECORD_BYTES[kind] or 1
         step = MAX_PAYLOAD // size * size
         parts = [(kind, payload[start : start + step]) for start in range(0, max(len(payload), 1), step)]
@@ -314,11 +321,11 @@ class Writer:
             self._append(kind, part)
 
     def begin_group(self) -> None:
-        """Let what is appended until `end_group` be read all or none."""
+        """Begin a group: what is appended until `end_group` is read all or none."""
         self._group = []
 
     def end_group(self) -> None:
-        """See `begin_group`."""
+        """End the group."""
         parts, self._group = self._group or [], None
         self._append_together(parts)
 
@@ -333,7 +340,7 @@ class Writer:
         return bool(self._unwritten)
 
     def write(self) -> None:
-        """Write and sync what was collected. Raises WriteFailed; it is then kept for the next time."""
+        """Write and sync the closed groups. Raises WriteFailed; they are then kept for the next call."""
         content = self._unwritten
         if not content:
             return
@@ -355,7 +362,7 @@ class Writer:
         self._unwritten = self._unwritten[len(content) :]
 
     def _there(self) -> None:
-        """Raise WriteFailed where the file was removed or renamed: no process would read what is written to it."""
+        """Raise WriteFailed if the file was removed or renamed: no process would read what is written to it."""
         ours = os.fstat(self._handle)
         try:
             there = self.path.stat()

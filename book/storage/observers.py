@@ -101,7 +101,7 @@ class JournalObserver(ChangeObserver):
         """Why nothing can be written; None as long as writes succeed."""
 
     def begin(self, command: str) -> None:
-        """See `ChangeObserver`. It is written with its first change."""
+        """See `ChangeObserver`. The command is written with its first change."""
         with self._lock:
             self._flush()
             self._command = command

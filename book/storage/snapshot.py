@@ -37,14 +37,15 @@ from .table_memory import MAX_ROWS, MIN_SLOTS, SEGMENTS, Segments
 MAGIC = b"DESBOOK\n"
 VERSION = 4
 READABLE = (1, 2, 3, 4)
-"""In version 1 the last chunk is filled up, the index is always there, and the state is not known. Up to version 2 a
-block has 1 MiB. A book without games is written as version 3."""
+"""Versions that can be read. In version 1 the last chunk is full length, there is always an index, and the state is
+unknown. Up to version 2 a block has 1 MiB. A book without games is written as version 3.
+"""
 
 PAGE = 4096
 BLOCK = 1 << 16
 _OLD_BLOCK = 1 << 20
 INDEXED_FROM = 1 << 16
-"""Of fewer positions there is no index in the file."""
+"""The file has an index from this number of positions on."""
 
 SETTLED = 1
 """State: scores, bounds and counts follow from the leaves."""
@@ -56,7 +57,7 @@ JOURNALLED = 4
 """State: the journal has changes that the file lacks. Written into the file before the first of them."""
 
 _SECTOR = 512
-"""What a disk writes whole or not at all."""
+"""Bytes that a disk writes all or none."""
 
 _HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q IIQ QQ")
 _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
@@ -91,7 +92,7 @@ class SnapshotHeader(NamedTuple):
 
     @property
     def block(self) -> int:
-        """Bytes that have a checksum of their own."""
+        """Bytes of a block, which has a checksum of its own."""
         return BLOCK if self.version > 2 else _OLD_BLOCK
 
     @property
@@ -101,11 +102,11 @@ class SnapshotHeader(NamedTuple):
 
     @property
     def results_range(self) -> tuple[int, int]:
-        """The bytes where the results of games begin and end."""
+        """Return the range of bytes of the game results."""
         return self.results_at, self.results_at + bool(self.results_at) * self.stored * RESULT.itemsize
 
     def consistent(self) -> bool:
-        """Whether the sections lie one after another, and the numbers are such as are written."""
+        """Whether the sections lie one after another, and all numbers are in range."""
         at = self.records_end
         if self.segments_at:
             # The segments themselves are compared with their table.
@@ -337,7 +338,7 @@ def note_journal(path: Path) -> None:
 
 
 class Mapped(NamedTuple):
-    """A file opened by mapping: changes to ``table`` stay in memory. ``counts`` are None where the file has none."""
+    """A mapped file: changes to ``table`` stay in memory. ``counts`` are None if the file has none."""
 
     table: BookTable
     header: SnapshotHeader
@@ -348,7 +349,7 @@ class Mapped(NamedTuple):
 def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: ProgressCallback) -> None:
     """Compare all blocks with their checksums. Raises Unreadable naming the first bad one.
 
-    It reads the file, not the memory, so that it may run beside changes.
+    It reads the file, not the mapped memory, so that changes may run meanwhile.
     """
     block = header.block
     many = _OLD_BLOCK // block
@@ -389,8 +390,8 @@ def _check_sums(path: Path, header: SnapshotHeader, sums: bytes) -> None:
 
 
 def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_progress) -> Mapped:
-    """Open a book's file by mapping it. All blocks are compared with their checksums first, or, without ``check``, each
-    block before it is first used (`blocks.Blocks`).
+    """Open a book's file by mapping it. All blocks are verified first, or, without ``check``, each block before its
+    first use (`blocks.Blocks`).
 
     Raises Unreadable.
     """
@@ -448,8 +449,9 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
 
 
 def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
-    """The parts of a file, as byte and size, that an opening copies or compares no more: the table of segments, the
-    last chunk, the wide counts, the games."""
+    """Yield the parts of a file, as byte and size, that opening copies or verifies: the table of segments, the last
+    chunk, the wide counts, the games.
+    """
     tail = header.stored % CHUNK_ROWS
     yield header.segments_at, SEGMENTS * _SEGMENT.itemsize
     yield PAGE + (header.stored - tail) * RECORD.itemsize, tail * RECORD.itemsize
@@ -469,7 +471,7 @@ def book_of(mapped: Mapped) -> Book:
 
 
 def _chunks(records: Records | None) -> list[Records]:
-    """The records in chunks, the last one filled up; no copies but that."""
+    """Return the records in chunks; only the last one, which is filled up, is copied."""
     if records is None:
         return []
     chunks = [records[at : at + CHUNK_ROWS] for at in range(0, len(records), CHUNK_ROWS)]
@@ -481,8 +483,9 @@ def _chunks(records: Records | None) -> list[Records]:
 
 
 def _segments(path: Path, header: SnapshotHeader, data: npt.NDArray[np.uint8], whole: bool) -> Segments:
-    """The index. Raises Unreadable where its segments do not lie one after another or have no free slot; of a ``whole``
-    file, which is looked up without a check, also where there are more slots in use than its table says."""
+    """Return the index. Raises Unreadable if its segments do not lie one after another or have no free slot; for a
+    ``whole`` file, whose look-ups are not verified, also if more slots are used than its table says.
+    """
     places = data[header.segments_at :][: SEGMENTS * _SEGMENT.itemsize].view(_SEGMENT)
     at = header.segments_at + places.nbytes
     rows = 0

@@ -1,8 +1,8 @@
-"""A book on the disk: its file, the journal of changes since, the lock, and what happens after a crash.
+"""A book on the disk: its file, the journal of later changes, the lock, and recovery after a crash.
 
-``NAME`` is the file, ``NAME.journal`` the changes since it was written, ``NAME.lock`` says who may write, ``NAME.1`` to
-``NAME.3`` are earlier files. Each change is in the journal within `GROUP_SECONDS`; opening replays it. Nothing else
-is ever written: closing does not save (`Store.fold` does), and a file that cannot be read is left alone.
+``NAME`` is the file, ``NAME.journal`` the changes since it was written, ``NAME.lock`` the writer's lock, ``NAME.1`` to
+``NAME.3`` are earlier files. Each change is in the journal within `GROUP_SECONDS`; opening replays it. Nothing else is
+ever written: closing does not save (`Store.fold` does), and a file that cannot be read is left alone.
 """
 
 from __future__ import annotations
@@ -35,31 +35,32 @@ from .observers import JournalObserver, ReadOnlyObserver
 from .replay import replay
 
 GROUP_SECONDS = 0.2
-"""Changes are synced to the disk together, this often."""
+"""Seconds between syncs of collected changes."""
 
 RETRY_SECONDS = 5.0
-"""A write that failed is repeated this often; a change that is wanted meanwhile repeats it at once."""
+"""Seconds between attempts to repeat a failed write; a new change repeats it at once."""
 
 CHECKED_AT_OPEN = 1 << 26
-"""Up to this size a file's checksums are all compared when it is opened, which takes some 30 ms; of a larger one each
-block before it is first used, and all of them in the background."""
+"""Up to this size a file is verified whole when it is opened, which takes some 30 ms; in a larger one each block is
+verified before its first use, and all of them in the background.
+"""
 
 CHECK_AFTER_S = 1.0
-"""The first look-ups after an opening have the disk to themselves for this time."""
+"""Seconds after opening during which first look-ups have the disk to themselves."""
 
 _LOWEST = 19
 
 _UNFINISHED = (journal.FrameKind.SEARCHED, journal.FrameKind.STEPS, journal.FrameKind.COMMAND)
-"""Entries that no file can hold."""
+"""The kinds of entries that a book's file has no place for: they stay in the journal."""
 
 UNDOABLE = (
     *("add", "merge", "uncount", "adjust", "edit", "unedit", "rule", "verify"),
     *("prune", "subtree", "cut", "reduce", "delete"),
 )
-"""The commands that `Store.undo` takes back: those that remove, or write over, what was there."""
+"""The commands that `Store.undo` takes back: those that remove or overwrite data."""
 
 BLOATED = 1 << 26
-"""No journal is called bloated up to this size."""
+"""Bytes up to which no journal is called bloated."""
 
 
 def journal_path(path: Path) -> Path:
@@ -73,8 +74,9 @@ def lock_path(path: Path) -> Path:
 
 
 def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
-    """Device, inode, size and time of a file: the first two change when it is replaced, the others when it is
-    written."""
+    """Return device, inode, size and time of a file: the first two change when it is replaced, the others when it is
+    written.
+    """
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
@@ -107,24 +109,25 @@ class Store:
 
     @property
     def read_only(self) -> bool:
-        """Whether changes are refused as long as nothing changes on the disk."""
+        """Whether changes are refused for now."""
         return self._recorder is None or self._recorder.refuse is not None
 
     @property
     def locked(self) -> bool:
-        """Whether the book's lock is this process's, so that it may write as soon as the disk allows it."""
+        """Whether this process holds the book's lock, so that it may write as soon as the disk allows it."""
         return self._lock is not None
 
     @property
     def failure(self) -> str:
-        """The reason why changes are in memory only; empty when all could be written."""
+        """The reason why changes are in memory only; "" if all were written."""
         recorder = self._recorder
         return str(recorder.refuse) if recorder is not None and recorder.refuse is not None else ""
 
     @property
     def intrusion(self) -> str:
-        """One line about a change of the book's file by another process since it was opened or saved; empty without
-        any."""
+        """One line about a change of the book's file by another process since it was opened or saved; "" if there was
+        none.
+        """
         try:
             there = self.path.stat()
         except OSError:
@@ -141,7 +144,7 @@ class Store:
 
     @property
     def unwritten(self) -> bool:
-        """Whether there are changes that could be written neither to the journal nor, by `rescued`, elsewhere."""
+        """Whether any change was written neither to the journal nor, by `rescued`, elsewhere."""
         return bool(self.failure) and self._writer is not None and self._writer.sequence > self._rescued
 
     @property
@@ -151,7 +154,7 @@ class Store:
 
     @property
     def bloated(self) -> bool:
-        """Whether the journal has grown so long (over 64 MiB, and over the file) that saving would be sensible."""
+        """Whether the journal is so long (over 64 MiB, and longer than the file) that saving is advisable."""
         return self.journal_bytes > max(BLOATED, self._size)
 
     def _start(self, found: journal.Scan) -> None:
@@ -168,7 +171,7 @@ class Store:
         return str(damage) if damage is not None else ""
 
     def _check_blocks(self) -> None:
-        """Compare all blocks of a large file with their checksums, at the lowest priority, at most half of the time."""
+        """Verify all blocks of a large file, at the lowest priority, at most half of the time."""
         table = self.book.table
         blocks = table.guard
         if not isinstance(blocks, Blocks):
@@ -185,8 +188,9 @@ class Store:
             table.watch(None)
 
     def _begin_writing(self, found: journal.Scan | None, identity: int, sequence: int) -> None:
-        """Make the journal ready for changes: begin one where there is none, keep and cut a torn end. Raises
-        WriteFailed; the journal is then as it was."""
+        """Make the journal ready for changes: create it if it is missing, save and cut a torn end. Raises WriteFailed;
+        the journal is then unchanged.
+        """
         log = journal_path(self.path)
         if found is None:
             journal.create(log, identity, sequence)
@@ -220,7 +224,7 @@ class Store:
 
     def commit(self) -> None:
         """Return when all changes so far are on the disk. Raises WriteFailed; until a later commit succeeds, changes
-        are refused, and those of this one are kept in memory.
+        are refused and the failed ones are kept in memory.
 
         Inside `Book.together` it does nothing: those changes are written afterwards, all or none.
         """
@@ -247,7 +251,9 @@ class Store:
             recorder.refuse = None
 
     def _mark(self) -> None:
-        """Note in the file that the journal has changes; where it cannot be written, a copy will not tell."""
+        """Note in the file that the journal has changes, so that a copy without it can tell; impossible if the file
+        cannot be written.
+        """
         if not self.intrusion:
             with contextlib.suppress(OSError, Unreadable):
                 snapshot.note_journal(self.path)
@@ -255,15 +261,15 @@ class Store:
             self._marked = True
 
     def rescued(self) -> None:
-        """Everything in memory was written elsewhere: leaving it unwritten here loses nothing."""
+        """Note that everything in memory was written elsewhere: closing then loses nothing."""
         if self._writer is not None:
             self._rescued = self._writer.sequence
 
     def save(self, *, backups: int = BACKUPS, progress: ProgressCallback = no_progress) -> None:
         """Write the whole book to its file, keeping the previous one as ``NAME.1``, and begin a new journal.
 
-        The caller sees to it that nothing changes meanwhile. Changes that the journal could not take are in the new
-        file. Raises ReadOnly and WriteFailed; the old file and the journal are then still there, as after a stop.
+        The caller prevents changes meanwhile. Changes that the journal could not take are in the new file. Raises
+        ReadOnly and WriteFailed; the old file and the journal are then kept, as after a cancellation.
         """
         if self._writer is None:
             self.book.recorder.allow()
@@ -284,15 +290,15 @@ class Store:
         self._folded = self._writer.sequence
 
     def fold(self) -> None:
-        """Write the changes of the journal into the file, which is then whole without it.
+        """Write the journal's changes into the file, which is then complete by itself.
 
-        The file before is kept where a command could have been undone. Raises as `save` does.
+        The earlier file is kept if a command could have been undone. Raises the exceptions of `save`.
         """
         if self._writer is not None and not self.failure and self._writer.sequence > self._folded:
             self.save(backups=BACKUPS if self.undoable() else 0)
 
     def _commands(self) -> tuple[list[journal.Frame], list[int]]:
-        """The entries of the journal that the file lacks, and the places of the commands among them."""
+        """Return the journal's entries that the file lacks, and the places of the commands among them."""
         self.commit()
         frames = list(journal.replayed(journal.read(journal_path(self.path)).frames, self._sequence))
         return frames, [place for place, frame in enumerate(frames) if frame.kind is journal.FrameKind.COMMAND]
@@ -304,8 +310,9 @@ class Store:
         return [line for line in lines if line.split(" ")[0] in UNDOABLE]
 
     def undo(self) -> None:
-        """Take the last of the `undoable` commands out of the journal, and close. What other commands changed since
-        stays as they left it. Raises WriteFailed, before anything is changed."""
+        """Remove the last of the `undoable` commands from the journal, and close. Later changes of other commands stay.
+        Raises WriteFailed, before anything is changed.
+        """
         frames, places = self._commands()
         bounds = zip(places, [*places[1:], len(frames)], strict=True)
         start, end = [
@@ -318,8 +325,9 @@ class Store:
     def _without_results(
         self, before: list[journal.Frame], gone: list[journal.Frame], later: list[journal.Frame]
     ) -> list[journal.Frame]:
-        """``later`` without the results that ``gone`` brought after ``before``: each entry has all that a position had
-        then."""
+        """Return ``later`` without the results that ``gone`` added after ``before``; each entry holds all results that
+        its position had then.
+        """
         if not any(frame.kind is journal.FrameKind.STATES for frame in later):
             return later
         tables = []
@@ -339,7 +347,7 @@ class Store:
         return changed
 
     def keep(self, book: Book) -> None:
-        """Take over what ``book`` remembers beside its positions."""
+        """Take over the remembered searches and steps of ``book``."""
         for question, answer in book.memo.items():
             self.book.remember(question, answer)
         for schedule, done in book.steps.items():
@@ -350,9 +358,9 @@ class Store:
         snapshot.check(self.path, progress)
 
     def close(self) -> None:
-        """Commit and close the files. Nothing is saved: the journal holds what the file does not.
+        """Commit and close the files. Nothing is saved: the journal holds the changes that the file lacks.
 
-        Raises WriteFailed where changes were written nowhere.
+        Raises WriteFailed if changes were written nowhere.
         """
         try:
             self.commit()
@@ -398,7 +406,7 @@ def create_store(path: Path, book: Book) -> Store:
 
 
 def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, journal.Scan | None]:
-    """The file and the journal that belongs to it."""
+    """Read the file and its journal."""
     for _ in range(100):
         mapped = snapshot.read(path, check=path.stat().st_size <= CHECKED_AT_OPEN, progress=progress)
         if not journal_path(path).exists():
@@ -420,10 +428,10 @@ def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, jour
 def open_store(path: Path, *, read_only: bool | None = False, progress: ProgressCallback = no_progress) -> Store:
     """Open a book's file and bring it up to date from its journal.
 
-    ``read_only`` None opens for writing, or for reading where that cannot be: another process writes (`Store.holder` is
-    then that process), the folder cannot be written, or the disk is full (then the first change after there is room
-    is written). `Store.reason` says why. A torn end of the journal is kept beside it and cut; `Store.notes` says so.
-    Raises Unreadable, and Locked and WriteFailed where ``read_only`` is False.
+    ``read_only`` None opens for writing if possible, else for reading: because another process writes (`Store.holder`),
+    the folder cannot be written, or the disk is full (then the first change once there is room is written).
+    `Store.reason` says why. A torn end of the journal is saved beside it and cut; `Store.notes` says so. Raises
+    Unreadable; with ``read_only`` False also Locked and WriteFailed.
     """
     path = path.resolve()
     if not path.exists():

@@ -1,6 +1,6 @@
 """The memory of a table: chunks of records, segments of the index, path counts of 64 bits, game results.
 
-`book/table.py` puts positions into it. A chunk is ordinary memory, a part of a mapped file, or lies in the arena.
+`book/table.py` stores positions in it. A chunk is ordinary memory, a part of a mapped file, or lies in the arena.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _ALONE = 8
 """The first chunks of a table are allocated one by one, the others in pieces of the arena."""
 
 _BLOCK = 1 << 22
-"""An index of at least this many bytes is worth large pages."""
+"""Bytes from which an index gets large pages."""
 
 _SHARE = 8
-"""An index that takes more than one part in so many of the machine's memory stays where it is."""
+"""An index larger than one part in this number of the machine's memory is not moved."""
 
 _STRAYS = SEGMENTS // 4
-"""So many segments of the index may lie outside its block before they are gathered again."""
+"""Segments of the index outside its block that trigger gathering them again."""
 
 _TURN_S = 0.002
 _PAUSE_S = 50e-6
@@ -114,7 +114,7 @@ class TableMemory:
     # ------------------------------------------------------------------------------------------------ damage
 
     def watch(self, guard: Guard | None) -> None:
-        """Have mapped memory compared before its first use; None: all of it was."""
+        """Have mapped memory verified before its first use; None: all of it is verified."""
         before, self.guard = self.guard, guard
         self._context[_GUARD] = guard.at if guard is not None else 0
         if guard is not None:
@@ -124,26 +124,26 @@ class TableMemory:
             before.end()
 
     def sound(self) -> None:
-        """Raise BookError where a block of the mapped file was found to be damaged: then nothing may be changed, and
-        nothing be said of all positions."""
+        """Raise BookError if a block of the mapped file is damaged: then nothing may be changed, and no statement about
+        all positions is possible.
+        """
         damage = self.guard.damage if self.guard is not None else None
         if damage is not None:
             raise damage
 
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Compare all that is mapped and was not compared yet; after that nothing is compared any more. Raises
-        BookError."""
+        """Verify all mapped memory; after that nothing is verified any more. Raises BookError."""
         if self.guard is not None:
             self.guard.check_all(progress)
             self.watch(None)
 
     def _ensure(self, array: npt.NDArray[Any]) -> None:
-        """`sound`, after the memory of an array was compared."""
+        """Verify the memory of an array, then `sound`."""
         if self.guard is not None and len(array):
             self.guard.check(address(array), array.nbytes)
 
     def _compare(self, array: npt.NDArray[Any]) -> None:
-        """Have the memory of an array compared, for a look-up: damage is zeros there, and raises nothing."""
+        """Verify the memory of an array for a look-up: damage is zeros there, and raises nothing."""
         if self.guard is not None and len(array):
             self._kernels.check_range(self.guard.at, address(array), array.nbytes)
 
@@ -199,8 +199,9 @@ class TableMemory:
         return chunk
 
     def change_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Prepare for changes of many records: those of a mapped file would each take memory of their own, so beyond
-        the arena's limit they are copied to where the system can write them out."""
+        """Prepare for changes of many records. Each changed record of a mapped file takes memory of its own, so beyond
+        the arena's limit they are copied to memory that the system can write out.
+        """
         if not self._mapped or not ARENA.beyond(len(self._chunks) * CHUNK_ROWS * RECORD.itemsize):
             return
         self._piece = self._piece[:0]
@@ -214,8 +215,9 @@ class TableMemory:
         self._mapped = False
 
     def _index_block(self, capacities: npt.NDArray[np.int64]) -> list[Bytes] | None:
-        """Zeroed memory for segments of these capacities, one after another in large pages, where random look-ups wait
-        less; None where these are small, beyond the arena's limit, or a large part of the machine's memory."""
+        """Return zeroed memory for segments of these capacities, one after another in large pages, which speeds up
+        random look-ups; None if they are small, beyond the arena's limit, or a large part of the machine's memory.
+        """
         sizes = segment_bytes(capacities)
         ends = np.cumsum(-(-sizes // layout.WORD) * layout.WORD)
         total = int(ends[-1])
@@ -226,8 +228,9 @@ class TableMemory:
         return [block[at : at + size] for at, size in zip(starts, sizes.tolist(), strict=True)]
 
     def gather_index(self) -> None:
-        """Bring the segments of the index into one block. A mapped one is copied: every pass over the table looks into
-        all of it."""
+        """Gather the segments of the index in one block. A mapped index is copied, because every pass over the table
+        reads all of it.
+        """
         if self._strays <= _STRAYS or self.guard is not None:
             return
         block = self._index_block(self._descriptors[:, 2].astype(np.int64))
@@ -256,7 +259,7 @@ class TableMemory:
         self._resize_segment(number, capacity + max(8, capacity // 5))
 
     def grow(self, reason: int) -> None:
-        """React to `SEGMENT_FULL` or `CHUNK_MISSING`, what `insert_row` answered."""
+        """Handle the answer of `insert_row`: `SEGMENT_FULL` or `CHUNK_MISSING`."""
         if reason == layout.SEGMENT_FULL:
             self._grow_segment()
         else:
@@ -279,7 +282,7 @@ class TableMemory:
             self._strays = 0
 
     def _turns(self, count: int, step: int, *, backwards: bool = False) -> Iterator[tuple[int, int]]:
-        """Ranges of ``step`` numbers below ``count``, each to be worked on under the lock that is held meanwhile."""
+        """Yield ranges of ``step`` numbers below ``count``, holding the lock while the caller works on each."""
         starts = range(0, count, step)
         begun = time.monotonic()
         for start in reversed(starts) if backwards else starts:
@@ -301,7 +304,7 @@ class TableMemory:
         self._context[WIDE_COUNT] = min(int(self._context[WIDE_COUNT]), capacity)
 
     def state(self) -> State:
-        """Everything this table consists of, not copied: nothing may change while it is used."""
+        """Return the parts of this table, not copied: nothing may change while they are used."""
         self.check_all()
         with self.lock:
             wide = self._wide[: min(int(self._context[WIDE_COUNT]), len(self._wide))]
@@ -315,7 +318,7 @@ class TableMemory:
         wide: Words,
         results: list[Records],
     ) -> None:
-        """Become the table that another one's `state` was; its own index stays without ``segments``.
+        """Become the table whose `state` is given; without ``segments`` this table keeps its own index.
 
         All chunks but the last lie one after another in memory.
         """
@@ -340,7 +343,7 @@ class TableMemory:
         self._context[COUNT] = count
 
     def become(self, other: TableMemory) -> None:
-        """Take over everything that is in ``other``, which must not be used afterwards. Renumbers rows."""
+        """Take over the content of ``other``, which must not be used afterwards. Renumbers rows."""
         self.removals += 1
         with self.lock:
             for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):
@@ -369,15 +372,17 @@ class TableMemory:
 
     @property
     def context(self) -> int:
-        """The address that the kernels know this table by; use it under `lock` only. Raises BookError in a damaged
-        book: a pass over many positions reads it again for each part."""
+        """The address of the table for the kernels; use it under `lock` only. Raises BookError in a damaged book: a
+        pass over many positions reads it again for each part.
+        """
         self.sound()
         return self._context_at
 
     @property
     def context_at_places(self) -> int:
-        """The same for what follows lines from a position. It does not raise: in a damaged book positions of damaged
-        blocks are not found."""
+        """As `context`, for walks along lines from a position. It does not raise: in a damaged book, positions of
+        damaged blocks are not found.
+        """
         return self._context_at
 
     def _add_result_chunk(self, chunk: Records | None = None) -> None:
@@ -391,7 +396,7 @@ class TableMemory:
 
     @property
     def keeps_results(self) -> bool:
-        """Whether any game result was ever stored: then every position costs 24 bytes more."""
+        """Whether game results were ever stored: then every position costs 24 bytes more."""
         return bool(self._results)
 
     def _keep_results(self) -> None:
