@@ -1,4 +1,4 @@
-"""The types of replies, made from the tables of desdaemon.protocol.wire.replies: not to be edited by hand.
+"""The types of replies, made from tests/support/docs/reply_tables.py: not to be edited by hand.
 
 Fields that a reply does not have get the defaults; those without a default are in every reply. A score is in discs,
 seen by the mover, the side to move in the position asked about, or by the player of the move that a map is about.

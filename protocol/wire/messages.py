@@ -440,11 +440,6 @@ BY_NAME = {operation.name: operation for operation in OPERATIONS}
 _ARGUMENTS = {operation.name: {argument.name: argument for argument in operation.arguments} for operation in OPERATIONS}
 
 
-def find_operation(name: str) -> Operation | None:
-    """Return the operation of that name, None where there is none."""
-    return BY_NAME.get(name)
-
-
 def allows(role: str, needed: str) -> bool:
     """Whether ``role`` includes the role ``needed``."""
     return ROLES.index(role) >= ROLES.index(needed)

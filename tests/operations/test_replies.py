@@ -8,14 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from book_reply_tables import BOOK_RESULTS
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
-
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand
-from desdaemon.protocol.wire import messages
-from desdaemon.protocol.wire.book_replies import BOOK_RESULTS
-from desdaemon.protocol.wire.constants import REVISIONS
-from desdaemon.protocol.wire.replies import (
+from reply_tables import (
     ENVELOPE,
     EVENTS,
     PARTIALS,
@@ -24,6 +20,10 @@ from desdaemon.protocol.wire.replies import (
     final_faults,
     shape_faults,
 )
+
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand
+from desdaemon.protocol.wire import messages
+from desdaemon.protocol.wire.constants import REVISIONS
 
 OVER = "X" * 63 + "- O"
 

@@ -69,8 +69,7 @@ def test_a_value_of_an_extension_type_fits_no_argument(value: bytes) -> None:
     args = codec.decode(b"\x81\xa4args\x82\xa5level" + value + b"\xa5later" + value)["args"]
     later = {"later": args["later"]}
     assert messages.check_arguments(messages.OPERATIONS[0], later) == ({}, ['ping has no argument "later"'])
-    analyze = messages.find_operation("analyze")
-    assert analyze is not None
+    analyze = messages.BY_NAME["analyze"]
     with pytest.raises(RequestError) as caught:
         messages.check_arguments(analyze, args)
     assert (caught.value.code, caught.value.field) == ("bad_request", "level")
@@ -219,11 +218,10 @@ def test_requests_that_lack_something() -> None:
 
 def test_every_book_command_is_an_operation_of_the_same_role() -> None:
     for command in BOOK_COMMANDS:
-        operation = messages.find_operation(command.op)
         if command.about == "search":
-            assert operation is None
+            assert command.op not in messages.BY_NAME
             continue
-        assert operation is not None
+        operation = messages.BY_NAME[command.op]
         assert operation.role == command.role
         assert {argument.name for argument in operation.arguments} >= {p.name for p in command.parameters}
     names = [operation.name for operation in messages.OPERATIONS]

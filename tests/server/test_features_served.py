@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reply_tables import shape_faults
 from served import Peer, Served, line_of, serving, until
-
-from desdaemon.protocol.wire.replies import shape_faults
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 
-from desdaemon.protocol.wire.fields import Field
-from desdaemon.protocol.wire.replies import SHAPES
+from reply_fields import Field
+from reply_tables import SHAPES
 
 CLASSES = {
     "hello": ("Hello", "The daemon and the rights of this client."),
@@ -43,7 +43,7 @@ EXTRAS = {
         return self.moves[0] if self.moves else None
 '''
 }
-HEAD = '''"""The types of replies, made from the tables of desdaemon.protocol.wire.replies: not to be edited by hand.
+HEAD = '''"""The types of replies, made from tests/support/docs/reply_tables.py: not to be edited by hand.
 
 Fields that a reply does not have get the defaults; those without a default are in every reply. A score is in discs,
 seen by the mover, the side to move in the position asked about, or by the player of the move that a map is about.

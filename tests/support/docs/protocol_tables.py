@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from book_reply_tables import BOOK_RESULTS, STOPPED
 from markdown_tables import cell, rows
+from reply_fields import Field
+from reply_tables import ENVELOPE, EVENTS, PARTIALS, REPLIES, SHAPES
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
-from desdaemon.protocol.wire.book_replies import BOOK_RESULTS, STOPPED
 from desdaemon.protocol.wire.constants import LONGEST_ID, REPEATABLE, REVISIONS
-from desdaemon.protocol.wire.fields import Field
 from desdaemon.protocol.wire.messages import (
     BASIC_OPERATIONS,
     BOOK_OPERATIONS,
@@ -23,7 +24,6 @@ from desdaemon.protocol.wire.messages import (
     Argument,
     Operation,
 )
-from desdaemon.protocol.wire.replies import ENVELOPE, EVENTS, PARTIALS, REPLIES, SHAPES
 
 _Entry = TypeVar("_Entry", Argument, Field)
 

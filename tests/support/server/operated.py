@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fake_engine import FakeSearcher, build_fake
+from reply_tables import reply_faults
 
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
@@ -18,8 +19,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.services import build_services
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire import codec
-from desdaemon.protocol.wire.messages import find_operation
-from desdaemon.protocol.wire.replies import reply_faults
+from desdaemon.protocol.wire.messages import BY_NAME
 
 PATIENCE_S = 60
 
@@ -135,7 +135,7 @@ class Operated:
 
 def known_operation(op: object) -> str | None:
     """The operation of that name, None where there is none."""
-    return op if isinstance(op, str) and find_operation(op) else None
+    return op if isinstance(op, str) and op in BY_NAME else None
 
 
 def until(condition: Any) -> None:

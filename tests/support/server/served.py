@@ -17,9 +17,9 @@ import msgpack
 import referee
 import zmq
 from checkout import ROOT
+from reply_tables import reply_faults
 
-from desdaemon.protocol.wire.messages import find_operation
-from desdaemon.protocol.wire.replies import reply_faults
+from desdaemon.protocol.wire.messages import BY_NAME
 
 REAL = (sys.executable, "-m", "daemon")
 PRETENDING = (sys.executable, str(ROOT / "tests" / "support" / "fake_daemon.py"))
@@ -187,7 +187,7 @@ class Peer:
         if isinstance(message["id"], int | str):
             # A reply to an id that was used twice may be about either request.
             again = message["id"] in self._ops
-            self._ops[message["id"]] = op if isinstance(op, str) and find_operation(op) and not again else None
+            self._ops[message["id"]] = op if isinstance(op, str) and op in BY_NAME and not again else None
         return message["id"]
 
     def reply(self, patience_s: float = PATIENCE_S) -> Reply:

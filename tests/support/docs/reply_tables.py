@@ -5,10 +5,11 @@ A shape is a tuple of `Field`. The daemon builds its replies by hand; the tests 
 
 from __future__ import annotations
 
-from .book_replies import BOOK_RESULTS, JOB_RESULT
-from .constants import VERSION
-from .fields import MOVER, PLAYER, Field, Shape, faults
-from .messages import ERROR_CODES, OPERATIONS
+from book_reply_tables import BOOK_RESULTS, JOB_RESULT
+from reply_fields import MOVER, PLAYER, Field, Shape, faults
+
+from desdaemon.protocol.wire.constants import VERSION
+from desdaemon.protocol.wire.messages import ERROR_CODES, OPERATIONS
 
 _BOARD = Field(
     "board", "str", "64 squares A1, B1 … H8, each `X` (black), `O` (white) or `-`, a blank, the side to move."

@@ -1,4 +1,4 @@
-"""Fields of replies as data, and the check of a map against them. Used by the documents, the tests and the clients."""
+"""Fields of replies as data, and the check of a map against them. Used by the documents and the tests."""
 
 from __future__ import annotations
 
