@@ -56,7 +56,7 @@ SPEC = Spec(
         "list_scores": "i64(u64,u64,i64,u64,u64)",
         "dat_load": "i64(u64,u64,i64,i64,i64,u64)",
         "dat_compare": "i64(u64,u64,i64,i64,i64,u64,i64,u64,u64)",
-        "dat_write": "i64(u64,i64,i64,u64,i64,u64,i64,u64,u64)",
+        "dat_write": "i64(u64,i64,i64,u64,i64,u64,i64,u64,u64,u64)",
     },
     {name: name for name in ("find_row", "board_moves_of", "board_flips_of", "canonical_of", "list_links")},
 )

@@ -101,12 +101,20 @@ def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
     return found
 
 
-def scaled_levels(
-    levels: npt.NDArray[np.int8], empties: npt.NDArray[np.int64], *, leaves: bool, egaroucid: bool
+def own_scale() -> npt.NDArray[np.int8]:
+    """Return the levels of our scale for Egaroucid's levels of positions (from `NO_LEVEL`), by empty squares."""
+    return _scaled(0, 0)
+
+
+def levels_in_scale(
+    records: npt.NDArray[np.void], *, leaves: bool = False, egaroucid: bool = False
 ) -> npt.NDArray[np.int8]:
-    """Convert levels of positions or of ``leaves`` to Egaroucid's scale, or to ours."""
-    found: npt.NDArray[np.int8] = _scaled(int(leaves), int(egaroucid))[levels.astype(np.int64) - NO_LEVEL, empties]
-    return found
+    """Return the levels of positions, or of their ``leaves``, in our scale, or in Egaroucid's."""
+    levels: npt.NDArray[np.int8] = records["leaf_level" if leaves else "level"].copy()
+    other = (records["flags"] & EGAROUCID_LEVELS != 0) != egaroucid
+    empties = 64 - np.bitwise_count(records["player"][other] | records["opponent"][other])
+    levels[other] = _scaled(int(leaves), int(egaroucid))[levels[other].astype(np.int64) - NO_LEVEL, empties]
+    return levels
 
 
 def in_scale(entry: PositionEntry, *, egaroucid: bool = False) -> PositionEntry:

@@ -24,6 +24,7 @@ from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.links import Links
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.readings import own_scale
 from desdaemon.book.storage.files import content, release, replacing
 from desdaemon.book.table import BookTable
 
@@ -161,7 +162,8 @@ def write(
     """Write a book.dat by replacement. Returns the bytes written.
 
     Counts saturate at 2^32 - 1. A human's level is written as the leaf's level, or 60 without a leaf; an unknown level
-    as 0. ``links`` are written instead of the computed ones. Raises WriteFailed.
+    as 0; a level of Egaroucid's as one that is read as no surer. ``links`` are written instead of the computed ones.
+    Raises WriteFailed.
     """
     if len(table) >= 1 << 31:
         raise WriteFailed(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")
@@ -181,7 +183,7 @@ def write(
     special = links.addresses() if links is not None else np.zeros((0, 2), np.uint64)
     buffer: npt.NDArray[Any] = np.empty(_SLICE * layout.DAT_MOST, np.uint8)
     stats = np.zeros(2, np.uint64)
-    filters = table.filters(progress)
+    filters, scale = table.filters(progress), own_scale()
     written = len(header)
     with replacing(path) as stream:
         stream.write(header)
@@ -197,6 +199,7 @@ def write(
                     len(special),
                     address(stats),
                     filters.at,
+                    address(scale),
                 )
             )
             stream.write(buffer[:size].data)

@@ -23,7 +23,6 @@ from desdaemon.book.chunks import CHUNK_ROWS, Bytes, address
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import (
-    EGAROUCID_LEVELS,
     FINISHED,
     HUMAN_LEVEL,
     MAX_LEVEL,
@@ -37,7 +36,7 @@ from desdaemon.book.layout import (
 from desdaemon.book.negamax import LayerOrder, margins_of
 from desdaemon.book.options import BookOptions, Rule, guessed_options
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
-from desdaemon.book.readings import in_scale, scaled_levels
+from desdaemon.book.readings import in_scale, levels_in_scale
 from desdaemon.book.storage.files import content, replacing
 from desdaemon.book.table import BookTable
 
@@ -279,12 +278,10 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
             if ((chunk["score"] < -64) | (chunk["score"] > 64)).any():
                 raise WriteFailed(f"{path}: a position has no score; complete the book first")
             made = np.zeros(len(chunk), _RECORD3)
-            for name in ("player", "opponent", "score", "level", "leaf_score", "leaf_move", "leaf_level"):
+            for name in ("player", "opponent", "score", "leaf_score", "leaf_move"):
                 made[name] = chunk[name]
-            own = chunk["flags"] & EGAROUCID_LEVELS == 0
-            empties = 64 - np.bitwise_count(chunk["player"] | chunk["opponent"]).astype(np.int64)
-            for name, leaves in (("level", False), ("leaf_level", True)):
-                made[name][own] = scaled_levels(chunk[name][own], empties[own], leaves=leaves, egaroucid=True)
+            made["level"] = levels_in_scale(chunk, egaroucid=True)
+            made["leaf_level"] = levels_in_scale(chunk, leaves=True, egaroucid=True)
             unset = chunk["leaf_score"] == NO_SCORE
             if counts is None:
                 made["lines"] = np.minimum(table.path_counts(number, "lines"), MAX_LINES)

@@ -30,6 +30,7 @@ from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.options import BookOptions, Rule, guessed_options
 from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.readings import levels_in_scale
 from desdaemon.book.record import PositionEntry, mirror_move
 from desdaemon.book.storage.files import replacing
 from desdaemon.protocol.othello.rules import final_score
@@ -303,7 +304,7 @@ def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]
         known = (chunk["leaf_move"] <= NO_MOVE) & (chunk["leaf_score"] >= -64)
         moves = np.where(known, chunk["leaf_move"], NO_MOVE).tolist()
         scores = np.where(known, chunk["leaf_score"], NO_SCORE).tolist()
-        levels = np.clip(chunk["level"], 0, MAX_LEVEL).tolist()
+        levels = np.clip(levels_in_scale(chunk), 0, MAX_LEVEL).tolist()
         for k, (level, move, score) in enumerate(zip(levels, moves, scores, strict=True)):
             yield f"{text[64 * k : 64 * k + 64]} X,{level},{_NAMES[move]},{score}"
 

@@ -20,6 +20,7 @@ from desdaemon.book.layout import (
     DAT_LINKS,
     DAT_MOST,
     DAT_SCORE,
+    EGAROUCID_LEVELS,
     EGBK_UNDEFINED_SCORE,
     IMPORT_BYTE,
     IMPORT_REASON,
@@ -29,11 +30,13 @@ from desdaemon.book.layout import (
     MAX_BOUND,
     MAX_LEVEL,
     MAX_SCORE,
+    NO_LEVEL,
     NO_MOVE,
     NO_SCORE,
     NOT_CANONICAL,
     OVERLAP,
     PASS,
+    SQUARES,
     TOO_MANY_LINKS,
 )
 from desdaemon.engine.compiler.jit import kernel
@@ -75,6 +78,8 @@ from .graph import (
 from .negamax import MOST_NARROW, count_of
 from .records import (
     clamped,
+    empties_of,
+    flags_of,
     leaf_level_of,
     leaf_move_of,
     leaf_score_of,
@@ -447,12 +452,13 @@ def put_short(at, value):
     st8(at + U(1), -1 if value < 0 else 0)
 
 
-@kernel("i64(u64,i64,i64,u64,i64,u64,i64,u64,u64)")
-def dat_write(ctx, start, end, out, size, special, specials, stats, filters):
+@kernel("i64(u64,i64,i64,u64,i64,u64,i64,u64,u64,u64)")
+def dat_write(ctx, start, end, out, size, special, specials, stats, filters, scale):
     """Write rows ``start..end`` as records at ``out`` while `DAT_MOST` bytes are left; returns the bytes written.
 
     ``special`` lists, by ascending row, (row, address of a count byte and links) to be written instead of the table's
     links; ``stats`` + 0: in and out, the next special; + 8: out, the next row. ``filters``: see `gather_children`.
+    ``scale``: Egaroucid's levels in our scale, by level and empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
@@ -478,6 +484,8 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters):
         if level > MAX_LEVEL and leaf_move < U(NO_MOVE) and leaf_score >= -MAX_SCORE:
             # A human's score: Edax would take the leaf for one that was searched to the end.
             level = leaf_level_of(at)
+        if flags_of(at) & U(EGAROUCID_LEVELS):
+            level = ldi8(scale + i2u((level - NO_LEVEL) * SQUARES + empties_of(at)))
         st8(here + U(DAT_LEVEL), 0 if level < 0 else MAX_LEVEL if level > MAX_LEVEL else level)
         link = here + U(DAT_FIXED)
         next_special = ld64(stats)

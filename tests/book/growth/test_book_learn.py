@@ -9,7 +9,8 @@ from toys import canonical, contents, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import NotInBook, OutOfRange
-from desdaemon.book.growth.add import add_positions, fix
+from desdaemon.book.formats import registry
+from desdaemon.book.growth.add import add_positions, fix, game_positions
 from desdaemon.book.growth.game_results import adjust, count, live_game, weight
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.learn import (
@@ -324,6 +325,27 @@ def test_a_level_in_the_other_scale_is_read_as_no_surer() -> None:
     assert in_scale(human, egaroucid=True)[9:] == (*human[9:13], EGAROUCID_LEVELS)
 
 
+@pytest.mark.parametrize("name", ["b.dat", "b.txt"])
+def test_no_export_calls_a_score_surer_than_its_search_was(name: str, tmp_path: Path) -> None:
+    levels = {}
+    book = Book(BookOptions(level=1, min_empties=0))
+    for seed in range(8):
+        for ply, board in enumerate(game_positions(book, referee.random_moves(seed, 60))):
+            position = book.table.canonical(*board)[:2]
+            levels[position] = 1 + (seed * 60 + ply) * 7 % 60
+            entry = PositionEntry(*position, score=0, lower=0, upper=0, level=levels[position], flags=EGAROUCID_LEVELS)
+            book.put(entry)
+    registry.save(tmp_path / name, book)
+    written = registry.load(tmp_path / name).book
+    lower = 0
+    for position, level in levels.items():
+        entry = written.entry(*position)
+        assert entry.flags == 0
+        assert reading(entry.level, entry.empties) >= egaroucid_reading(level, entry.empties)
+        lower += entry.level < level
+    assert 0 < lower < len(levels) / 2
+
+
 def test_letters_join_as_flags() -> None:
     of = {"A": SOLVED, "B": SOLVED | READ, "C": READ, "D": SOLVED | GUESSED, "E": READ | GUESSED, "F": GUESSED}
     for number in range(1, 7):
@@ -431,12 +453,20 @@ def test_recipes_are_the_published_ones() -> None:
         name: [(*step.window, step.leaf_error, step.level) for step in parse(text)] for name, text in RECIPES.items()
     }
     assert steps == {
-        "accurate-32": [(31, 4, 4, 4, 19), (31, 4, 4, 0, 19), (32, 0, 0, 2, 27)],
+        "accurate-32": [(31, 4, 4, 4, 19), (31, 4, 4, 0, 19), (32, 0, 0, 2, 30)],
         "fast-32": [(31, 4, 4, 4, 17), (32, 1, 1, 2, 21)],
         "deep-40": [(30, 3, 3, 3, 8), (36, 2, 2, 2, 9), (40, 1, 1, 1, 21)],
     }
     for text in RECIPES.values():
         assert parse("\n".join(map(str, parse(text)))) == parse(text)
+
+
+def test_recipes_search_as_their_grades_say() -> None:
+    grades = {"accurate-32": "A", "fast-32": "C", "deep-40": "A"}
+    for name, text in RECIPES.items():
+        last = parse(text)[-1]
+        assert LETTERS[reading(last.level, 60 - last.window.depth)] == grades[name]
+        assert f"Grade {grades[name]}" in text
 
 
 @pytest.mark.parametrize(
