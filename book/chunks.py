@@ -37,6 +37,9 @@ class Guard(Protocol):
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
         """Verify all blocks. Raises BookError."""
 
+    def note_damage(self, at: int) -> None:
+        """Note the block of an address as damaged, unless another was noted before."""
+
     def end(self) -> None:
         """End the verification: all blocks were checked."""
 

@@ -14,6 +14,7 @@ SPEC = Spec(
     MODULES,
     {
         "check_range": "void(u64,u64,u64)",
+        "note_damage": "void(u64,u64)",
         "crc32_of": "u64(u64,u64,u64)",
         "find_impossible": "i64(u64,u64,u64)",
         "bad_results": "i64(u64,u64)",

@@ -1,7 +1,8 @@
 """Blocks of a mapped file, each compared with its checksum before it is used or written to for the first time.
 
 `layout` describes the words of a guard. If a block does not match, or holds numbers outside their range, it is filled
-with zeros, which stand for no position and no index entry, and is noted in GUARD_DAMAGED.
+with zeros, which stand for no position and no index entry, and is noted in GUARD_DAMAGED. So is a block of an index
+without a free slot.
 """
 
 from desdaemon.book.layout import (
@@ -157,6 +158,14 @@ def check_block(guard, block):
                 st64(guard + U(GUARD_DAMAGED), block + U(1))
             st8(state, DAMAGED)
     atomic_add64(guard + U(GUARD_SERVED), U(1))
+
+
+@kernel("void(u64,u64)")
+def note_damage(guard, at):
+    """Note the block of an address within the file as damaged, unless another was noted before."""
+    first = ld64(guard + U(GUARD_FIRST))
+    if at >= first and at < ld64(guard + U(GUARD_END)) and ld64(guard + U(GUARD_DAMAGED)) == U(0):
+        st64(guard + U(GUARD_DAMAGED), ((at - first) >> ld64(guard + U(GUARD_SHIFT))) + U(1))
 
 
 @kernel("void(u64,u64,u64)")

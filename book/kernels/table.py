@@ -45,7 +45,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .blocks import check_range
+from .blocks import check_range, note_damage
 from .records import blank_payload, copy_payload, opponent_of, player_of, set_board
 
 CHUNK_MASK = (1 << CHUNK_BITS) - 1
@@ -209,6 +209,8 @@ def find_row(ctx, p, o):
         i += U(1)
         if i == capacity:
             i = U(0)
+    if guard != U(0):
+        note_damage(guard, tags)
     return -1
 
 

@@ -120,6 +120,10 @@ class Blocks:
         if damage is not None:
             raise damage
 
+    def note_damage(self, at: int) -> None:
+        """Note the block of an address as damaged, unless another was noted before."""
+        kernels().note_damage(self.at, at)
+
     def end(self) -> None:
         """Everything is verified: allow the system to read ahead."""
         platform.read_single_pages(self._mapping, False)

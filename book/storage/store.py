@@ -182,10 +182,10 @@ class Store:
             begun = time.monotonic()
             done = blocks.check_some(done)
             spent = time.monotonic() - begun
+        if blocks.damage is None and done == blocks.size and table.guard is blocks:
+            table.count_index()
         if blocks.damage is not None:
             message(str(blocks.damage), level="error", event="book")
-        elif done == blocks.size and table.guard is blocks:
-            table.watch(None)
 
     def _begin_writing(self, found: journal.Scan | None, identity: int, sequence: int) -> None:
         """Make the journal ready for changes: create it if it is missing, save and cut a torn end. Raises WriteFailed;

@@ -135,6 +135,20 @@ class TableMemory:
         """Verify all mapped memory; after that nothing is verified any more. Raises BookError."""
         if self.guard is not None:
             self.guard.check_all(progress)
+            self.count_index()
+            self.sound()
+
+    def count_index(self) -> None:
+        """Compare the slots in use of an index whose blocks all match with its table: if they agree, end the
+        verification, otherwise note damage."""
+        guard = self.guard
+        if guard is None:
+            return
+        for number, _ in self._turns(SEGMENTS, 1):
+            capacity, used = self._descriptors[number, 2:].tolist()
+            if np.count_nonzero(self._segments[number][:capacity]) != used:
+                guard.note_damage(address(self._segments[number]))
+        if guard.damage is None:
             self.watch(None)
 
     def _ensure(self, array: npt.NDArray[Any]) -> None:

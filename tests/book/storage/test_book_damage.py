@@ -6,6 +6,7 @@ anew, refuses.
 """
 
 import random
+import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from book_dialogue import BookDialogue
+from format_fuzz import sealed_book
 from toys import contents
 
 from desdaemon.book import negamax
@@ -102,6 +104,15 @@ def refused(work: Callable[[], object]) -> None:
         work()
 
 
+def with_full_segments(saved: Saved, path: Path, segments: range) -> None:
+    """A copy of the book whose checksums fit, but whose index has no free slot in some segments."""
+    content = bytearray(saved.content)
+    for number in segments:
+        at, capacity, _ = struct.unpack_from("<3Q", content, saved.header.segments_at + 24 * number)
+        content[at : at + capacity] = content[at : at + capacity].replace(b"\0", b"\1")
+    path.write_bytes(sealed_book(content))
+
+
 def put_byte(path: Path, at: int, value: int) -> None:
     with path.open("r+b", buffering=0) as stream:
         stream.seek(at)
@@ -159,6 +170,50 @@ def test_no_flipped_bit_is_used_or_written_back(flips: int, saved: Saved, never_
     with open_store(saved.path) as whole:
         whole.book.table.check_all()
         assert verify(whole.book).positions == len(saved.entries)
+
+
+def test_a_full_segment_of_the_index_is_damage_for_who_looks_for_what_is_not_there(
+    saved: Saved, tmp_path: Path, never_idle: None
+) -> None:
+    path = tmp_path / "b.book"
+    with_full_segments(saved, path, range(1024))
+    with open_store(path) as opened:
+        # What is there is found.
+        assert opened.book.entry(*START) == saved.entries[START]
+        assert not opened.damage
+        assert opened.book.entry(1, 2) is None
+        assert "impossible numbers" in opened.damage
+        for work in (lambda: opened.book.put(PositionEntry(1, 2)), opened.save, opened.book.negamax):
+            refused(work)
+    with open_store(path) as opened:
+        refused(lambda: opened.book.put(PositionEntry(1, 2)))
+    with open_store(path) as opened:
+        assert len(opened.book) == len(saved.entries)
+    store.CHECKED_AT_OPEN = 1 << 30
+    with pytest.raises(Unreadable, match="segment 0 of the index"):
+        open_store(path)
+
+
+def test_a_full_segment_of_the_index_is_damage_for_what_goes_over_the_book(
+    saved: Saved, tmp_path: Path, never_idle: None
+) -> None:
+    path = tmp_path / "b.book"
+    with_full_segments(saved, path, range(700, 701))
+    with open_store(path) as opened:
+        refused(opened.book.negamax)
+        refused(opened.save)
+
+
+def test_a_full_segment_of_the_index_is_found_while_nothing_else_is_done(
+    saved: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "b.book"
+    with_full_segments(saved, path, range(700, 701))
+    with open_store(path) as opened:
+        assert opened._checker is not None
+        opened._checker.join(60)
+        refused(opened.save)
+    assert "impossible numbers" in capsys.readouterr().err
 
 
 def test_blocks_are_compared_when_they_are_used_and_only_then(saved: Saved, never_idle: None) -> None:
