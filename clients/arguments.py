@@ -16,7 +16,7 @@ __all__ = ["Parser", "add_daemon", "check_writable", "connected", "real", "whole
 
 
 def check_writable(option: str, path: str) -> None:
-    """Raise `BadInput` for a file that cannot be written at the end of a run; ``-`` and "" are no file."""
+    """Raise `BadInput` for a file that will not be writable at the end of a run; ``-`` and "" are no files."""
     if path in ("", "-"):
         return
     place = Path(path)
@@ -42,7 +42,7 @@ def print_text(text: str) -> None:
 
 
 def add_daemon(parser: argparse.ArgumentParser) -> None:
-    """The arguments that `connected` reads."""
+    """Add the arguments that `connected` reads."""
     parser.add_argument(
         "endpoint",
         nargs="?",
@@ -55,5 +55,5 @@ def add_daemon(parser: argparse.ArgumentParser) -> None:
 
 
 def connected(named: argparse.Namespace) -> Client:
-    """A client of the daemon that the arguments name; raises as `Client.connect`."""
+    """Return a client of the daemon that the arguments name; raises the exceptions of `Client.connect`."""
     return Client.connect(named.endpoint, key=named.key, server_key=named.server_key, timeout_s=named.timeout)

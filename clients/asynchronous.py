@@ -6,10 +6,10 @@
             print(partial.best)
         print((await analysis).best)
 
-Any number of requests may be made at once: more than the daemon takes from one client wait here for their turn.
+Any number of requests may be made at once; if there are more than the daemon takes from one client, the rest wait here.
 
-When the connection breaks, a new one is made, to the daemon that is there then. Requests that change nothing are sent
-again, and their partials may start over; the others raise `ConnectionLost`, for they may have been carried out.
+When the connection breaks, a new one is made, to the daemon that then runs there. Requests that change nothing are sent
+again, and their partials may start over; the others raise `ConnectionLost`, because they may have been carried out.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ class AsyncClient:
         timeout_s: float = 5.0,
         patience_s: float = 30.0,
     ) -> AsyncClient:
-        """A client of the daemon at an endpoint such as ``tcp://host:6464``, by default of the one on this machine.
+        """Return a client of the daemon at an endpoint such as ``tcp://host:6464``, by default of the one on this
+        machine.
 
         ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) where the file does not hold it.
         A request waits ``patience_s`` for a lost daemon to come back. Raises `NoDaemon`, and `DaemonError` with code
@@ -152,7 +153,7 @@ class AsyncClient:
 
     @property
     def connected(self) -> bool:
-        """Whether the daemon has greeted, and the connection has not broken since."""
+        """Whether the daemon has greeted and the connection has not broken since."""
         return self._ready
 
     # --- requests
@@ -204,18 +205,19 @@ class AsyncClient:
         plies: Iterable[int] | None = None,
         **limits: Unpack[AnalysisLimits],
     ) -> GameAnalysis:
-        """Analyse plies of a game, by default all: a partial for each finished one, then all of them.
+        """Analyse plies of a game, by default all: a partial for each finished ply, and all of them as the final.
 
-        With ``partial_ms`` also partials with the progress of each, whose ``done`` is false.
+        With ``partial_ms`` there are also partials with the progress of each ply, whose ``done`` is false.
         """
         wanted = results.analysed if limits.get("partial_ms") else results.analysed_and_done
         return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
 
     def analyze_many(self, positions: Iterable[ListedPosition], **limits: Unpack[AnalysisLimits]) -> ListAnalysis:
-        """Analyse up to 1,000 positions in one request: the final has an analysis of each, in their order.
+        """Analyse up to 1,000 positions in one request: the final has an analysis of each, in order.
 
         There are partials only with ``partial_ms``: one for each finished position, and the progress of the others,
-        whose ``done`` is false. ``item`` is the place in the list: where the list was cancelled, some are missing.
+        whose ``done`` is false. ``item`` is the place in the list; if the request is cancelled, some places are
+        missing.
         """
         return self.start("analyze", list_args(positions, limits), results.analysed, results.list_analysed)
 
@@ -224,7 +226,7 @@ class AsyncClient:
         return await self.start("legal", position_args(board, moves), _as_it_is, results.legal)
 
     async def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> BookPosition:
-        """The book's data of a position, with ``children`` of each legal move too."""
+        """Return the book's data of a position; with ``children`` also of each legal move."""
         args = position_args(board, moves)
         args |= {"children": True} if children else {}
         return await self.start("book.get", args, _as_it_is, results.book_position)
@@ -260,7 +262,7 @@ class AsyncClient:
         return await self.start("batch.results", args, _as_it_is, results.batch_page)
 
     async def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> AsyncIterator[BatchResult]:
-        """All results of a batch, each as soon as it is found, until the batch is over."""
+        """Yield all results of a batch, each as soon as it is found, until the batch is over."""
         while True:
             page = await self.batch_results(job, after)
             for result in page.results:
@@ -272,7 +274,7 @@ class AsyncClient:
                 await asyncio.sleep(poll_s)
 
     async def batch_forget(self, job: int) -> bool:
-        """Cancel a batch if need be, and remove its results."""
+        """Cancel a batch if it runs, and remove its results."""
         return bool((await self.request("batch.forget", {"job": job}))["forgotten"])
 
     async def cache_clear(self) -> int:
@@ -288,7 +290,7 @@ class AsyncClient:
         return bool((await self.request("cancel", {"job": job}))["cancelled"])
 
     async def text(self, line: str) -> tuple[str, str]:
-        """Run a command of the text protocol in this client's own session: its output and error messages."""
+        """Run a command of the text protocol in this client's own session; return its output and error messages."""
         data = await self.request("text", {"line": line})
         return str(data.get("out", "")), str(data.get("err", ""))
 
@@ -305,7 +307,7 @@ class AsyncClient:
         await self.request("shutdown")
 
     async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
-        """Events as they arrive: ``job.<id>``, ``book``, ``status``; all of them if none is named."""
+        """Yield events as they arrive: ``job.<id>``, ``book``, ``status``; all of them if none is named."""
         import zmq.asyncio
 
         context: zmq.asyncio.Context = zmq.asyncio.Context.shadow(self._context)

@@ -1,4 +1,4 @@
-"""The client for programs without an event loop: the same verbs, each waiting for its answer.
+"""The client for programs without an event loop: the same methods, each waiting for its answer.
 
     with Client.connect() as client:
         for partial in (analysis := client.analyze(moves="f5d6c3", level=16, partial_ms=200)):
@@ -40,7 +40,7 @@ class _Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine there and wait; an interrupt cancels it."""
+        """Run a coroutine on the loop's thread and wait for it; an interrupt cancels it."""
         if self.inherited:
             work.close()
             raise Forked(self._process)
@@ -61,11 +61,11 @@ class _Loop:
 
     @property
     def closed(self) -> bool:
-        """Whether it has ended."""
+        """Whether the loop has ended."""
         return self._loop.is_closed()
 
     def call(self, make: Callable[[], T]) -> T:
-        """Call a function there that does not wait."""
+        """Call, on the loop's thread, a function that does not wait."""
 
         async def called() -> T:
             return make()
@@ -104,8 +104,8 @@ class Handle(Generic[P, F]):
     def cancel(self, *, keep: bool = False) -> bool:
         """Cancel the request. Returns whether it was still running.
 
-        `result` then raises `Cancelled`, whose ``found`` has the results so far; with ``keep`` they are the result,
-        where an analysis has any.
+        `result` then raises `Cancelled`, whose ``found`` has the results so far. With ``keep`` an analysis that has
+        results returns them instead.
         """
         return self._loop.run(self._handle.cancel(keep=keep))
 
@@ -141,7 +141,7 @@ BookJob = Handle[JobProgress, JobDone]
 def _waits(
     method: Callable[Concatenate[AsyncClient, A], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Client, A], T]:
-    """The method of `Client` that waits for a coroutine of the asyncio client."""
+    """Return a method of `Client` that waits for a coroutine of the asyncio client."""
 
     @functools.wraps(method)
     def call(client: Client, /, *args: A.args, **kwargs: A.kwargs) -> T:
@@ -153,7 +153,7 @@ def _waits(
 def _starts(
     method: Callable[Concatenate[AsyncClient, A], AsyncHandle[P, F]],
 ) -> Callable[Concatenate[Client, A], Handle[P, F]]:
-    """The method of `Client` that makes a request without waiting for it."""
+    """Return a method of `Client` that makes a request without waiting for it."""
 
     @functools.wraps(method)
     def call(client: Client, /, *args: A.args, **kwargs: A.kwargs) -> Handle[P, F]:
@@ -165,7 +165,7 @@ def _starts(
 def _follows(
     method: Callable[Concatenate[AsyncClient, A], AsyncIterator[T]],
 ) -> Callable[Concatenate[Client, A], Iterator[T]]:
-    """The method of `Client` that iterates what arrives."""
+    """Return a method of `Client` that yields the items of an asynchronous iterator."""
 
     @functools.wraps(method)
     def call(client: Client, /, *args: A.args, **kwargs: A.kwargs) -> Iterator[T]:

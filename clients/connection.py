@@ -1,4 +1,4 @@
-"""Finds a daemon, and holds one ZeroMQ connection to it with the events of the connection's monitor."""
+"""Finding a daemon, and one ZeroMQ connection to it with the events of its monitor."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ class DaemonAddress(NamedTuple):
 
 
 def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: str | None) -> DaemonAddress:
-    """The target at an endpoint, or of the daemon on this machine that wrote the connection file (with its key).
+    """Return the address of the daemon at an endpoint, or of the one on this machine from the connection file (with its
+    key).
 
-    ``key`` is a key file as `desdaemon keys new` writes them; ``server_key`` the daemon's public key where the file
-    does not hold it. Raises `NoDaemon`, and `DaemonError` (``forbidden``) for keys that cannot be used.
+    ``key`` is a key file as `desdaemon keys new` writes it; ``server_key`` the daemon's public key if the file lacks
+    it. Raises `NoDaemon`, and `DaemonError` (``forbidden``) for keys that cannot be used.
     """
     keys = _read_keys(Path(key), server_key) if key else None
     if server_key and not key:
@@ -126,7 +127,9 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
 
 
 class DaemonLink:
-    """A DEALER socket, connected once: after `LOST` a new one is made, so that no request is repeated unasked."""
+    """A DEALER socket, connected once: after `LOST` make a new link, so that libzmq never repeats a request by
+    itself.
+    """
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: DaemonAddress) -> None:
         self.target = target
@@ -161,7 +164,9 @@ class DaemonLink:
                 return bodies
 
     def news(self) -> list[str]:
-        """The events of the connection, `CONNECTED` or `LOST` each; ``refusal`` is set when reconnecting is useless."""
+        """Return the new events of the connection, `CONNECTED` or `LOST`; sets ``refusal`` if reconnecting is
+        useless.
+        """
         events: list[str] = []
         while True:
             try:
@@ -185,7 +190,7 @@ class DaemonLink:
                     self.refusal = f"{self.target.requests}: {self._reason(mismatch)}"
 
     def _reason(self, mismatch: bool) -> str:
-        """The reason for a failed handshake; ``mismatch``: only one side uses keys."""
+        """Return the reason for a failed handshake; ``mismatch``: only one side uses keys."""
         if not self.target.keys:
             return "the daemon wants a key: expected one that `desdaemon keys allow` has let in"
         if mismatch:

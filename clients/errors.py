@@ -16,8 +16,8 @@ from typing import Any
 class DaemonError(Exception):
     """A request without a result. ``code`` is the reason in a word, ``field`` the argument at fault or "".
 
-    ``found`` has the results so far of an analysis that was cancelled, or ended by the daemon's shutdown, in the form
-    of its result; None where there are none, and for every other request.
+    ``found`` has the results so far, in the form of the final, of an analysis that was cancelled or ended by the
+    daemon's shutdown; otherwise None.
     """
 
     def __init__(self, code: str, message: str, field: str = "") -> None:

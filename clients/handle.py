@@ -19,7 +19,7 @@ _MOST_PARTIALS_KEPT = 1_000
 class AsyncHandle(Generic[P, F]):
     """A request in flight: iterate its partials of type P, await its final of type F, or `cancel` it.
 
-    Without an iteration the newest thousand partials are kept. ``warnings`` are the daemon's, in their order.
+    If nobody iterates, the newest thousand partials are kept. ``warnings`` are the daemon's, in order.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class AsyncHandle(Generic[P, F]):
         self.deadline = 0.0
         self.warnings: list[str] = []
         self._read_partial = read_partial
-        """What it makes None of is left out."""
+        """Partials for which it returns None are left out."""
         self._read_final = read_final
         self._send_cancel = send_cancel
         self._partials: deque[P] = deque(maxlen=_MOST_PARTIALS_KEPT)
@@ -63,8 +63,8 @@ class AsyncHandle(Generic[P, F]):
     async def cancel(self, *, keep: bool = False) -> bool:
         """Cancel the request. Returns whether it was still running.
 
-        `result` then raises `Cancelled`, whose ``found`` has the results so far; with ``keep`` they are the result,
-        where an analysis has any.
+        `result` then raises `Cancelled`, whose ``found`` has the results so far. With ``keep`` an analysis that has
+        results returns them instead.
         """
         return not self.done and await self._send_cancel(self, keep)
 

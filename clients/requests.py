@@ -103,7 +103,9 @@ def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits
 
 
 def _length(board: str | None, moves: str) -> int:
-    """The moves of a game, passes counted; 0 if they cannot be read: the daemon's error says more."""
+    """Return the number of moves of a game, passes counted; 0 if they cannot be read, so that the daemon reports the
+    error.
+    """
     try:
         return len(play_moves(START if board is None else parse_board(board), parse_moves(moves)))
     except BadInput:

@@ -1,7 +1,7 @@
 """Replies as named tuples: readers of the maps that the daemon sends, for `asynchronous` and `handle`.
 
 The types of single replies are in `shapes`. Fields that a newer daemon adds are left out. A reader raises `TypeError`
-or `KeyError` for a map without a field that every reply has.
+or `KeyError` if a required field is missing.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ Data = Mapping[str, Any]
 class BatchResult(NamedTuple):
     """The result of an item of a batch: ``item`` is its place in the batch from 0, ``id`` its own id or its place.
 
-    ``found`` is the analysed position; ``plies`` are the analysed plies where some were asked for. Where there is
-    neither, ``code`` and ``message`` are the error.
+    ``found`` is the analysed position; ``plies`` are the analysed plies if any were asked for. Without either, ``code``
+    and ``message`` are the error.
     """
 
     item: int

@@ -1,8 +1,8 @@
 """`desdaemon shell`: the text protocol of a daemon, on this machine or another, with history and completion.
 
-Each line is the operation `text`, so that answers are written to standard output, error messages to standard error, and
-the exit status tells of errors. An interrupt sends `stop`, a second one cancels. With ``--json`` a line is an operation
-and a JSON map of arguments, and every reply is a line of JSON.
+Each line is sent as the operation `text`: answers go to standard output, error messages to standard error, and the exit
+status tells of errors. An interrupt sends `stop`, a second one cancels. With ``--json`` a line is an operation and a
+JSON map of arguments, and every reply is a line of JSON.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Shell:
         self._connections = client.connections
 
     def run(self, lines: Iterator[str]) -> int:
-        """Run lines until one says `quit`. Returns 1 when any of them failed."""
+        """Run lines until one of them is `quit`. Returns 1 if any failed."""
         failed = False
         for line in lines:
             if not self._structured and read_line(line).name == "quit":
@@ -133,7 +133,7 @@ class Shell:
         sys.stdout.flush()
 
     def typed_lines(self) -> Iterator[str]:
-        """The lines of standard input, at a terminal with a prompt, history and completion."""
+        """Yield the lines of standard input; at a terminal with a prompt, history and completion."""
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             yield from (line.rstrip("\n") for line in sys.stdin)
             return
@@ -165,7 +165,7 @@ class Shell:
         platform.complete_with_tab(readline)
 
     def candidates(self, line: str, word: str) -> list[str]:
-        """The possible completions of the last word of a line."""
+        """Return the possible completions of the last word of a line."""
         if not self._structured:
             return candidates(line, word)
         first = not line[: len(line) - len(word)].strip()
@@ -174,9 +174,9 @@ class Shell:
 
 @contextlib.contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """A block in which an interrupt is kept back: its `KeyboardInterrupt` is raised at the end of the block.
+    """Defer an interrupt: its `KeyboardInterrupt` is raised at the end of the block.
 
-    Between the sending of a request and the assignment of its handle an interrupt would leave the request alone.
+    An interrupt between sending a request and assigning its handle would lose the handle.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -199,7 +199,7 @@ def _nth(found: list[str], at: int) -> str | None:
 
 
 def _operation_of(line: str) -> tuple[str, dict[str, Any]]:
-    """``analyze {"level": 3}`` -> the name and the map; raises `BadInput`."""
+    """Parse ``analyze {"level": 3}`` into the name and the map; raises `BadInput`."""
     op, _, rest = line.strip().partition(" ")
     try:
         args = json.loads(rest) if rest.strip() else {}

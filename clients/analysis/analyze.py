@@ -41,8 +41,8 @@ _OUTPUTS = ("html", "json", "csv", "save")
 def main(arguments: list[str]) -> int:
     """Analyse games.
 
-    Returns 0, 1 where the games or the daemon cannot be used, 2 for a bad command line, 128 and the signal's number
-    where a signal ended it, after writing the results so far.
+    Returns 0, 1 if the games or the daemon cannot be used, 2 for a bad command line, 128 plus the signal's number if a
+    signal ended it, after writing the results so far.
     """
     options = _checked(command_line(), arguments)
     signals = StoppedBySignals(ProcessGroups())
@@ -143,7 +143,7 @@ def _mention(line: str) -> None:
 
 
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
-    """The selected games, lazily; unreadable ones are reported."""
+    """Yield the selected games; report unreadable ones."""
     name = options.player.casefold()
     for game in games_of(options.words, _mention):
         players = (game.record.black.casefold(), game.record.white.casefold())
@@ -196,7 +196,9 @@ def _interrupt() -> None:
 def _analyzed(
     options: argparse.Namespace, game: FileGame, judge: OwnEngine | RemoteDaemon, signals: StoppedBySignals, label: str
 ) -> GameAnalysis:
-    """The analysis of a game, or of its first moves if a signal arrived; ``label`` begins the line of progress."""
+    """Return the analysis of a game, or of its first moves if a signal arrived; ``label`` begins the line of
+    progress.
+    """
 
     line = ProgressLine()
 
@@ -258,7 +260,7 @@ def _all(options: argparse.Namespace, signals: StoppedBySignals) -> None:
 
 
 def _columns() -> int:
-    """The columns of the terminal on standard output; without one a large number."""
+    """Return the columns of the terminal on standard output; without one a large number."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):

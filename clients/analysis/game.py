@@ -1,4 +1,4 @@
-"""The analysis of a game: each move judged, as far as the analysis came, and the two players' accounts."""
+"""The analysis of a game: its judged moves, all or only the first ones, and a summary for each player."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Judge(Protocol):
     """Name and version."""
 
     def judge(self, record: GameRecord, effort: Data) -> Iterator[JudgedMove]:
-        """The moves of a game in their order, passes left out.
+        """Yield the judged moves of a game in order, without passes.
 
         ``effort`` has the wire protocol's level, depth or time_ms, and book. Raises `DaemonError`.
         """
@@ -53,11 +53,11 @@ class GameAnalysis(NamedTuple):
         return len(self.game.record.moves) == len(self.whole.record.moves)
 
     def summary(self, black: bool) -> PlayerSummary:
-        """The account of a player."""
+        """Return a player's summary."""
         return summary(self.steps, black)
 
     def scores(self) -> list[BlackScore]:
-        """The scores before each move from Black's side, then the result if it is known."""
+        """Return the scores before each move from Black's side, then the result if it is known."""
         scores = [step.black_score for step in self.steps]
         final = self.game.record.final
         return [*scores, black_score(final)] if final.over else scores
@@ -93,7 +93,9 @@ def analyze_game(
 
 
 def _steps(record: GameRecord, judged: dict[int, JudgedMove]) -> Iterator[JudgedMove]:
-    """All moves with the passes, up to the first that is not judged; a pass has the score of the position after it."""
+    """Yield all moves, passes included, up to the first that is not judged; a pass has the score of the position after
+    it.
+    """
     position = record.initial
     for ply, played in enumerate(record.moves, 1):
         if played.move != PASS:
@@ -167,7 +169,7 @@ def side_names(game: FileGame) -> tuple[str, str]:
 
 
 def result_text(score: int | None) -> str:
-    """A result in words, from Black's score."""
+    """Return a result in words, from Black's score."""
     if score is None:
         return "not finished"
     if score == 0:

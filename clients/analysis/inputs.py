@@ -17,9 +17,9 @@ STANDARD_INPUT = "-"
 
 
 def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
-    """The games that the words of a command line name, lazily: a file, ``-``, or moves such as ``f5 d6 c3``.
+    """Yield the games that the words of a command line name: files, ``-``, or moves such as ``f5 d6 c3``.
 
-    Games that cannot be read go to ``bad``, a line each. Raises `BadInput`.
+    Each game that cannot be read adds a line to ``bad``. Raises `BadInput`.
     """
     name = " ".join(words)
     if name == STANDARD_INPUT:
@@ -53,7 +53,7 @@ def _moves(text: str) -> GameRecord:
 
 
 def _bytes_of(descriptor: int, name: str) -> bytes:
-    """All bytes up to the end of the input; raises `BadInput` if there are too many."""
+    """Read all bytes up to the end of the input; raises `BadInput` if there are too many."""
     parts: list[bytes] = []
     size = 0
     while True:

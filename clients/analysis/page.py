@@ -28,10 +28,10 @@ _LINE_MOVES = 8
 
 
 def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
-    """The HTML page.
+    """Return the HTML page of an analysis.
 
-    ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` are replaced by a position; ``index`` that
-    of a page about many games.
+    ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` are replaced by those of a position;
+    ``index`` is the address of the page about all games.
     """
     black, white = side_names(analysis.game)
     final = analysis.whole.record.final
@@ -84,7 +84,7 @@ Coloured moves lost discs: {_legend()}; circles for Black, diamonds for White.</
 
 
 def _head(title: str) -> str:
-    """The beginning of a page, up to the beginning of its body."""
+    """Return the beginning of a page, up to the start of its body."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -104,7 +104,7 @@ def _resource(name: str) -> str:
 
 
 def _legend() -> str:
-    """The colours of the grades, and the discs from which on they count."""
+    """Return the legend: the colours of the grades, and the discs from which they apply."""
     return " ".join(f'<span class="key {name}">●</span> {least} or more' for least, name in GRADES)
 
 
@@ -113,7 +113,7 @@ def _last_move(analysis: GameAnalysis) -> int:
 
 
 def _start(analysis: GameAnalysis) -> int:
-    """The number of the position shown first: before the first mistake, or else the end."""
+    """Return the number of the position shown first: before the first mistake, otherwise the end."""
     return next((step.ply - 1 for step in analysis.steps if step.grade), len(analysis.steps))
 
 
@@ -165,7 +165,7 @@ def _sentence_at(analysis: GameAnalysis, at: int) -> str:
 
 
 def _sentence(step: JudgedMove) -> str:
-    """A sentence on the position before a move."""
+    """Return a sentence about the position before a move."""
     side = "Black" if step.position.black_to_move else "White"
     if step.move == PASS:
         return f"{step.ply}. {side} has to pass."
@@ -184,7 +184,7 @@ def _signed(score: int) -> str:
 
 
 def _summary(analysis: GameAnalysis) -> str:
-    """Both players' accounts, a line for each figure."""
+    """Return both players' summaries, a line for each figure."""
     accounts = [analysis.summary(black) for black in (True, False)]
     rows = [
         _summary_row("Accuracy", [f"{account.accuracy:.1f}&nbsp;%" for account in accounts]),
@@ -215,7 +215,7 @@ def _table(label: str, kind: str, heads: Sequence[tuple[str, str]], rows: Sequen
 
 
 def _mistakes(analysis: GameAnalysis) -> str:
-    """The worst moves, the costliest first, each with its board."""
+    """Return the worst moves, the costliest first, each with its board."""
     worst = sorted((step for step in analysis.steps if step.grade), key=lambda step: (-step.loss, step.ply))
     worst = worst[:_MOST_MISTAKES]
     if not worst:
@@ -260,8 +260,8 @@ def _moves(analysis: GameAnalysis) -> str:
 
 
 def _data(analysis: GameAnalysis, link: str) -> str:
-    """The data of the page's script: for each position the board, the side to move, the marks, a sentence, the lines of
-    play.
+    """Return the data of the page's script: for each position the board, the side to move, the marks, a sentence, the
+    lines of play.
     """
     places: list[dict[str, object]] = []
     for at, step in enumerate(analysis.steps):
@@ -298,8 +298,8 @@ def _data(analysis: GameAnalysis, link: str) -> str:
 
 
 class GameRow(NamedTuple):
-    """A row of the index: the summary of a game's analysis. ``page`` is the file name of its page, or empty; names may
-    be empty.
+    """A row of the index: the summary of a game's analysis. ``page`` is the file name of its page or ""; names may be
+    "".
     """
 
     number: int
@@ -323,7 +323,7 @@ class PlayerRow(NamedTuple):
 
 
 def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
-    """The players that have names, the most accurate first; accuracy is the mean of all their choices."""
+    """Return the named players, the most accurate first; accuracy is the mean over all their choices."""
     found: dict[str, list[tuple[int, float, int]]] = {}
     for row in rows:
         for name, account in zip((row.black, row.white), row.summaries, strict=True):
@@ -339,7 +339,7 @@ def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
 
 
 def index_page(rows: Sequence[GameRow], engine: str) -> str:
-    """The index of many games: the games, and each player's losses in all of them."""
+    """Return the index of many games: the games, and each player's losses in all of them."""
     games = f"{len(rows)} {'game' if len(rows) == 1 else 'games'}"
     return f"""{_head(f"{games}, analysed by {escape(engine)}")}<header><h1>{games}</h1>
 <p>analysed by {escape(engine)}</p></header>
@@ -366,7 +366,7 @@ _HEADS = (
     ("Costliest", "minor"),
     ("Event", "text minor"),
 )
-"""The columns of the games and their classes; ``minor`` ones are left out on narrow screens."""
+"""The columns of the games with their CSS classes; ``minor`` ones are left out on narrow screens."""
 
 
 def _game_table(rows: Sequence[GameRow]) -> str:
@@ -395,7 +395,7 @@ def _result(score: int | None) -> str:
 
 
 def _cost(row: GameRow, side: int) -> int:
-    """The loss of a side's costliest move."""
+    """Return the loss of a side's costliest move."""
     return int(row.worst[side].rpartition(" ")[2] or 0)
 
 

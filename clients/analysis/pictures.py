@@ -38,14 +38,18 @@ def board(
 
 
 def _mark(kind: str, square: int) -> str:
-    """A ring around the move that was made, a cross on the best one; always there, so that a script may move it."""
+    """Return a ring around the move that was made, or a cross on the best one. It is always in the picture, so that a
+    script may move it.
+    """
     x, y = centre_of(square) if square != PASS else (-99, -99)
     shape = '<circle r="12"/>' if kind == "played" else '<path d="M-8 0H8M0 -8V8"/>'
     return f'<g class="mark {kind}" transform="translate({x} {y})">{shape}</g>'
 
 
 def graph(analysis: GameAnalysis) -> str:
-    """The score before each move and at the end, Black's side up; mistakes are marked, a script may move the cursor."""
+    """Return the graph of the score before each move and at the end, Black's side up; mistakes are marked, a script may
+    move the cursor.
+    """
     scores = analysis.scores()
     largest = max(8, *map(abs, scores))
     step = next(step for step in (4, 8, 16) if largest <= 4 * step)
@@ -95,7 +99,7 @@ def _described(scores: list[BlackScore]) -> str:
 
 
 def _solved_from(steps: tuple[JudgedMove, ...]) -> int:
-    """The index of the first position from which on all are exact."""
+    """Return the index from which on all positions have exact scores."""
     at = len(steps)
     while at and (steps[at - 1].sure in ("exact", "")):
         at -= 1
@@ -103,7 +107,7 @@ def _solved_from(steps: tuple[JudgedMove, ...]) -> int:
 
 
 def _blot(step: JudgedMove, at: tuple[float, float]) -> str:
-    """Round for Black's mistakes, a square on its corner for White's."""
+    """Return a mistake's mark: round for Black, a square on its corner for White."""
     black = step.position.black_to_move
     shape = '<circle r="5"/>' if black else '<path d="M0 -6.5L6.5 0L0 6.5L-6.5 0Z"/>'
     text = f"{step.ply}. {'Black' if black else 'White'} {move_text(step.move)}: {step.grade}, {step.loss} lost"

@@ -25,16 +25,18 @@ from .page import GameRow, index_page
 from .page import page as game_page
 
 _HALF = 16
-"""Columns of the graph on either side of an even game."""
+"""Columns of the bar on either side of its middle."""
 _LINE_MOVES = 7
 WIDE = 108
-"""Columns that the whole table takes."""
+"""Columns of the whole table."""
 _PLAIN = 49
-"""Columns before the line of play without bars."""
+"""Columns before the line of play if bars are left out."""
 
 
 def table(analysis: GameAnalysis, width: int = WIDE) -> str:
-    """The report, lines with their ends; in less than `WIDE` columns without the bars and shorter lines of play."""
+    """Return the report, lines with their ends; narrower than `WIDE` columns it has no bars and shorter lines
+    of play.
+    """
     lines = [heading(analysis), f"{analysis.engine}, {analysis.effort}", ""]
     if not analysis.complete:
         moves = len(analysis.whole.record.moves)
@@ -83,7 +85,7 @@ def _bar(score: int, largest: int) -> str:
 
 
 def summary_lines(analysis: GameAnalysis) -> list[str]:
-    """A line for each player, with the worst move named."""
+    """Return a line for each player that names the worst move."""
     names = dict(zip((True, False), side_names(analysis.game), strict=True))
     width = max(map(len, names.values()))
     grades = "  ".join(f"{MARKS[name]:>2}" for _, name in GRADES)
@@ -111,7 +113,7 @@ _NOTE_MOVES = 12
 
 
 def note_format(path: str) -> str:
-    """The one of `NOTE_FORMATS` that a file's name asks for; raises `BadInput`."""
+    """Return the member of `NOTE_FORMATS` that fits a file's name; raises `BadInput`."""
     format = format_to_write(path)
     if format not in NOTE_FORMATS:
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(NOTE_FORMATS)}")
@@ -119,9 +121,9 @@ def note_format(path: str) -> str:
 
 
 def with_notes(analysis: GameAnalysis, format: str) -> str:
-    """The game in that format, a comment about the players and one for each move that was chosen.
+    """Return the game in ``format`` with a comment about the players and one on each move that had an alternative.
 
-    GGF has no comments of moves: it gets their scores.
+    GGF has no comments on moves: it gets their scores.
     """
     whole = analysis.whole
     notes = [_note(step) for step in analysis.steps]
@@ -151,7 +153,9 @@ def _about(analysis: GameAnalysis) -> str:
 
 
 def _note(step: JudgedMove) -> str:
-    """``-30 exact?? G7 -2: G7 f7 E8``: the move's score and how sure it is, its mark, what was better, and the line."""
+    """Return ``-30 exact?? G7 -2: G7 f7 E8``: the move's score and its reliability, its mark, the better move, and the
+    line.
+    """
     if step.move == PASS or step.choices < 2:
         return ""
     text = f"{step.played.score:+} {step.sure}"
@@ -173,7 +177,7 @@ CSV_COLUMNS = (
 
 
 def csv_line(analysis: GameAnalysis) -> str:
-    """A game as a line of `CSV_COLUMNS`; ``worst`` is a ply, 0 for none."""
+    """Return a game as a line of `CSV_COLUMNS`; ``worst`` is a ply, 0 for none."""
     record, game = analysis.whole.record, analysis.whole
     cells: list[object] = [game.number, record.black, record.white, game.event, game.date]
     cells += ["" if analysis.result is None else analysis.result, moves_text([played.move for played in record.moves])]
@@ -208,7 +212,7 @@ TEXT_HEAD = f"{'game':>6}  {'':40}  {'':16}  {'Black, lost':>12}  {'White, lost'
 
 
 def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
-    """The row of a game."""
+    """Return the row of a game in the index."""
     accounts = (analysis.summary(True), analysis.summary(False))
     worst = []
     for account in accounts:

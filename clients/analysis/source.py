@@ -1,4 +1,4 @@
-"""The two judges of games: an engine in this process, and a daemon that runs."""
+"""The two judges of games: an engine in this process, and a running daemon."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ class RemoteDaemon:
         self.engine = f"{client.hello.name} {client.hello.version}"
 
     def judge(self, record: GameRecord, effort: Data) -> Iterator[JudgedMove]:
-        """See `game.Judge`. A move that was not the best is asked about as soon as the best one is known."""
+        """See `game.Judge`. If the move played was not the best, its score is requested as soon as the best move is
+        known.
+        """
         moves = [played.move for played in record.moves]
         positions = [record.initial]
         for move in moves:

@@ -1,1 +1,1 @@
-"""`desdaemon bench server`: a daemon measured from outside."""
+"""`desdaemon bench server`: measure a daemon from outside."""

@@ -25,16 +25,16 @@ from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import read_connection
 
 PROGRAM = (sys.executable, "-P", "-m", "desdaemon")
-"""``-P``: modules are not looked for in the current folder, which is the user's."""
+"""``-P`` keeps modules in the current folder, which is the user's, from being imported."""
 _START_S, _REPLY_S, _END_S = 120, 600, 30
 _ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGINT end the block as an exception does, so that what it has started is ended too.
+    """Let SIGTERM and SIGINT end the block by an exception, so that the processes it has started are ended too.
 
-    `SystemExit` has the status of a program that ended by the signal. Main thread only.
+    The `SystemExit` has the status of a program that was ended by the signal. Main thread only.
     """
     heeded = [number for number in _ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
 
@@ -69,7 +69,7 @@ def random_line(dice: random.Random, plies: int) -> str:
 
 
 class BenchDaemon:
-    """`desdaemon serve` as a process, with an empty book; ``folder`` holds all that it writes."""
+    """`desdaemon serve` as a process, with an empty book; ``folder`` holds all its files."""
 
     def __init__(self, folder: Path, threads: int) -> None:
         self.threads = threads
@@ -122,14 +122,14 @@ class BenchDaemon:
             peer.ask("analyze", {"level": 1})
 
     def beside(self, *arguments: str, lines: str = "") -> str:
-        """The output of another `desdaemon` with these arguments and lines of input. Raises `DaemonError`."""
+        """Return the output of another `desdaemon` with these arguments and lines of input. Raises `DaemonError`."""
         done = subprocess.run([*PROGRAM, *arguments], input=lines, capture_output=True, text=True)
         if done.returncode:
             raise DaemonError("internal", f"desdaemon {' '.join(arguments)}: {done.stderr[-200:]}")
         return done.stdout
 
     def end(self) -> float:
-        """Shut it down. Returns the seconds until it has ended."""
+        """Shut it down. Returns the seconds until it has exited."""
         began = time.perf_counter()
         self.process.terminate()
         self.process.wait(_END_S)
@@ -145,14 +145,14 @@ class BenchDaemon:
 
     @property
     def memory_mb(self) -> float:
-        """The resident memory of its own; libraries and weights, which are files that other processes map too, are left
-        out.
+        """Return the resident memory of its own, MB; libraries and weights are left out, because other processes map
+        these files too.
         """
         return platform.own_bytes(self.process.pid) / (1 << 20)
 
     @property
     def descriptors(self) -> int:
-        """Open files, connections among them."""
+        """Return the number of open files, connections included."""
         return platform.open_files(self.process.pid)
 
     def until_running(self, peer: BenchPeer, count: int) -> None:
@@ -163,7 +163,7 @@ class BenchDaemon:
 
 
 class BenchPeer:
-    """A DEALER socket that measures the time of requests."""
+    """A DEALER socket that times requests."""
 
     def __init__(self, endpoint: str, context: zmq.Context[zmq.Socket[bytes]] | None = None) -> None:
         self._own = context is None
@@ -253,7 +253,7 @@ class BenchPeer:
 
     @staticmethod
     def finish_all(peers: list[BenchPeer]) -> list[float]:
-        """Seconds that each of the peers waited for its final, from `begin`."""
+        """Wait for the finals of all peers; return each one's seconds since `begin`."""
         poller = zmq.Poller()
         waiting = {peer._socket: peer for peer in peers}
         for socket in waiting:
@@ -281,7 +281,7 @@ class BenchPeer:
         return time.perf_counter() - began
 
     def cancelled(self) -> float:
-        """Seconds from cancelling the last request to its end."""
+        """Cancel the last request; return the seconds until it ends."""
         number = self._last
         began = time.perf_counter()
         self.send("cancel", {"target": number})

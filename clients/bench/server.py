@@ -1,7 +1,7 @@
 """`desdaemon bench server`: the latency and throughput of a daemon whose search threads are all busy.
 
-It starts a daemon of its own, in folders of its own, and measures with plain sockets on the same machine, so that
-client and daemon share its processors.
+It starts its own daemon, in folders of its own, and measures with plain sockets on the same machine: client and daemon
+share the processors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .daemon import BenchDaemon, BenchPeer, ended_by_signals, random_line
 
 _BATCH = 100
 _LISTS = 8
-"""Lists in flight."""
+"""Lists of positions in flight."""
 
 
 class MeasuredFigure(NamedTuple):
@@ -55,7 +55,7 @@ def percentile(values: list[float], percent: float) -> float:
 
 
 Measure = Callable[[BenchDaemon, int], list[MeasuredFigure]]
-"""Takes figures of a daemon; the numbers of requests are divided by the second argument."""
+"""A function that measures figures of a daemon; numbers of requests are divided by the second argument."""
 
 
 def command_line(program: str = "desdaemon bench server", measurements: Mapping[str, Measure] | None = None) -> Parser:
@@ -103,7 +103,7 @@ def run(program: str, measurements: Mapping[str, Measure], arguments: list[str])
 
 
 def machine() -> dict[str, str | int]:
-    """The machine and the programs that matter."""
+    """Return a description of the machine and the programs."""
     processor = platform.processor() or platform.machine()
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -120,7 +120,7 @@ def machine() -> dict[str, str | int]:
 
 
 def table(figures: list[MeasuredFigure], heading: str = "measured with all search threads busy") -> str:
-    """The figures for people."""
+    """Return the figures as a table for people."""
     about = machine()
     width = max(44, *(len(figure.name) + 1 for figure in figures))
     lines = [
@@ -187,7 +187,7 @@ def _partials(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 
 
 def _batches(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Four clients look positions up in batches."""
+    """Measure four clients that look positions up in batches."""
     with BenchPeer(daemon.ipc) as admin:
         lines = [random_line(random.Random(seed), 12) for seed in range(1500)]
         for line in lines[:40]:
@@ -212,7 +212,7 @@ def _batches(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 
 
 def _rates(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Analyses of level 5 of distinct positions, in lists and one a request, beside what the engine does alone."""
+    """Measure analyses of distinct positions at level 5, in lists and one a request, and the engine's own rate."""
     (row,) = json.loads(daemon.beside("bench", "short", "--json"))["rows"]
     alone = int(row["note"].split()[0]) / float(row["seconds"])
     dice = random.Random(7)

@@ -1,4 +1,4 @@
-"""The solver of adjudicated games: exact scores from this program, run as a child process."""
+"""The solver of adjudicated games: exact scores from this program as a child process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .engine_process import OWN_COMMAND, EngineFault, EngineProcess
 from .process_groups import ProcessGroups
 
 MOST_EMPTIES = 24
-"""Empty squares from which the solver takes seconds at most."""
+"""Most empty squares at which the solver takes only seconds."""
 
 _LINE = re.compile(rb"[^\n]*\n")
 _PATIENCE_S = 3600.0
@@ -32,7 +32,7 @@ class Adjudicator:
         self._asked = 0
 
     def solve(self, position: Position) -> MoverScore:
-        """The exact score. Raises `BadInput` if the daemon fails."""
+        """Return the exact score. Raises `BadInput` if the child fails."""
         with self._lock:
             self._asked += 1
             args = {"board": board_text(position), "level": 60, "book": "ignore"}
@@ -51,6 +51,6 @@ class Adjudicator:
                 raise BadInput(f"--adjudicate: the solver: {fault}: expected it to answer") from None
 
     def close(self) -> None:
-        """End the daemon."""
+        """End the child."""
         if self._process:
             self._process.close()

@@ -1,4 +1,6 @@
-"""A playing program as a child process: its lines with the time of arrival, time-outs, its end and its exit status."""
+"""A playing program as a child process: its output lines with their times of arrival, time-outs, its end and its exit
+status.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ OWN = "self"
 """Names this program at the beginning of an engine's command line; it speaks GTP unless its options say otherwise."""
 
 OWN_COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
-"""``-P``: modules are not looked for in the current folder, which is the user's."""
+"""``-P`` keeps modules in the current folder, which is the user's, from being imported."""
 
 _CHOOSE_PROTOCOL = {"gtp", "nboard", "protocol"}
 THREAD_OPTIONS = {"n", "n-tasks"}
-"""Names of the option that sets the search threads of a program of ours; without it there is one."""
+"""Names of the option that sets the number of search threads of this program; without it there is one."""
 
 _MOST_KEPT = 1 << 20
 _GOING_S = 3.0
@@ -37,7 +39,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class EngineFault(Exception):
-    """A program that cannot continue its game. ``kind`` is ``crash``, ``hang``, ``answer`` or ``resigned``."""
+    """A fault of a program that ends its game. ``kind`` is ``crash``, ``hang``, ``answer`` or ``resigned``."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -62,7 +64,7 @@ def command_of(text: str) -> list[str]:
 
 
 def command_text(command: list[str]) -> str:
-    """A command line for people: as it was asked for, this program as `OWN`."""
+    """Return a command line for people: as the user gave it, this program as `OWN`."""
     own = command[: len(OWN_COMMAND)] == OWN_COMMAND
     return shlex.join([OWN, *command[len(OWN_COMMAND) :]] if own else command)
 
@@ -80,8 +82,8 @@ class EngineProcess:
     ) -> None:
         """Start it, in a process group of its own; ``log`` takes the dialogue and its standard error.
 
-        Standard error is read for `error_line`, or left where it is when not ``quiet``. Raises `BadInput` where there
-        is no such program, `EngineFault` where ``groups`` has been stopped.
+        Standard error is read for `error_line`, or, unless ``quiet``, passed through. Raises `BadInput` if there is no
+        such program, `EngineFault` after ``groups`` was stopped.
         """
         self.command = command
         self._groups = groups
@@ -118,7 +120,7 @@ class EngineProcess:
 
     @property
     def error_line(self) -> str:
-        """The last line of its standard error behind a colon, or empty."""
+        """Return the last line of its standard error after a colon, or ""."""
         return f": {self._error_lines[-1]}" if self._error_lines else ""
 
     def _read(self, descriptor: int) -> None:
@@ -189,7 +191,7 @@ class EngineProcess:
         return EngineFault("crash", f"it has ended with status {status}{self.error_line}")
 
     def close(self) -> None:
-        """End it: by the end of its input, and by force when that is not enough."""
+        """End it: by closing its input, and by force if it does not exit."""
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             self._input.close()
             self._process.wait(_GOING_S)

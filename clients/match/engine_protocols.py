@@ -16,9 +16,9 @@ from .process_groups import GROUPS, ProcessGroups
 from .time_control import Stopwatch, TimeControl
 
 START_S = 300.0
-"""Seconds that a program has for its first answer: it may have to be compiled first."""
+"""Seconds for a program's first answer; it may compile its engine first."""
 ANSWER_S = 60.0
-"""Seconds for an answer that needs no thought."""
+"""Seconds for an answer that needs no search."""
 
 _PROBE_S = 5.0
 
@@ -31,9 +31,9 @@ class EngineClient(ABC):
     def __init__(self, process: EngineProcess) -> None:
         self.process = process
         self.name = ""
-        """The name that the program gives itself; empty before, or if it gives none."""
+        """The name that the program reports; "" until then, or if it reports none."""
         self.alias = ""
-        """What to call it instead."""
+        """The name to show instead."""
         self.remarks: set[str] = set()
 
     @property
@@ -47,11 +47,13 @@ class EngineClient(ABC):
 
     @abstractmethod
     def send_move(self, position: Position, move: int) -> None:
-        """A move was made in ``position`` by the other side, or by the opening or the rules."""
+        """Tell the program that the other side, the opening or the rules played ``move`` in ``position``."""
 
     @abstractmethod
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """The program's move as it writes it, and the time of its arrival. Raises `EngineFault` after ``seconds``."""
+        """Return the program's move as it writes it, and the time of its arrival. Raises `EngineFault` after
+        ``seconds``.
+        """
 
     def close(self) -> None:
         """End the program."""
@@ -75,7 +77,7 @@ class GtpPlayer(EngineClient):
         self._ask("boardsize 8")
 
     def _ask(self, line: str, seconds: float = ANSWER_S) -> str | None:
-        """The answer to a command, None when the program refuses it."""
+        """Return the answer to a command, None if the program refuses it."""
         self.process.send(line)
         found, _ = self.process.until(self._ANSWER, seconds)
         return found[2].decode("utf-8", "replace").strip() if found[1] == b"=" else None
@@ -108,7 +110,7 @@ class GtpPlayer(EngineClient):
                 raise BadInput(f"it refuses {line.split()[0]}: expected a program that can be given a board")
 
     def send_move(self, position: Position, move: int) -> None:
-        """See `EngineClient`. A program that refuses passes makes them by itself."""
+        """See `EngineClient`. A program that refuses passes plays them by itself."""
         colour = _colour(position)
         if move != PASS:
             if self._ask(f"play {colour} {move_text(move)}") is None:
@@ -135,8 +137,8 @@ class GtpPlayer(EngineClient):
 class NBoardPlayer(EngineClient):
     """NBoard's protocol: the whole game is sent before each move.
 
-    Some programs send their name at once, some with the first depth, some never: the start is over with an answered
-    ping.
+    Some programs send their name at once, some with the first depth, some never: the start ends when a ping is
+    answered.
     """
 
     _MOVE = re.compile(rb"(?:^|\n)===[ \t]*([^\s/]+)[^\n]*\n")
@@ -245,10 +247,10 @@ def start_player(
 
 
 def detected_protocol(command: list[str], groups: ProcessGroups = GROUPS) -> str:
-    """The protocol that a program speaks: what its command line says, or what it answers to.
+    """Return the protocol that a program speaks: the one its command line names, or the one it answers in.
 
-    A program is asked in GTP, then in NBoard's protocol; one that answers neither is taken for one like Edax. Raises
-    `BadInput` where there is no such program.
+    The program is asked in GTP, then in NBoard's protocol; one that answers neither is assumed to speak Edax's. Raises
+    `BadInput` if there is no such program.
     """
     program, *words = command[0].lower().rpartition("/")[2], *(word.lower().lstrip("-") for word in command[1:])
     for protocol in PLAYERS:

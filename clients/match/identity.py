@@ -1,5 +1,5 @@
-"""The identity of a program: its command line and a digest of the files behind it. The journal compares it to notice
-another version.
+"""The identity of a program: its command line and a digest of its files. The journal uses it to notice another
+version.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .engine_process import OWN_COMMAND, command_text
 
 _LARGEST = 1 << 30
 _OWN_PARTS = ("desdaemon", "desdaemon.engine", "desdaemon.protocol")
-"""The packages that decide how this program plays."""
+"""The packages that influence how this program plays."""
 
 
 def own_version() -> str:
@@ -25,10 +25,10 @@ def own_version() -> str:
 
 
 def identity(command: list[str]) -> dict[str, Any]:
-    """``command``, ``sha256`` of the program and of the files that its command line names, and our ``version``.
+    """Return ``command``, ``sha256`` of the program and of the files that its command line names, and our ``version``.
 
-    Of an installed program that is the file that is started; of this one its modules and weights. A file behind an
-    option whose name has ``log`` in it is written, not read, and does not count.
+    For an installed program the digest covers the file that is started, for this one its modules and weights. Files of
+    options with ``log`` in their name are left out, because they are written.
     """
     own = command[: len(OWN_COMMAND)] == OWN_COMMAND
     digest = hashlib.sha256()
@@ -51,7 +51,7 @@ def _own_files() -> list[Path]:
 
 
 def _files(words: list[str]) -> list[Path]:
-    """The regular files among some words; the first word of a command is looked for in PATH."""
+    """Return the regular files among some words; the first word of a command is looked up in PATH."""
     found = []
     before = ""
     for word in words:

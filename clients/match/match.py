@@ -54,8 +54,8 @@ _MOST_LEVEL = 1000
 def main(arguments: list[str]) -> int:
     """Run a match.
 
-    Returns 0, 1 where a program cannot be used or fails in every game, 2 for a bad command line, 128 and the number
-    of the signal that ended it.
+    Returns 0, 1 if a program cannot be used or fails in every game, 2 for a bad command line, 128 plus the number of
+    the signal that ended it.
     """
     parser = command_line()
     options = parser.parse_args(arguments)
@@ -212,7 +212,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(options: argparse.Namespace) -> _Asked:
-    """Raises `BadInput`."""
+    """Check the options. Raises `BadInput`."""
     commands = [command_of(text) for text in options.programs]
     if len(commands) < 2:
         raise BadInput(f"{quoted(options.programs[0])}: expected another program to play against")
@@ -241,7 +241,7 @@ def _asked(options: argparse.Namespace) -> _Asked:
 
 
 def _each(text: str, what: str, count: int) -> list[str]:
-    """One value for each program."""
+    """Return one value for each program."""
     parts = [part.strip() for part in text.split(",")]
     if len(parts) not in (1, count) or not all(parts):
         raise BadInput(f"{what} {quoted(text)}: expected one value for all programs, or {count} with commas between")
@@ -265,7 +265,7 @@ def _controls(options: argparse.Namespace, count: int) -> list[TimeControl]:
 
 
 def _concurrency(text: str, commands: list[list[str]]) -> int:
-    """Games at a time; of a game only one side thinks."""
+    """Return the number of games at a time. In a game only one side thinks, so it counts as one thread."""
     if text == "cores":
         return max(1, _cores() // max(map(_threads, commands)))
     number = whole_number(text)
@@ -275,12 +275,12 @@ def _concurrency(text: str, commands: list[list[str]]) -> int:
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return processors()
 
 
 def _threads(command: list[str]) -> int:
-    """Search threads of this program, as far as its command line tells; 1 of others."""
+    """Return the search threads of this program if its command line tells; 1 for other programs."""
     if command[: len(OWN_COMMAND)] != OWN_COMMAND:
         return 1
     threads = 1
@@ -304,7 +304,7 @@ def _number(text: str, what: str) -> float:
 def _setting(
     asked: _Asked, options: argparse.Namespace, groups: ProcessGroups, adjudicator: Adjudicator
 ) -> tuple[Setting, Openings]:
-    """Raises `BadInput` for files and programs that cannot be used."""
+    """Return the match and its openings. Raises `BadInput` for files and programs that cannot be used."""
     if options.save:
         format_to_write(options.save)
     for option, path in (("--save", options.save), ("--json", options.json)):
@@ -336,7 +336,7 @@ def _setting(
 
 
 def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings: Openings) -> None:
-    """Report on standard error the openings that were left out or lengthened."""
+    """Report on standard error how many openings were left out or lengthened."""
     name = quoted(options.openings)
     if openings.coinciding:
         _mention(
@@ -373,7 +373,7 @@ def _identities(setting: Setting) -> list[dict[str, Any]]:
 
 
 def _described(setting: Setting, programs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, object]:
-    """The terms that a journal stores to recognise its match; the number of games is not among them."""
+    """Return the terms by which a journal recognises its match; the number of games is not among them."""
     openings: dict[str, object] = {"seed": options.seed}
     if options.openings:
         texts = "\n".join(map(_opening_text, setting.openings))
@@ -397,7 +397,7 @@ def _opening_text(opening: GameRecord) -> str:
 def _about(
     options: argparse.Namespace, setting: Setting, openings: Openings, ending: Ending, begun: float, resumed: int
 ) -> dict[str, Any]:
-    """The settings and times of a match, for its account."""
+    """Return the settings and times of a match for its report."""
     ended = time.time()
     origin: dict[str, Any] = {"list": True, "seed": options.seed, "lengthened": openings.drawn}
     if options.openings:
@@ -465,7 +465,7 @@ def _file_games(found: MatchOutcome) -> Iterator[FileGame]:
 
 
 def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
-    """The names that were asked for or that the programs gave, made different."""
+    """Return the names that were given or that the programs report, made distinct."""
     said: dict[int, str] = {}
     for number, game in sorted(games.items()):
         place = setting.schedule.place(number)

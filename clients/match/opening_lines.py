@@ -1,10 +1,9 @@
 """A list of 1,000 openings for matches: eight moves each, even by this program's search.
 
-How they were made: random moves from the opening position, never on an edge or an X-square (every square is within
-B2..G7 without its corners); both sides have at least three discs at the end and numbers of moves that differ by two at
-most; no two lead to the same board, mirrored or turned. Of 4,600 such lines these are the first 1,000 whose score at
-level 14 is between -2 and +2 discs. They are sharper than openings that people play, and as good for one side as for
-the other.
+They were made by random moves from the opening position, never on an edge or an X-square (every square is within B2..G7
+without its corners). Both sides have at least three discs at the end, and numbers of legal moves that differ by two at
+most; no two lines lead to the same board, mirrored or turned. Of 4,600 such lines these are the first 1,000 whose score
+at level 14 is between -2 and +2 discs. They are sharper than openings that people play, and favour neither side.
 """
 
 LINES = """
@@ -152,4 +151,4 @@ e6f6d3c5b6b5d6e7 d3c5f6d2c6c7b5f5 f5f4c3f6e3d6g6e2 f5d6c3f4e6f3c7g5 e6f6d3e3f5c3
 d3c5b6b5c6c3b3c7 d3e3f2c2c3e2d2c5 e6f6f5d6c4g4g5f4 f5f6f7g5e6d3f3c5 d3e3f6c5f3d6c3d2 d3e3f5e6d7c6f6d2 f5f4g3c6e3f6c4b3
 c4c3e6f4f3f2g4f6 f5f6f7e3d3g5e2c3 e6f4c3d6d7c5b4c7 f5f4f3f6e6f2c4d6 e6f6g6e7d6e3d3c6 d3c3b3d2e3f2f6c5
 """
-"""In the order they were drawn."""
+"""In random order."""

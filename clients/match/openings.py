@@ -17,24 +17,26 @@ from desdaemon.protocol.othello.rules import canonical, legal_moves, squares
 from .opening_lines import LINES
 
 PLIES = 8
-"""Moves of a listed opening."""
+"""Moves of an opening in the list."""
 MOST_OPENINGS = 50_000
-"""Openings that the list can be made into."""
+"""Most openings that can be made from the list."""
 POSITION_FORMATS = ("obf", "fen", "epd")
 
 _MIDDLE = sum(1 << square for square in range(64) if 1 <= square % 8 <= 6 and 1 <= square // 8 <= 6) & ~sum(
     1 << square for square in (9, 14, 49, 54)
 )
-"""B2..G7 without its corners."""
+"""The squares B2..G7 without the corners of that area."""
 
 Key = tuple[int, int]
-"""A position to move in, turned to the image that its mirrored and rotated forms share; colours do not count."""
+"""A position with its side to move, as one of its mirrored and rotated images; positions that differ only in their
+colours are equal.
+"""
 
 
 class Openings(NamedTuple):
     """Openings with different final positions, mirror images counted as the same.
 
-    ``coinciding`` counts those of the file that were left out because another one leads to the same position,
+    ``coinciding`` counts openings of the file that were left out because another one leads to the same position,
     ``finished`` those in which the game is over, ``drawn`` those of the list that were lengthened by random moves.
     """
 
@@ -51,10 +53,10 @@ def key_of(opening: GameRecord) -> Key:
 
 
 def listed_openings(count: int, seed: int = 1) -> Openings:
-    """``count`` different openings of the list, in an order that the seed decides.
+    """Return ``count`` distinct openings of the list, in an order that depends on the seed.
 
-    Where the list is too short, openings of it follow that are two moves longer, these drawn by lot in the middle of
-    the board. Raises `BadInput` if there are fewer.
+    If the list is too short, openings from it follow that are lengthened by two random moves in the middle of the
+    board. Raises `BadInput` if there are still too few.
     """
     lines = LINES.split()
     if not 1 <= count <= MOST_OPENINGS:
@@ -98,9 +100,9 @@ def _lengthened(lines: list[str], count: int, chance: random.Random) -> list[Gam
 
 
 def openings_of_file(path: str, plies: int = 60) -> Openings:
-    """The games of a file, each cut after that many moves, or its positions; each position once.
+    """Return the games of a file, each cut after ``plies`` moves, or its positions; each position once.
 
-    Positions are lines of OBF or FEN, in a file named so or a text whose first line is one. Raises `BadInput`.
+    Positions are lines of OBF or FEN, in a file with such a name or a text whose first line is one. Raises `BadInput`.
     """
     found: dict[Key, GameRecord] = {}
     coinciding = finished = 0
@@ -123,7 +125,7 @@ def _cut(path: str, plies: int) -> Iterator[GameRecord]:
 
 
 def _positions(path: str) -> list[GameRecord]:
-    """The positions of a file of positions, none of another file."""
+    """Return the positions of a file of positions; an empty list for a file of games."""
     extension = Path(path).suffix[1:].lower()
     if extension not in (*POSITION_FORMATS, "txt", ""):
         return []
@@ -152,7 +154,7 @@ def _positions(path: str) -> list[GameRecord]:
 
 
 def _is_position(line: str) -> bool:
-    """Whether a line is a position, not a line of moves."""
+    """Whether a line is a position rather than a line of moves."""
     try:
         return parse_problem(line) is not None
     except BadInput:

@@ -1,6 +1,6 @@
-"""Process groups of child programs, and their end together with this process.
+"""Process groups of child programs, which end together with this process.
 
-Every program gets a group of its own, so that its own children end with it. A group is ended by its owner, by
+Every program gets its own group, so that its children end with it. A group is ended by its owner, by
 `ProcessGroups.stop` at a signal, or, if this process is killed, by a guard: a small process (`platform.GUARD`) that
 holds the other end of a pipe, keeps the list of groups, and ends them when the pipe closes.
 """
@@ -18,10 +18,10 @@ from typing import IO, Any
 from desdaemon.protocol.system import platform
 
 SIGNALS_S = 0.1
-"""The longest that the main thread may wait for anything at a time.
+"""Seconds that the main thread may wait at a time.
 
-Python runs the handlers of signals in the main thread alone, between two steps; a signal that comes just before a wait
-begins does not end the wait.
+Python runs signal handlers only in the main thread, between two steps; a signal that arrives just before a wait begins
+does not end the wait.
 """
 
 _GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", platform.GUARD)
@@ -49,7 +49,7 @@ class ProcessGroups:
     def start(
         self, command: Sequence[str], error: IO[bytes] | int | None, environment: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start a program with pipes for its input and output, in this environment if not in ours.
+        """Start a program with pipes for its input and output, in ``environment`` or in ours.
 
         Raises `OSError`, and `MatchStopped` after `stop`.
         """
@@ -96,7 +96,7 @@ class ProcessGroups:
                 platform.end_group(process)
 
     def _dismiss_guard(self) -> None:
-        """End the guard when it has nothing to do."""
+        """End the guard once no groups are left."""
         if not self._running and self._guard is not None:
             guard, self._guard = self._guard, None
             assert guard.stdin
@@ -146,4 +146,4 @@ class StoppedBySignals:
 
 
 GROUPS = ProcessGroups()
-"""Those of commands that never stop them all at once."""
+"""The groups of commands that do not stop all of them together."""

@@ -1,5 +1,4 @@
-"""Referee of one game between two programs: keeps the board and the clocks, and ends the game at a fault of either
-side.
+"""Referee of one game between two programs: it keeps the board and the clocks, and ends the game at a fault.
 
 It trusts neither program: moves are checked on its own board, times are taken by its own clock.
 """
@@ -22,20 +21,20 @@ from .engine_protocols import EngineClient
 from .time_control import Stopwatch, TimeControl
 
 ENDINGS = ("played", "adjudicated", "resigned", "illegal", "time", "answer", "hang", "crash")
-"""How a game can end. After all but the first two the side named loses, whatever the board says."""
+"""The ways a game can end. After all but the first two the side named loses, whatever the board says."""
 
 FAULTS = ENDINGS[2:]
 
 MOST_SOLVED = 10
-"""Empty squares that `solve` takes a second or two for."""
+"""Most empty squares that `solve` solves within a second or two."""
 
 
 class MatchTerms(NamedTuple):
     """Rules that all games of a match share.
 
-    ``margin`` is the allowed delay of a move, ``patience`` the time limit of a side without a clock and how long a late
-    answer is waited for, both in ms. From ``adjudicate`` empty squares on (0: never) the referee ends the game by
-    ``solver``: the exact score of a position for the side to move; it raises `BadInput` where it has none.
+    ``margin`` is the allowed delay of a move; ``patience`` is the time limit of a side without a clock, and the wait
+    for a late answer; both in ms. From ``adjudicate`` empty squares on (0: never) the referee ends the game by
+    ``solver``, which returns the exact score of a position for the side to move and raises `BadInput` if it fails.
     """
 
     margin: float = 0.0
@@ -68,7 +67,9 @@ def play_game(
     controls: tuple[TimeControl, TimeControl],
     terms: MatchTerms,
 ) -> Finished:
-    """A game from the end of an opening; players and controls are Black's and White's. The players stay as they are."""
+    """Play a game from the end of an opening; players and controls are Black's and White's. The players are not
+    closed.
+    """
     watches = tuple(Stopwatch(control, terms.margin) for control in controls)
     moves: list[PlayedMove] = []
     position = opening.initial
@@ -114,7 +115,7 @@ def play_game(
 
 
 def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: MatchTerms) -> tuple[str, float]:
-    """A player's answer and the ms it took; waits no longer than the terms allow."""
+    """Return a player's answer and its time in ms; waits no longer than the terms allow."""
     limit = watch.left
     longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.overhead
     begun = time.monotonic()
@@ -123,7 +124,7 @@ def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: M
 
 
 def _understood(text: str, position: Position) -> tuple[int, str]:
-    """The move in an answer, and the fault in it or ""."""
+    """Return the move in an answer, and the fault in it or ""."""
     try:
         move = parse_move(text)
     except BadInput:
@@ -134,7 +135,7 @@ def _understood(text: str, position: Position) -> tuple[int, str]:
 
 
 def _final_score(position: Position, solver: Callable[[Position], MoverScore] | None) -> BlackScore:
-    """The score from Black's side; an unfinished game is solved first."""
+    """Return the score from Black's side; an unfinished game is solved first."""
     if position.over:
         return black_score(position)
     if position.empties <= MOST_SOLVED or solver is None:

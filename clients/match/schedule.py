@@ -1,4 +1,4 @@
-"""The schedule of a match: its games by number, which the journal refers to and which do not depend on the match's
+"""The schedule of a match: its games by number. The journal refers to these numbers, which do not depend on the match's
 length.
 """
 
@@ -27,7 +27,7 @@ class Schedule(NamedTuple):
     """All games of a match: ``games`` for each pairing, in pairs with the same opening and exchanged colours.
 
     Game numbers count from 0: round after round, in each the two games of each pairing. They do not depend on
-    ``games``. If the ``openings`` are fewer than the rounds, they repeat.
+    ``games``. If there are fewer ``openings`` than rounds, they repeat.
     """
 
     programs: int
@@ -37,7 +37,7 @@ class Schedule(NamedTuple):
 
     @property
     def pairings(self) -> list[tuple[int, int]]:
-        """The programs that meet, the one that begins with Black first."""
+        """The pairs of programs that meet, the one that has Black first."""
         others = range(1, self.programs)
         if self.kind == "gauntlet":
             return [(0, other) for other in others]
@@ -45,7 +45,7 @@ class Schedule(NamedTuple):
 
     @property
     def rounds(self) -> int:
-        """Openings that each pairing plays."""
+        """The number of openings that each pairing plays."""
         return (self.games + 1) // 2
 
     @property
@@ -54,13 +54,13 @@ class Schedule(NamedTuple):
         return self.games * len(self.pairings)
 
     def numbers(self) -> Iterator[int]:
-        """The games in the order in which they are begun."""
+        """Yield the numbers of the games in the order of play."""
         for number in range(2 * self.rounds * len(self.pairings)):
             if self.place(number).within < self.games:
                 yield number
 
     def place(self, number: int) -> ScheduledGame:
-        """The place of a game."""
+        """Return the game of a number."""
         pairings = self.pairings
         pair, second = divmod(number, 2)
         turn, pairing = divmod(pair, len(pairings))

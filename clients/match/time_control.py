@@ -37,7 +37,9 @@ class TimeControl(NamedTuple):
         return bool(self.move or self.main)
 
     def allowed(self, used: float, moves: int) -> float:
-        """Milliseconds for the next move after ``moves`` own moves that took ``used`` ms; infinite without a limit."""
+        """Return the milliseconds for the next move, after ``moves`` own moves that took ``used`` ms; infinite without
+        a limit.
+        """
         limits = [self.move] if self.move else []
         if self.main:
             limits.append(self.main + moves * self.increment - used)
@@ -48,7 +50,7 @@ class Stopwatch:
     """One side's clock in one game, kept by the referee's thread."""
 
     def __init__(self, control: TimeControl, margin: float) -> None:
-        """``margin``: ms that a move may be late without being lost."""
+        """``margin``: ms that a move may be late without losing the game."""
         self.control, self._margin = control, margin
         self.used = 0.0
         self.moves = 0
@@ -56,11 +58,11 @@ class Stopwatch:
 
     @property
     def left(self) -> float:
-        """Milliseconds for the next move."""
+        """The milliseconds for the next move."""
         return self.control.allowed(self.used, self.moves)
 
     def spend(self, ms: float) -> bool:
-        """A move took so long; false when that was too long."""
+        """Count a move that took ``ms``. Returns False if that was too long."""
         kept = ms <= self.left + self._margin
         self.used += ms
         self.moves += 1
@@ -69,7 +71,7 @@ class Stopwatch:
 
 
 def parse_seconds(text: str, what: str) -> float:
-    """Milliseconds of a number of seconds above 0, or 0 for ``none``; raises `BadInput`."""
+    """Return the milliseconds of a number of seconds above 0, or 0 for ``none``; raises `BadInput`."""
     if text == "none":
         return 0.0
     try:
@@ -82,7 +84,7 @@ def parse_seconds(text: str, what: str) -> float:
 
 
 def parse_clock(text: str, what: str) -> tuple[float, float]:
-    """Main time and increment in ms of ``60+0.5`` or ``60``, 0 and 0 of ``none``; raises `BadInput`."""
+    """Return main time and increment in ms of ``60+0.5`` or ``60``, zeros for ``none``; raises `BadInput`."""
     main, plus, increment = text.partition("+")
     try:
         return parse_seconds(main, what), parse_seconds(increment, what) if plus else 0.0

@@ -1,4 +1,4 @@
-"""The threads that play a match, each with programs of its own, and the journal that takes the finished games."""
+"""The threads that play a match, each with its own programs, and the journal that takes the finished games."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .time_control import TimeControl
 _GOING_S = 10.0
 
 _SILENT_S = 10.0
-"""How long a program may be silent at its start before that is mentioned."""
+"""Seconds that a program may be silent at its start before a message mentions it."""
 
 
 class Program(NamedTuple):
@@ -54,7 +54,7 @@ class Ending(NamedTuple):
     """The end of a match: ``finished``, ``decided`` by the sequential test, ``stopped``, ``failed`` by a program, or
     ``error``.
 
-    ``program`` is the one that failed in every game, or -1; ``message`` is the error's line.
+    ``program`` is the one that failed in every game, or -1; ``message`` is the error in one line.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Ending(NamedTuple):
 
 
 def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequential | None:
-    """The state of the sequential test; None if none was asked for."""
+    """Return the state of the sequential test; None if none was asked for."""
     return statistics.sequential(tallies[0].paired_sample, *setting.sprt) if setting.sprt else None
 
 
@@ -130,7 +130,7 @@ class Match:
         self._done.put(None)
 
     def _collect(self, games: int, working: int) -> Ending:
-        """Take finished games until there are no more or the match is decided."""
+        """Collect finished games until none are left or the match is decided."""
         while games and working:
             self._line.show(self._progress())
             result = self._next()
@@ -156,7 +156,7 @@ class Match:
         return Ending("error", message="all programs have ended: expected games")
 
     def _next(self) -> tuple[int, Finished] | Exception | None:
-        """The next message of a worker, for the main thread."""
+        """Return the next message of a worker, for the main thread."""
         while True:
             try:
                 return self._done.get(timeout=SIGNALS_S)
@@ -164,7 +164,7 @@ class Match:
                 continue
 
     def _judged(self, ended: bool) -> Ending | None:
-        """The reason to end the match that the games so far give, if any."""
+        """Return the reason for ending the match after the games so far, if any."""
         self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
         failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
         if failed >= 0:
@@ -175,7 +175,7 @@ class Match:
         return Ending("finished") if ended else None
 
     def _changed_name(self, number: int, game: Finished) -> str:
-        """The error of a program that gives another name than in earlier games."""
+        """Return an error if a program gives another name than in earlier games."""
         place = self._setting.schedule.place(number)
         for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
             known = self._names.setdefault(program, name)

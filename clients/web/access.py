@@ -16,7 +16,7 @@ from typing import NamedTuple
 from desdaemon.protocol.system import files, platform
 
 COOKIE_AGE_S = 30 * 86_400
-"""Seconds that a cookie is good for."""
+"""Lifetime of a cookie in seconds."""
 
 _KEY_BYTES = 32
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -25,7 +25,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 class Place(NamedTuple):
     """The gateway's own address: ``scheme`` is ``http`` or ``https``, ``hosts`` the allowed names in a Host header.
 
-    A name is as in an address: ``localhost``, ``127.0.0.1``, ``[::1]``.
+    A name is in the form of a URL: ``localhost``, ``127.0.0.1``, ``[::1]``.
     """
 
     scheme: str
@@ -42,19 +42,21 @@ class Place(NamedTuple):
         return "" if self.port == _DEFAULT_PORTS[self.scheme] else f":{self.port}"
 
     def knows_host(self, header: str) -> bool:
-        """Whether a Host header names this place, which a page of another name, rebound by DNS to here, cannot send."""
+        """Whether a Host header names this gateway. The header of a foreign page whose name DNS has rebound to this
+        address does not.
+        """
         given = header.strip().lower()
         return any(given in (f"{host}{self._port_text}", f"{host}:{self.port}") for host in self.hosts)
 
     def knows_origin(self, origin: str, host: str) -> bool:
-        """Whether an Origin header is that of our own page, as asked for under the name in ``host``."""
+        """Whether an Origin header is that of our own page, requested under the name in ``host``."""
         return bool(origin) and self.knows_host(host) and origin.strip().lower() == f"{self.scheme}://{host}".lower()
 
 
 class Access:
-    """The token of this start, and cookies signed with a key that outlives it.
+    """The token of this start, and cookies signed with a key that survives restarts.
 
-    ``key`` is the secret (32 bytes); ``now`` gives seconds since 1970.
+    ``key`` is the secret (32 bytes); ``now`` returns seconds since 1970.
     """
 
     def __init__(self, key: bytes, now: Callable[[], float] = time.time) -> None:
@@ -63,16 +65,16 @@ class Access:
         self._now = now
 
     def knows_token(self, given: str) -> bool:
-        """Whether that is the token of this start."""
+        """Whether ``given`` is the token of this start."""
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     def cookie(self) -> str:
-        """A new cookie's value: when it was given out, and the signature of that."""
+        """Return a new cookie's value: the time, and its signature."""
         issued = str(int(self._now()))
         return f"{issued}.{self._signature(issued)}"
 
     def knows_cookie(self, given: str) -> bool:
-        """Whether that is a cookie signed with our key that is not too old."""
+        """Whether ``given`` is a cookie signed with our key and not too old."""
         issued, _, signature = given.partition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(issued).encode()):
             return False
@@ -83,10 +85,11 @@ class Access:
 
 
 def lasting_key(folder: Path, port: int, *, renew: bool = False) -> bytes:
-    """The key that signs the cookies of a port, kept in ``folder`` (mode 0600) so that pages outlive the gateway.
+    """Return the key that signs the cookies of a port, kept in ``folder`` (mode 0600) so that pages survive a restart
+    of the gateway.
 
-    With ``renew`` a new one takes the place of the old, whose cookies are then refused. In a folder that is not this
-    user's alone, or that cannot be written, nothing is kept: the key is new at each start.
+    With ``renew`` a new key replaces the old one, whose cookies are then refused. If the folder is not this user's
+    alone, or cannot be written, nothing is kept and every start has a new key.
     """
     path = folder / f"web-{port}.key"
     try:

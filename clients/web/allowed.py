@@ -1,7 +1,7 @@
 """The operations that a page may request, by role, derived from the protocol's own tables.
 
-Over ipc the gateway is an admin of the daemon; its pages never are. Operations that are not listed here are refused:
-`shutdown`, `text`, `cache.clear`, batches, and every book command that names a file or replaces the book.
+Over ipc the gateway is an admin of the daemon; its pages never are. Operations not listed here are refused: `shutdown`,
+`text`, `cache.clear`, batches, and every book command that names a file or replaces the book.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from desdaemon.protocol.wire.messages import (
 )
 
 LARGEST_FRAME = 256 << 10
-"""Bytes of a frame from a page."""
+"""Largest frame from a page, in bytes."""
 
 MOST_GAMES = 5_000
-"""Games of one reading or writing."""
+"""Most games read or written in one request."""
 
 _LONGEST_NAME = 1000
 _GAME = (
@@ -69,7 +69,7 @@ _OWN = (
 _OPERATIONS = {**BY_NAME, **{operation.name: operation for operation in _OWN}}
 
 GRANTED = (READER, EDITOR)
-"""Those that a gateway can give to its pages."""
+"""The roles that a gateway can give to its pages."""
 
 _BASIC = ("ping", "hello", "status", "analyze", "legal", "book.get", "jobs", "cancel")
 
@@ -91,7 +91,7 @@ def operations(role: str) -> list[str]:
 
 
 def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list[str]]:
-    """The operation of a request, its arguments and warnings about them; raises `RequestError`."""
+    """Return the operation of a request, its arguments and warnings about them; raises `RequestError`."""
     operation, given = check_request(message, _OPERATIONS)
     needed = _NEEDED.get(operation.name)
     if needed is None:
@@ -105,7 +105,7 @@ def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list
 
 
 def command_forms(role: str) -> list[dict[str, Any]]:
-    """The book commands of a role as a page's forms need them: name, help, parameters with their ranges."""
+    """Return the book commands of a role as a page's forms need them: name, help, parameters with their ranges."""
     return [
         {
             "name": command.name,

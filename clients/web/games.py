@@ -39,7 +39,7 @@ Data = dict[str, Any]
 
 
 def read(args: Data) -> Data:
-    """`web.read`: the games in ``text``, or in ``data`` (base64); ``name`` is the file's. Raises `BadInput`."""
+    """Answer `web.read`: the games in ``text``, or in ``data`` (base64); ``name`` is the file's. Raises `BadInput`."""
     if "data" in args:
         try:
             data = base64.b64decode(args["data"], validate=True)
@@ -69,7 +69,8 @@ def _as_data(game: FileGame) -> Data:
 
 
 def write(args: Data) -> Data:
-    """`web.write`: ``games`` in a ``format`` of `BASE_FORMATS`, as ``text`` or as ``data`` (base64). Raises `BadInput`.
+    """Answer `web.write`: ``games`` in a ``format`` of `BASE_FORMATS`, as ``text`` or as ``data`` (base64). Raises
+    `BadInput`.
 
     The arguments have passed `allowed.check`.
     """
@@ -113,7 +114,7 @@ def _as_game(about: Data, number: int) -> FileGame:
 
 
 def names(args: Data) -> Data:
-    """`web.names`: the openings that have names, by position, with their names in each language."""
+    """Answer `web.names`: the positions of named openings, with their names in each language."""
     return {"openings": _openings()}
 
 
@@ -130,7 +131,9 @@ def _openings() -> list[Data]:
 
 
 def canonical_text(position: Position) -> str:
-    """A text common to a position's eight mirror images: the least of their 64 squares, ``X`` to move, ``O``, ``-``."""
+    """Return a text common to a position's eight mirror images: the least of their 64 squares, ``X`` to move, ``O``,
+    ``-``.
+    """
     images = []
     for symmetry in range(8):
         player, opponent = (rules.transform(bits, symmetry) for bits in (position.player, position.opponent))
@@ -139,4 +142,4 @@ def canonical_text(position: Position) -> str:
 
 
 ANSWERS: dict[str, Callable[[Data], Data]] = {"web.read": read, "web.write": write, "web.names": names}
-"""The operations that the gateway answers by itself."""
+"""The operations that the gateway answers itself."""

@@ -38,7 +38,7 @@ _CONNECT_S = 2.0
 _GOING_AWAY, _POLICY, _TOO_SLOW = 1001, 1008, 1013
 
 Connect = Callable[[float], Awaitable[AsyncClient]]
-"""Makes a client of the daemon within a number of seconds; raises `DaemonError`."""
+"""A function that makes a client of the daemon within a number of seconds; raises `DaemonError`."""
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -80,15 +80,15 @@ class Gateway:
         self.pool = ThreadPoolExecutor(1, "web-games")
         self._tasks: list[asyncio.Task[None]] = []
         self.connected = False
-        """Whether the daemon is there, as far as the gateway's own client knows."""
+        """Whether the gateway's own client is connected to the daemon."""
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: browsers send one host's cookies to all of its ports."""
+        """The name of the cookie. It has the port in it, because browsers send a host's cookies to all of its ports."""
         return f"desdaemon-{self.settings.place.port}"
 
     def application(self) -> Application:
-        """The paths: the page, its files by name, the socket; nothing else is there."""
+        """Return the application with its paths: the page, its files by name, the socket; nothing else exists."""
         shared = {"gateway": self}
         return Application(
             [
@@ -103,7 +103,7 @@ class Gateway:
         )
 
     def watch(self) -> None:
-        """Start to forward the daemon's events, and whether it is reachable."""
+        """Start to forward the daemon's events, and to tell whether it is reachable."""
         self._tasks.append(asyncio.get_running_loop().create_task(self._watch()))
 
     async def close(self) -> None:
@@ -141,7 +141,7 @@ class Gateway:
 
 
 class _Guarded(RequestHandler):
-    """A request that is refused unless Host and cookie are right."""
+    """A handler that refuses requests unless Host and cookie are right."""
 
     def initialize(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -152,7 +152,7 @@ class _Guarded(RequestHandler):
             self.set_header(name, value)
 
     def prepare(self) -> None:
-        """Refuse who is not let in."""
+        """Refuse requests without the right Host and cookie."""
         settings = self.gateway.settings
         if not settings.place.knows_host(_only(self.request.headers, "Host")):
             self._refuse(403, "403: this is not the name of the host\n")
@@ -165,12 +165,12 @@ class _Guarded(RequestHandler):
         self.finish(text)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """A line without details."""
+        """Send a line without details."""
         self._refuse(status_code, f"{status_code}\n")
 
 
 class _Nothing(_Guarded):
-    """Any other path."""
+    """The handler of any other path."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -179,7 +179,7 @@ class _Nothing(_Guarded):
 
 
 class _File(_Guarded):
-    """The page and its files."""
+    """The handler of the page and its files."""
 
     SUPPORTED_METHODS = ("GET", "HEAD")
 
@@ -207,7 +207,7 @@ class _File(_Guarded):
         super().prepare()
 
     def get(self, name: str) -> None:
-        """A file of the list."""
+        """Send a file of the list."""
         file = self.gateway.files.get(name or "index.html")
         if file is None:
             self._refuse(404, "404\n")
@@ -228,7 +228,7 @@ class _File(_Guarded):
 
 
 class _Socket(_Guarded, WebSocketHandler):
-    """The socket of a tab."""
+    """The web socket of a tab."""
 
     def initialize(self, gateway: Gateway) -> None:
         super().initialize(gateway)
@@ -239,7 +239,7 @@ class _Socket(_Guarded, WebSocketHandler):
         self._left = False
 
     def prepare(self) -> None:
-        """As all requests, and the Origin has to be there and ours."""
+        """Check the request like all others, and require our own Origin."""
         super().prepare()
         if self._finished:
             return
@@ -254,7 +254,7 @@ class _Socket(_Guarded, WebSocketHandler):
         return True
 
     def get_compression_options(self) -> dict[str, Any] | None:
-        """No compression: frames are short, and compressing text beside a secret lets it be guessed."""
+        """Disable compression: frames are short, and compressing text together with a secret would help to guess it."""
         return None
 
     def open(self, *args: str, **kwargs: str) -> None:
@@ -264,7 +264,7 @@ class _Socket(_Guarded, WebSocketHandler):
         self._tasks = [loop.create_task(self._begin()), loop.create_task(self._send())]
 
     async def _begin(self) -> None:
-        """Reach the daemon, however long that takes, then read."""
+        """Connect to the daemon, however long that takes, then read."""
         settings = self.gateway.settings
         sent = False
         while True:
@@ -286,7 +286,7 @@ class _Socket(_Guarded, WebSocketHandler):
             self._drop()
 
     async def _send(self) -> None:
-        """Send the outbox's frames, no faster than the browser reads them."""
+        """Send the frames of the outbox, no faster than the browser reads them."""
         while True:
             await self._filled.wait()
             self._filled.clear()
@@ -307,7 +307,7 @@ class _Socket(_Guarded, WebSocketHandler):
             self.close(_POLICY, str(why))
 
     def _drop(self) -> None:
-        """Close without waiting for a reader that does not read."""
+        """Close without waiting for a browser that does not read."""
         self.close(_TOO_SLOW, "this page reads too slowly")
         stream = self.ws_connection.stream if self.ws_connection else None
         if stream:
@@ -329,7 +329,7 @@ class _Socket(_Guarded, WebSocketHandler):
 
 
 def _only(headers: HTTPHeaders, name: str) -> str:
-    """The value of a header, empty if it comes twice."""
+    """Return the value of a header, "" if it comes twice."""
     values = headers.get_list(name)
     return values[0] if len(values) == 1 else ""
 
@@ -338,7 +338,7 @@ class Listener:
     """A gateway that listens on some addresses of this machine."""
 
     def __init__(self, gateway: Gateway, addresses: list[str], tls: ssl.SSLContext | None) -> None:
-        """Bind; raises `OSError` if the first of the addresses is taken."""
+        """Bind to the addresses; raises `OSError` if the first is taken."""
         self._server = HTTPServer(
             gateway.application(),
             ssl_options=tls,
@@ -355,6 +355,6 @@ class Listener:
                     raise
 
     async def close(self) -> None:
-        """Take no more connections and end those there are."""
+        """Stop accepting connections and end the present ones."""
         self._server.stop()
         await self._server.close_all_connections()

@@ -20,7 +20,7 @@ from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire.connection import read_connection
 
 _START_S = 300.0
-"""Seconds; the first start on a machine compiles the engine."""
+"""Seconds for the start; the first one on a machine compiles the engine."""
 
 _POLL_S = 0.02
 _END_S = 20.0
@@ -35,9 +35,10 @@ def make_book(path: str) -> None:
 
 
 class OwnDaemon:
-    """`desdaemon serve --supervise` as a child, reached over a socket in a folder of its own where sockets have paths.
+    """`desdaemon serve --supervise` as a child, reached over a socket in its own folder (on systems whose sockets have
+    paths).
 
-    It ends with this process, also when that is killed. What its log says goes to standard error.
+    It ends with this process, even if that is killed. Its log goes to standard error.
     """
 
     def __init__(self, options: Sequence[str] = ()) -> None:
@@ -70,7 +71,7 @@ class OwnDaemon:
         self.endpoint, self.key = found.endpoints[0], found.key_file
 
     def close(self) -> None:
-        """End it; all changes of its book are on the disk already."""
+        """End it; all changes of its book are already on the disk."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 platform.ask_to_end(self._process, signal.SIGTERM)

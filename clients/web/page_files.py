@@ -43,7 +43,7 @@ STATIC_FILES = (
 """Names below `static`, and paths of the gateway; `index.html` is served as ``/``."""
 
 COLOURS = "colours.css"
-"""Made from the table of colours that all pictures of boards share."""
+"""The style sheet made from the colours that all pictures of boards share."""
 
 _COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
 _LINE_COMMENT_OR_MARGIN = re.compile(r"^[ \t]+(?://.*)?|^//.*", re.MULTILINE)
@@ -80,8 +80,8 @@ def page_files() -> dict[str, PageFile]:
 
 
 def _light(name: str, data: bytes) -> bytes:
-    """A script or a style sheet without comments and margins, which are for those who read the source; each line keeps
-    its number, so that a browser's complaint leads there.
+    """Return a script or a style sheet without comments and indentation, which only readers of the source need; line
+    numbers stay the same, for error messages of browsers.
     """
     if not name.endswith((".js", ".css")):
         return data
@@ -90,7 +90,7 @@ def _light(name: str, data: bytes) -> bytes:
 
 
 def _module_links() -> str:
-    """All modules are asked for at once, not one import after the other."""
+    """Return links by which a browser loads all modules at once, instead of one import after the other."""
     scripts = [name for name in STATIC_FILES if name.endswith(".js")]
     preloads = [f'<link rel="modulepreload" href="{name}">' for name in scripts]
     return "\n".join([*preloads, '<script type="module" src="main.js"></script>'])
@@ -102,6 +102,6 @@ def _file(name: str, data: bytes) -> PageFile:
 
 
 def page_weight() -> tuple[int, int]:
-    """Bytes of all files together, and gzipped as browsers get them."""
+    """Return the bytes of all files together, and gzipped as browsers get them."""
     files = page_files().values()
     return sum(len(file.data) for file in files), sum(len(file.gzipped) for file in files)

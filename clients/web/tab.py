@@ -25,10 +25,10 @@ from .games import ANSWERS
 from .outbox import Outbox, TooFarBehind
 
 MOST_IN_FLIGHT = 64
-"""Requests of a tab that have no final yet."""
+"""Most requests of a tab without a final."""
 
 MOST_MALFORMED = 100
-"""Frames that are no requests before the tab is dropped."""
+"""Malformed frames after which a tab is closed."""
 
 
 _SHARED_TOPICS = ("job.", "book")
@@ -38,13 +38,13 @@ Data = dict[str, Any]
 
 
 class Unwanted(Exception):
-    """The tab has to be closed; the message is the reason in a line."""
+    """The tab must be closed; the message is the reason in one line."""
 
 
 class Tab:
     """One open page. ``client`` is its client of the daemon, ``role`` the highest role that the page may have.
 
-    ``wake`` is called when there is something in the outbox.
+    ``wake`` is called when a frame is put into the outbox.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class Tab:
         self._tasks: set[asyncio.Task[None]] = set()
         self._malformed = 0
         self.overdue = False
-        """Whether the tab has to be dropped because it does not read what it is sent."""
+        """Whether the tab must be closed because it reads too slowly."""
 
     @property
     def in_flight(self) -> int:
-        """Requests without a final."""
+        """The number of requests without a final."""
         return len(self._handles)
 
     def take(self, frame: str | bytes) -> None:
-        """Handle a frame: a request is started, anything else is answered with an error. Raises `Unwanted`."""
+        """Handle a frame: start a request, or answer anything else with an error. Raises `Unwanted`."""
         number: str | int | None = None
         try:
             message = _parsed(frame)
@@ -90,7 +90,7 @@ class Tab:
             self._put({"event": topic, "data": data}, ("event", topic))
 
     async def close(self) -> None:
-        """Handle the closing of the tab: its analyses are cancelled."""
+        """Cancel the tab's analyses, because it is closed."""
         for task in self._tasks:
             task.cancel()
         await self._client.close()
@@ -143,7 +143,7 @@ class Tab:
             self._handles.pop(number, None)
 
     async def _ask(self, number: str | int, op: str, args: Data, reply: Data) -> Data:
-        """Send a request to the daemon; partials are forwarded as they come, ``reply`` counts them."""
+        """Send a request to the daemon and forward its partials, numbered by ``reply``; return the final's data."""
         handle: AsyncHandle[Data, Data] = self._client.start(op, args)
         self._handles[number] = handle
         async for partial in handle:
@@ -156,8 +156,8 @@ class Tab:
         return self._reduced(found) if op == "hello" else found
 
     def _reduced(self, hello: Data) -> Data:
-        """The daemon's greeting for a page: the lesser role of the two, and only the operations that the page may
-        request.
+        """Return the daemon's greeting for a page: the lesser of the two roles, and only the operations that the page
+        may request.
         """
         role = min(str(hello.get("role")), self._role, key=lambda one: ROLES.index(one) if one in ROLES else 0)
         offered = hello.get("ops", ())

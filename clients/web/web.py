@@ -1,4 +1,4 @@
-"""`desdaemon web`: the command line, and the life of the gateway from its start to a signal."""
+"""`desdaemon web`: the command line, and the gateway from start to signal."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
 
 @contextlib.contextmanager
 def _daemon(named: argparse.Namespace) -> Iterator[str]:
-    """The endpoint of the daemon that is asked; one of its own lives as long as the block."""
+    """Yield the endpoint of the daemon to use; a daemon started here lives as long as the block."""
     if named.endpoint:
         yield named.endpoint
         return
@@ -165,7 +165,7 @@ async def _serve(named: argparse.Namespace, endpoint: str) -> int:
 
 
 def _open_browser(folder: Path, address: str) -> None:
-    """By way of a file that only this user can read: a command line is seen by all users of the machine."""
+    """Open the browser with a file that only this user can read: all users of the machine can see command lines."""
     file = folder / "desdaemon.html"
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as page:
         page.write(f'<!DOCTYPE html><meta http-equiv="refresh" content="0;url={escape(address)}">\n')
@@ -174,7 +174,7 @@ def _open_browser(folder: Path, address: str) -> None:
 
 
 def _address(text: str) -> tuple[str, int | None]:
-    """Host and port of ``--listen``; an empty host is this machine alone. Raises `BadInput`."""
+    """Return host and port of ``--listen``; an empty host is this machine alone. Raises `BadInput`."""
     found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]*)(?::(\d{1,5}))?", text)
     if not found or int(found[2] or 0) > 65_535:
         raise BadInput(f"--listen {quoted(text)}: expected HOST, HOST:PORT or :PORT")
@@ -191,7 +191,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """The addresses to try to listen at, in order: the port asked for, or the default one and those after it."""
+    """Yield the addresses to try to listen at, in order: the port asked for, or the default one and the next ones."""
     from .access import Place
 
     shown = f"[{host}]" if ":" in host else host
@@ -203,7 +203,7 @@ def _places(host: str, port: int | None, names: list[str], scheme: str) -> Itera
 
 
 def _free_port(host: str) -> int:
-    """A port that was free a moment ago, for ``:0``."""
+    """Return a port that was free a moment ago, for ``:0``."""
     import socket
 
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:

@@ -22,12 +22,12 @@ BLACK, WHITE = "black", "white"
 
 
 class Board:
-    """A position of a game. Boards are equal where the discs and the side to move are.
+    """A position of a game. Boards are equal if the discs and the side to move are.
 
-    ``Board()`` is the opening position, ``Board("f5d6c3")`` what a line of moves leads to, ``Board("---...--- X")`` a
-    position: 64 squares A1, B1 .. H8 (``X`` black, ``O`` white, ``-`` empty) and the side to move, or a FEN record.
-    Squares are ``"a1"`` .. ``"h8"`` in any case, a pass is ``"pa"``. Raises `BadInput` (a `ValueError`) for what is
-    none of these. In a notebook a board draws itself.
+    ``Board()`` is the opening position, ``Board("f5d6c3")`` the position after a line of moves, ``Board("---...---
+    X")`` a position: 64 squares A1, B1 .. H8 (``X`` black, ``O`` white, ``-`` empty) and the side to move, or a FEN
+    record. Squares are ``"a1"`` .. ``"h8"`` in any case, a pass is ``"pa"``. Raises `BadInput` (a `ValueError`) for
+    anything else. In a notebook a board draws itself.
     """
 
     __slots__ = ("_initial", "_moves", "_position")
@@ -62,12 +62,14 @@ class Board:
 
     @property
     def position(self) -> Position:
-        """The discs as 64-bit words (A1 = bit 0): those of the side to move, those of the other, is it Black's turn."""
+        """The discs as 64-bit words (A1 = bit 0) of the side to move and of the other side, and whether it is Black's
+        turn.
+        """
         return self._position
 
     @property
     def side(self) -> str:
-        """The side to move, `BLACK` or `WHITE`, also where it has to pass or the game is over."""
+        """The side to move, `BLACK` or `WHITE`, even if it has to pass or the game is over."""
         return BLACK if self._position.black_to_move else WHITE
 
     @property
@@ -81,7 +83,7 @@ class Board:
         return self._position.empties
 
     def __getitem__(self, square: str) -> str | None:
-        """`BLACK`, `WHITE` or None for what is on a square: ``board["d4"]``."""
+        """Return `BLACK`, `WHITE` or None for a square: ``board["d4"]``."""
         bit = 1 << self._square(square)
         if self._position.black & bit:
             return BLACK
@@ -108,23 +110,23 @@ class Board:
 
     @property
     def legal(self) -> list[str]:
-        """The legal moves, by square; ``["pa"]`` where a pass is forced, nothing where the game is over."""
+        """The legal moves, by square; ``["pa"]`` if a pass is forced, empty if the game is over."""
         if self._position.must_pass:
             return ["pa"]
         return [square_text(square).lower() for square in rules.squares(self._position.moves)]
 
     def flips(self, move: str) -> list[str]:
-        """The squares of the discs that a move turns; nothing for a move that is not legal."""
+        """Return the squares of the discs that a move turns; empty for an illegal move."""
         square = self._square(move)
         turned = rules.flips(self._position.player, self._position.opponent, square)
         return [square_text(square).lower() for square in rules.squares(turned)]
 
     def play(self, moves: str) -> Board:
-        """The board after a move or a line of them; forced passes may be left out. Raises `BadInput`."""
+        """Return the board after a move or a line of them; forced passes may be left out. Raises `BadInput`."""
         return self._of(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves))])
 
     def undo(self, plies: int = 1) -> Board:
-        """The board so many plies before, passes counted; the beginning of the line where there are fewer."""
+        """Return the board ``plies`` plies earlier, passes counted; at most the beginning of the line."""
         return self._of(self._initial, list(self._moves[: max(0, len(self._moves) - plies)]))
 
     @property
@@ -155,7 +157,9 @@ class Board:
     # As a value, and as a picture
 
     def mirrored(self, symmetry: int) -> Board:
-        """The board and its line under symmetry 0..7: bit 0 mirrors A-H, bit 1 mirrors 1-8, bit 2 swaps the axes."""
+        """Return the board and its line under symmetry 0..7: bit 0 mirrors A-H, bit 1 mirrors 1-8, bit 2 swaps the
+        axes.
+        """
         if not 0 <= symmetry < 8:
             raise BadInput(f"symmetry {symmetry}: expected 0 to 7")
         player, opponent, black = self._initial

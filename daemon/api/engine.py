@@ -42,14 +42,14 @@ _AHEAD = 4
 class Engine:
     """A search with its tables, in this process. Close it, or use it in a ``with`` statement, to end its searches.
 
-    ``level`` (0 to 60) is how far to search where a call does not say; ``threads`` share a search and are the
-    number of boards searched at a time by `analyze_many` (all processors unless given); ``hash_bits`` makes a table of
-    2**hash_bits entries of 16 bytes; ``eval_file`` are other weights; ``book`` is a file of any book format, or
-    ``builtin`` for the one that ships, opened for reading. The first engine on a machine is compiled, which takes about
-    a minute and is reported on standard error.
+    ``level`` (0 to 60) is the default of searches; ``threads`` (default: all processors) share a search, and
+    `analyze_many` searches as many boards at a time; ``hash_bits`` makes a table of 2**hash_bits entries of 16 bytes;
+    ``eval_file`` names other weights; ``book`` is a file of any book format, or ``builtin`` for the one that ships,
+    opened for reading. The first engine on a machine is compiled, which takes about a minute and is reported on
+    standard error.
 
-    All methods may be called from any thread; searches of one engine take turns, but for `analyze_many`. Raises
-    `BadInput` (a `ValueError`) for what cannot be used.
+    All methods may be called from any thread; searches of one engine take turns, except in `analyze_many`. Raises
+    `BadInput` (a `ValueError`) for arguments that cannot be used.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """End all searches; what they have found so far is answered. Calls from now on raise `BadInput`."""
+        """End all searches; they return their results so far. Later calls raise `BadInput`."""
         self._closed = True
         self.stop()
 
     def stop(self) -> None:
-        """End the searches that are running now; what they have found so far is answered."""
+        """End the running searches; they return their results so far."""
         with self._lock:
             for control in self._running:
                 control.stop()
@@ -125,17 +125,18 @@ class Engine:
         multipv: int = 1,
         allow: Iterable[str] | None = None,
     ) -> Analysis:
-        """Search a board and answer its ``multipv`` best moves.
+        """Search a board and return its ``multipv`` best moves.
 
-        ``level`` or ``depth`` (plies) with ``selectivity`` (73, 87, 95, 98, 99 or 100 percent) say how far; ``nodes``
-        and ``time_s`` limit it besides, or alone. ``allow`` are the moves to look at, all unless given.
+        ``level``, or ``depth`` (plies) with ``selectivity`` (73, 87, 95, 98, 99 or 100 percent), set the goal of the
+        search; ``nodes`` and ``time_s`` limit it, with a goal or alone. ``allow`` are the moves to search, by default
+        all.
         """
         limits = self._limits(board, level, depth, selectivity, nodes, time_s)
         with self._turn:
             return self._search(self._searcher, board, limits, multipv, _mask(board, allow), None)
 
     async def analyze_async(self, board: Board, **how: Any) -> Analysis:
-        """As `analyze`, without keeping the event loop waiting; cancelling the task ends the search."""
+        """As `analyze`, without blocking the event loop; cancelling the task ends the search."""
         import asyncio
 
         from desdaemon.engine.search import Control
@@ -192,16 +193,16 @@ class Engine:
             thread.join()
 
     def best_move(self, board: Board, **how: Any) -> str | None:
-        """The best move as `analyze` finds it, ``"pa"`` for a forced pass, None where the game is over."""
+        """Return the best move as `analyze` finds it, ``"pa"`` for a forced pass, None if the game is over."""
         best = self.analyze(board, **how).best
         return best.move if best else None
 
     # Many boards
 
     def analyze_many(self, boards: Iterable[Board], **how: Any) -> Iterator[Analysis]:
-        """Analyses of many boards, in their order, `threads` of them searched at a time, each on one thread.
+        """Yield analyses of many boards, in order, `threads` of them searched at a time, each on one thread.
 
-        ``boards`` may be endless: only some are taken ahead. Leaving the loop ends the searches.
+        ``boards`` may be endless: only a few are read ahead. Leaving the loop ends the searches.
         """
 
         def search(searcher: Searcher, board: Board, control: Control) -> Analysis:
@@ -211,11 +212,11 @@ class Engine:
         return self._spread(boards, search)
 
     def judge_game(self, board: Board, *, book: bool = False, **how: Any) -> Iterator[JudgedMove]:
-        """Judge the moves of a board's line in their order, passes left out, as many at a time as `threads`.
+        """Yield the judged moves of a board's line in order, without passes, searching `threads` positions at a time.
 
-        ``how`` is as in `analyze`, of both the best move and the one that was played. With ``book`` the engine's book
-        answers for the positions that it knows to the level asked for. Leaving the loop ends the searches; after `stop`
-        no more moves come.
+        ``how`` holds arguments of `analyze`, for both the best move and the one that was played. With ``book`` the
+        engine's book answers for positions that it knows at that level or above. Leaving the loop ends the searches;
+        after `stop` no more moves come.
         """
         history, moves = board.history, parse_moves(board.line)
 
@@ -244,7 +245,7 @@ class Engine:
                 yield judged
 
     def _spread(self, items: Iterable[T], work: Callable[[Searcher, T, Control], R]) -> Generator[R]:
-        """The results of ``work`` in the order of the items, `threads` of them at work at a time."""
+        """Yield the results of ``work`` in the order of the items, `threads` of them at a time."""
         from concurrent.futures import Future, ThreadPoolExecutor
 
         from desdaemon.engine.search import Control, Searcher
@@ -281,14 +282,14 @@ class Engine:
             pool.shutdown()
 
     def analyze_game(self, board: Board, **how: Any) -> list[Analysis]:
-        """Analyses of every position of a board's line, the first and the last included."""
+        """Return analyses of every position of a board's line, the first and the last included."""
         with closing(self.analyze_many(board.history, **how)) as found:  # type: ignore[type-var]
             return list(found)
 
     # The book
 
     def look_up(self, board: Board) -> BookEntry | None:
-        """The book's entry of a board; None if the board is not in the book, or there is no book."""
+        """Return the book's entry of a board; None if the board is not in the book, or there is no book."""
         book = self._book
         if book is None:
             return None
@@ -303,7 +304,9 @@ class Engine:
         return BookEntry(board, score, entry.lower, entry.upper, entry.level, entry.lines, known)
 
     def _book_move(self, board: Board, move: int | None, level: int | None) -> SearchedMove | None:
-        """The book's score of a move, by default its best one; None if it is not known to that level."""
+        """Return the book's score of a move, by default its best one; None if the book does not know it at that
+        level.
+        """
         entry = self.look_up(board)
         if self._book is None or entry is None or (level is not None and entry.level < level):
             return None
@@ -322,7 +325,9 @@ class Engine:
     # Searching
 
     def _asked(self, board: Board, how: dict[str, Any]) -> tuple[Limits, int, int]:
-        """Limits, number of lines, mask of moves from the arguments of `analyze`; raises TypeError as a call does."""
+        """Return limits, number of lines, and mask of moves from the arguments of `analyze`; raises TypeError for
+        unknown ones.
+        """
         asked = dict(how)
         allow, multipv = asked.pop("allow", None), asked.pop("multipv", 1)
         names = ("level", "depth", "selectivity", "nodes", "time_s")
@@ -412,7 +417,7 @@ def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, c
 
 
 def _searched_move(board: Board, lines: tuple[MoveLine, ...]) -> SearchedMove:
-    """The best of the lines; a pass with an unknown score if a stop has left none."""
+    """Return the best of the lines; a pass with an unknown score if a stop has left none."""
     if not lines:
         return SearchedMove(rules.PASS, MoverScore(0), -1, Selectivity.FULL)
     line = lines[0]
@@ -427,7 +432,7 @@ def _name(move: int) -> str:
 
 
 def _mask(board: Board, allow: Iterable[str] | None) -> int:
-    """The moves to look at; raises `BadInput` for one that is not legal."""
+    """Return a mask of the moves to search; raises `BadInput` for an illegal one."""
     if allow is None:
         return rules.FULL
     mask = 0
@@ -439,7 +444,7 @@ def _mask(board: Board, allow: Iterable[str] | None) -> int:
 
 
 def _opened(path: str | Path) -> Book:
-    """A book to look things up in; raises `BadInput`."""
+    """Open a book for look-ups; raises `BadInput`."""
     from pathlib import Path
 
     from desdaemon.book.errors import BookError
@@ -456,7 +461,7 @@ def _opened(path: str | Path) -> Book:
 
 
 def _compiler_progress() -> Any:
-    """The callback that shows the progress of a first compilation on standard error."""
+    """Return the callback that shows the progress of a first compilation on standard error."""
     line = ProgressLine()
 
     def on_progress(progress: str) -> None:

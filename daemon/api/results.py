@@ -12,8 +12,8 @@ from .board import BLACK, WHITE, Board
 class Score(NamedTuple):
     """A score of ``discs`` difference at the end of the game, empty squares to the winner, seen from ``side``.
 
-    Scores of searches are whole numbers, static evaluations are not. Scores of different sides must not be compared as
-    they are: `black`, `white` and `seen_by` convert them.
+    Scores of searches are whole numbers, static evaluations are not. To compare scores of different sides, convert them
+    first: `black`, `white` and `seen_by`.
     """
 
     discs: float
@@ -21,16 +21,16 @@ class Score(NamedTuple):
 
     @property
     def black(self) -> float:
-        """Seen from Black."""
+        """The score seen from Black."""
         return self.seen_by(BLACK)
 
     @property
     def white(self) -> float:
-        """Seen from White."""
+        """The score seen from White."""
         return self.seen_by(WHITE)
 
     def seen_by(self, side: str) -> float:
-        """Seen from a side, `BLACK` or `WHITE`; raises ValueError for anything else."""
+        """Return the score seen from a side, `BLACK` or `WHITE`; raises ValueError for anything else."""
         if side not in (BLACK, WHITE):
             raise ValueError(f"{side!r} is no side: expected {BLACK!r} or {WHITE!r}")
         return self.discs if side == self.side else 0 - self.discs
@@ -42,9 +42,9 @@ class Score(NamedTuple):
 class MoveLine(NamedTuple):
     """A move with its score, seen from the side that plays it, and its principal variation.
 
-    ``lower`` and ``upper`` bound the score. ``depth`` (plies) and ``selectivity`` (percent) say how it was searched; a
-    depth of the empty squares at 100 % means read to the end. ``exact``: proved. ``pv`` begins with this move;
-    ``nodes`` and ``time_s`` are its cost.
+    ``lower`` and ``upper`` bound the score. ``depth`` (plies) and ``selectivity`` (percent) are those of the search: a
+    depth of all empty squares at 100 % means that it was read to the end. ``exact``: proved. ``pv`` begins with this
+    move; ``nodes`` and ``time_s`` are its cost.
     """
 
     move: str
@@ -64,9 +64,9 @@ class MoveLine(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """The best moves of a board, best first: none where the game is over, the pass where it is forced.
+    """The best moves of a board, best first: the pass if it is forced, none if the game is over.
 
-    ``complete`` is False where a limit or a stop ended the search early, and for intermediate iterations.
+    ``complete`` is False if a limit or a stop ended the search early, and for intermediate iterations.
     """
 
     board: Board
@@ -77,12 +77,12 @@ class Analysis(NamedTuple):
 
     @property
     def best(self) -> MoveLine | None:
-        """The best move, None where the game is over."""
+        """The best move, None if the game is over."""
         return self.lines[0] if self.lines else None
 
     @property
     def score(self) -> Score:
-        """Of the best move, or of the end of the game; seen from the side to move."""
+        """The score of the best move, or of the end of the game; seen from the side to move."""
         if self.lines:
             return self.lines[0].score
         return Score(self.board.result or 0, BLACK)

@@ -21,9 +21,9 @@ OPTION_FILE = "edax.ini"
 
 _INFORMATION = {"help": "help", "?": "help", "version": "version", "v": "version"}
 _WITH_VALUE = ("solve", "wtest", "bench", "o", "option-file", "protocol", "config")
-"""Options with a value that are no settings of a session."""
+"""Options with a value that are not settings of a session."""
 _NOT_EDAX = ("protocol", "config")
-"""Those among them that Edax does not have."""
+"""Those of them that Edax does not have."""
 
 
 class UsageError(Exception):

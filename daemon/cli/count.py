@@ -1,4 +1,4 @@
-"""`desdaemon count` and `desdaemon perft`: count what there is in the game of Othello, with progress on stderr."""
+"""`desdaemon count` and `desdaemon perft`: count games, positions and more of Othello, with progress on stderr."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class ElapsedTime:
         self.pause()
 
     def pause(self) -> None:
-        """Clear the line, for an answer to be printed, and count again from 0."""
+        """Clear the line, because an answer will be printed, and count from 0 again."""
         with self._lock:
             self._begun = time.monotonic()
             self._line.clear()

@@ -156,7 +156,7 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
 
 
 def _command(text: str) -> tuple[str, ...]:
-    """The words of a command as a shell splits them; none runs it."""
+    """Return the words of a command as a shell splits them; it is run without a shell."""
     import shlex
 
     try:
@@ -169,7 +169,7 @@ def _command(text: str) -> tuple[str, ...]:
 
 
 def _number(text: str, name: str, least: int) -> float:
-    """The value of an option that is a number."""
+    """Return the value of an option that is a number."""
     try:
         value = float(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Searches on many machines, by dask.distributed; loaded where a cluster was named, with the extra ``cluster``."""
+"""Searches on many machines, by dask.distributed; loaded only if a cluster is named. Needs the extra ``cluster``."""

@@ -1,4 +1,4 @@
-"""`desdaemon cluster`: the scheduler and the workers of a cluster, and what they are doing."""
+"""`desdaemon cluster`: run the scheduler or a worker of a cluster, or show its workers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Carry it out; returns the exit status."""
+    """Run the sub-command; returns the exit status."""
     options = command_line().parse_args(argv)
     from desdaemon.engine.compiler.library import LibraryError
 

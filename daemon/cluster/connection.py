@@ -1,8 +1,8 @@
-"""Reaching the scheduler of a cluster: its address, the rules for it, TLS, and dask's settings.
+"""Connecting to the scheduler of a cluster: its address, the rules for it, TLS, and dask's settings.
 
-Whoever reaches a dask scheduler can run any code on its workers, and what workers answer is unpickled by the owner. So
-beyond this machine only TLS is allowed, with certificates of a certificate authority of one's own: who has one of its
-certificates is trusted with everything, host names are not looked at.
+Anyone who can connect to a dask scheduler can run any code on its workers, and the owner unpickles what workers answer.
+So beyond this machine only TLS is allowed, with a private certificate authority: the holder of one of its certificates
+is trusted with everything, and host names are not checked.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from distributed import Client, Security
 
 PORT = 8786
-"""Dask's own."""
+"""Dask's default port."""
 
 CONNECT_S = 10
 
 SILENT_S = 30
-"""A worker that was not heard of for so long is taken for gone at the next look: every so many seconds, too."""
+"""Seconds of silence after which a worker counts as gone, and between two checks of that."""
 
 _SILENT = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
-"""Loggers: dask names some of its own besides the first one."""
+"""Loggers of dask that are silenced; besides the first one some have names of their own."""
 
 _KEY_FILES = ("ca.pem", "cert.pem", "key.pem")
 
@@ -41,9 +41,10 @@ MISSING = "the cluster needs dask.distributed: expected pip install distributed"
 
 
 def configure() -> None:
-    """Import dask and set it up for searches; raises `BadInput` where it is not installed.
+    """Import dask and set it up for searches; raises `BadInput` if it is not installed.
 
-    The user's own settings of dask win. Its lines in the log are not shown: we say in our own words what matters.
+    The user's own settings of dask take precedence. Its log lines are not shown: we report what matters in our own
+    words.
     """
     try:
         import dask
@@ -68,7 +69,7 @@ def configure() -> None:
 
 
 def scheduler_address(text: str) -> str:
-    """The address in ``text``, which may name a scheduler file instead; raises `BadInput`."""
+    """Return the address in ``text``, which may name a scheduler file instead; raises `BadInput`."""
     if "://" in text:
         return text
     path = Path(text)
@@ -86,7 +87,7 @@ def scheduler_address(text: str) -> str:
 
 
 def checked_address(address: str, tls: str) -> None:
-    """Raise `BadInput` for an address that is not safe, or that does not go with ``tls``."""
+    """Raise `BadInput` for an address that is not safe, or that does not fit ``tls``."""
     scheme, _, rest = address.partition("://")
     if scheme == "tls":
         if not tls:
@@ -108,7 +109,7 @@ def _loopback(host: str) -> bool:
 
 
 def local_host(address: str) -> str:
-    """The address of this machine from which ``address`` is reached, as part of a URL. Raises `BadInput`."""
+    """Return this machine's address on the route to ``address``, as part of a URL. Raises `BadInput`."""
     host, _, port = address.partition("://")[2].rpartition(":")
     try:
         family, kind, *_, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_DGRAM)[0]
@@ -122,7 +123,7 @@ def local_host(address: str) -> str:
 
 
 def warn_unless_sealed(address: str) -> None:
-    """Say once what an address without TLS means."""
+    """Warn, once, about an address without TLS."""
     if address.startswith("tcp://"):
         message(
             f"{address}: every user of this machine may run code as you; expected TLS where there are others: see "
@@ -151,7 +152,7 @@ def make_keys(folder: Path) -> None:
 
 
 def security(tls: str) -> Security | None:
-    """The keys in the folder ``tls``, None without one; raises `BadInput`."""
+    """Return the keys in the folder ``tls``, None for ""; raises `BadInput`."""
     if not tls:
         return None
     folder = Path(tls)
@@ -167,7 +168,7 @@ def security(tls: str) -> Security | None:
 
 
 def connect(text: str, tls: str) -> Client:
-    """A client of the scheduler that ``text`` names; raises `BadInput` where there is none, or it refuses."""
+    """Return a client of the scheduler that ``text`` names; raises `BadInput` if there is none, or it refuses."""
     configure()
     address = scheduler_address(text)
     checked_address(address, tls)
@@ -181,14 +182,14 @@ def connect(text: str, tls: str) -> Client:
 
 
 class Connections:
-    """The clients of this process, one for each cluster that was named; its methods may be called from any thread."""
+    """The clients of this process, one for each named cluster; its methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._clients: dict[tuple[str, str], Client] = {}
 
     def client(self, text: str, tls: str) -> Client:
-        """As `connect`; a client that still has its scheduler is used again."""
+        """As `connect`, but a client that is still connected is used again."""
         with self._lock:
             known = self._clients.get((text, tls))
             if known is not None and known.status == "running":
@@ -198,7 +199,7 @@ class Connections:
             return client
 
     def close(self) -> None:
-        """Leave all of them."""
+        """Close all clients."""
         with self._lock:
             clients, self._clients = list(self._clients.values()), {}
         for client in clients:
@@ -210,7 +211,7 @@ CONNECTIONS = Connections()
 
 
 def workers_of(client: Client) -> dict[str, dict[str, Any]]:
-    """The workers that the scheduler knows, by address, as it describes them. Raises `OSError` where it is gone."""
+    """Return the scheduler's descriptions of its workers, by address. Raises `OSError` if the scheduler is gone."""
     try:
         found: dict[str, dict[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
     except (RuntimeError, ValueError) as error:

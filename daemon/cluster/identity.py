@@ -1,8 +1,8 @@
-"""The identity of a search: a short text, equal on two machines whose searches give the same results.
+"""The identity of a search program: a short text, equal on two machines whose searches give the same results.
 
-It is made of the sources of the search and its kernels, of the weights, and of the results of fixed searches, which
-differ where a compiler or a processor makes something else of the same sources. The processor's model is not part of
-it.
+It consists of digests of the sources of the search and its kernels, of the weights, and of the results of fixed
+searches, which differ if a compiler or a processor treats the same sources differently. The processor's model is not
+part of it.
 """
 
 from __future__ import annotations
@@ -27,23 +27,25 @@ _FIXED = (
     (0x0000002C1C382000, 0x0010101020040E00, 11),
     (0x003E020C14083000, 0x0000001028140E08, 8),
 )
-"""Positions from openings to the midgame, by discs of the side to move and of the other side, with levels."""
+"""Positions from openings to the midgame (discs of the side to move, of the other side) with levels."""
 
 
 class Identity(NamedTuple):
-    """``code`` is a digest of sources and weights, ``proof`` one of the answers to the fixed searches."""
+    """``code`` is a digest of sources and weights, ``proof`` a digest of the answers to the fixed searches."""
 
     code: str
     proof: str
 
     @property
     def resource(self) -> str:
-        """The name of dask's resource that a worker offers, one for each slot, and that every task asks for."""
+        """The name of dask's resource that a worker offers, one for each slot, and that every task requires."""
         return f"{_RESOURCE}{self.code}-{self.proof}"
 
 
 def identity(weights: Weights) -> Identity:
-    """This program's; takes some tens of ms, more where the kernels have to be compiled. Raises `LibraryError`."""
+    """Return this program's identity; takes some tens of ms, more if the kernels must be compiled. Raises
+    `LibraryError`.
+    """
     code = hashlib.blake2b(weights.digest.encode(), digest_size=6)
     for path in imported_sources(_SEARCH):
         code.update(path.read_bytes())
@@ -63,7 +65,7 @@ def _proof(weights: Weights) -> str:
 
 
 def of_resources(resources: dict[str, float]) -> Identity | None:
-    """The identity of a worker with these resources; None for one that is not ours."""
+    """Return the identity of a worker with these resources; None for a worker that is not ours."""
     for name in resources:
         parts = name.removeprefix(_RESOURCE).split("-")
         if name.startswith(_RESOURCE) and len(parts) == 2:

@@ -1,4 +1,6 @@
-"""Labels of training by a cluster, for `desdaemon train label --cluster`: chunk by chunk, as one thread makes them."""
+"""Labels for training by a cluster, for `desdaemon train label --cluster`: the chunks come out as if made by one
+thread.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,10 @@ CHUNKS = SearchKind[BoardChunk, ChunkAnswer](remote.score_batch, ChunkAnswer, _n
 
 
 def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> ScoreChunks:
-    """Scores chunks by the workers of the scheduler at ``address``.
+    """Return a function that scores chunks by the workers of the scheduler at ``address``.
 
     ``tls`` is the folder of certificates or "", ``hash_bits`` the logarithm (base 2) of the entries of a search's
-    table. Raises `BadInput` where there is no scheduler.
+    table. Raises `BadInput` if there is no scheduler.
     """
     loaded = Weights.load(weights)
     searcher: list[Searcher] = []

@@ -1,4 +1,4 @@
-"""A process of the cluster: the scheduler, or a worker, which joins once it has done the fixed searches."""
+"""A process of the cluster: the scheduler, or a worker, which joins after doing the fixed searches."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 _RETRY_S = 1.0
 
 KILLS = 3
-"""A batch whose workers died so many times is given back to the owner."""
+"""Workers that may die of a batch before it is returned to the owner."""
 
 
 class WorkerOptions(NamedTuple):
-    """A worker: the scheduler's address or file, folder of keys, threads, name, niceness, seconds of life (0: no end),
-    and weights (a file, "" for the built-in ones).
+    """Options of a worker: the scheduler's address or file, folder of keys, threads, name, niceness, seconds until it
+    ends (0: never), and weights (a file, "" for the built-in ones).
     """
 
     scheduler: str
@@ -54,14 +54,14 @@ class WorkerOptions(NamedTuple):
 
 
 def say(line: str) -> None:
-    """A line for people."""
+    """Print a line for people."""
     message(line, "desdaemon cluster", level="info", event="cluster")
 
 
 def run_scheduler(listen: str, tls: str, scheduler_file: str) -> int:
-    """Be the scheduler at the address ``listen`` until a signal comes, with the folder of keys ``tls`` or "".
+    """Run the scheduler at the address ``listen`` until a signal comes, with the folder of keys ``tls`` or "".
 
-    Its address is written to ``scheduler_file``, if there is a name. Raises `BadInput`.
+    Its address is written to ``scheduler_file``, unless that is "". Raises `BadInput`.
     """
     checked_address(listen, tls)
     configure()
@@ -102,9 +102,9 @@ async def _schedule(listen: str, certificates: Security | None, scheduler_file: 
 
 
 def run_worker(options: WorkerOptions) -> int:
-    """Be a worker until a signal comes or its life is over.
+    """Run a worker until a signal comes or its time is over.
 
-    Raises `BadInput` where there is no scheduler, and `LibraryError` where there is no engine to be had.
+    Raises `BadInput` if there is no scheduler, and `LibraryError` if the engine cannot be loaded.
     """
     ends = time.monotonic() + (options.lifetime_s or math.inf)
     # Dask's worker would look for it without a word.
@@ -136,7 +136,7 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
         start_http_server = _no_http_server
 
         async def close(self, *_: object, reason: str = "", **__: object) -> Any:
-            """Leave without waiting for searches, which nobody wants any more."""
+            """Close the worker without waiting for its searches, whose results are no longer needed."""
             nonlocal over
             over = over or reason == "worker-lifetime-reached"
             state.stop_all()
@@ -183,7 +183,7 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
 
 
 def _no_http_server(*_arguments: object, **_options: object) -> None:
-    """Takes the place of dask's HTTP server, which would listen in the clear for whoever reaches it."""
+    """Replacement of dask's HTTP server, which would listen unencrypted to everyone."""
 
 
 def _until_signal(work: Coroutine[Any, Any, int]) -> int:
@@ -212,7 +212,7 @@ def _until_signal(work: Coroutine[Any, Any, int]) -> int:
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost reason, in a line."""
+    """Return the innermost reason of an error, in one line."""
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error).partition("\n")[0] or type(error).__name__

@@ -1,10 +1,10 @@
-"""Searches carried out by a cluster's workers: `ClusterSearches` for any, `ClusterPool` as a book's pool of threads.
+"""Searches by a cluster's workers: `ClusterSearches` for any kind, `ClusterPool` in place of a book's pool of threads.
 
-What a search is, and how it travels, says a `SearchKind`: `POSITIONS` here, chunks of labels in `labels.py`.
+A `SearchKind` defines what a search is, and how it travels: `POSITIONS` here, chunks of labels in `labels.py`.
 
-The caller's thread owns the window of searches in flight (`window.py`); dask's client has a thread of its own and tells
-of finished batches by a queue. Answers are handed out in the order of the searches, so that a book is byte for byte
-what one thread makes.
+The caller's thread owns the window of searches in flight (`window.py`); dask's client has its own thread and reports
+finished batches through a queue. Answers are returned in the order of the searches, so that a book is byte for byte the
+one that a single thread makes.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from desdaemon.engine.evaluation.weights import Weights
 
 LOOK_S = 1.0
-"""How often the workers are counted."""
+"""Seconds between two counts of the workers."""
 
 LOST_S = 8.0
-"""After so long without a scheduler a command ends."""
+"""Seconds without a scheduler after which a command ends."""
 
 QUIET_S = 10.0
-"""A worker that the scheduler has not heard of for so long is named."""
+"""Seconds of silence after which a worker is named in a note."""
 
 GONE = "the cluster's scheduler has gone: the same command goes on once there is one"
 
@@ -61,7 +61,7 @@ R = TypeVar("R")
 
 
 class _Done(NamedTuple):
-    """A batch that came back, with what its worker answered or why there is nothing."""
+    """A finished batch, with its worker's answer or the reason why there is none."""
 
     number: int
     worker: str
@@ -70,8 +70,9 @@ class _Done(NamedTuple):
 
 
 class SearchKind(NamedTuple, Generic[S, A]):
-    """One kind of searches: the task that workers run for a batch, how one of its answers is read, how a search is
-    named in a note for people, and whether some are done twice to be compared."""
+    """A kind of search: the task that workers run for a batch, the function that reads an answer, the name of a search
+    in notes for people, and whether some searches are done twice and compared.
+    """
 
     task: Callable[..., tuple[str, list[Any]]]
     answer: Callable[..., A]
@@ -94,11 +95,12 @@ class ClusterSearches(Generic[S, A]):
         figures: Callable[[int, int, float], None] = lambda workers, slots, busy: None,
         note: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """``here`` searches in this process (None where it was stopped): on ``local`` threads besides the workers, and
-        what the cluster cannot do.
+        """``here`` searches in this process (and returns None when stopped): on ``local`` threads besides the workers,
+        and whatever the cluster cannot do.
 
-        ``hash_bits`` limits the table of a search. ``note`` is told once of each thing that a person should know,
-        ``figures`` every second of the workers, their slots, and the share of the slots' time in searches.
+        ``hash_bits`` limits the table of a search. ``note`` is called once for each thing that a person should know;
+        ``figures`` is called every second with the number of workers, their slots, and the share of the slots' time in
+        searches.
         """
         self._kind = kind
         self._here = here
@@ -114,7 +116,7 @@ class ClusterSearches(Generic[S, A]):
         self._stopped = threading.Event()
         self._futures: dict[int, Future[Any]] = {}
         self._narrowed: dict[int, list[str]] = {}
-        """The addresses of the workers that may have a batch, where it is not for all."""
+        """For batches that must not go to every worker: the addresses of the allowed ones, by batch number."""
         self._recalled: set[int] = set()
         self._addresses: dict[str, str] = {}
         self._barred: set[str] = set()
@@ -123,19 +125,19 @@ class ClusterSearches(Generic[S, A]):
         self._lost_since: float | None = None
         self._gone = False
         self._seen: dict[str, tuple[float, float]] = {}
-        """When the scheduler heard of a worker, by its clock, and when we saw that, by ours."""
+        """By address: when the scheduler last heard of a worker, on its clock, and when we noticed, on ours."""
         self._before = 0
         self._slots = 0
         self._busy_ms = self._slot_ms = 0.0
 
     def stop(self) -> None:
-        """End the searches in flight; `answers` gives None from now on."""
+        """End the searches in flight; `answers` yields None from now on."""
         self._stopped.set()
 
     def answers(self, searches: Iterable[S]) -> Generator[A | None, None, None]:
-        """The answer to each, in order; None, and no more, once it was stopped.
+        """Yield the answer to each search, in order; after a stop one None.
 
-        Raises `Unfinished` where the scheduler goes.
+        Raises `Unfinished` if the scheduler is lost.
         """
         waiting = iter(searches)
         return self._run(lambda window: window.offer_from(waiting), SearchWindow.answers)
@@ -143,11 +145,11 @@ class ClusterSearches(Generic[S, A]):
     def replies(
         self, offer: Callable[[SearchWindow[S, A]], None]
     ) -> Generator[tuple[int, A | None] | None, None, None]:
-        """The answers as they come, each with the number of its search; None, and no more, once it was stopped.
+        """Yield answers as they arrive, each with the number of its search; after a stop one None.
 
-        ``offer`` gives the window what it wants, each time after what there was has been handed out: searches, or the
-        word that there are none for the time being (`SearchWindow.drain`), or no more. Raises `Unfinished` where the
-        scheduler goes.
+        ``offer`` is called each time after all available answers were yielded; it offers the window more searches, says
+        that there are none for the moment (`SearchWindow.drain`), or closes it. Raises `Unfinished` if the scheduler is
+        lost.
         """
         return self._run(offer, SearchWindow.replies)
 
@@ -156,7 +158,7 @@ class ClusterSearches(Generic[S, A]):
         offer: Callable[[SearchWindow[S, A]], None],
         ready: Callable[[SearchWindow[S, A]], Iterator[T]],
     ) -> Generator[T | None, None, None]:
-        """Keep the workers busy with what is offered, and hand out what is ready."""
+        """Keep the workers busy with offered searches, and yield what ``ready`` returns."""
         # What comes back late for an earlier run must not be taken for one of this: batches are numbered by run.
         self._done = queue.SimpleQueue()
         self._narrowed.clear()
@@ -225,8 +227,8 @@ class ClusterSearches(Generic[S, A]):
         future.add_done_callback(lambda done: loop.add_callback(self._fetch, batch.number, done, finished))
 
     async def _fetch(self, number: int, future: Future[Any], finished: queue.SimpleQueue[_Done]) -> None:
-        """Read the outcome of a batch. On the event loop of dask's client, which reads in one message what comes
-        back at the same time; a thread would read one outcome after the other.
+        """Read the outcome of a batch. Runs on the event loop of dask's client, which reads outcomes that arrive
+        together in one message; a thread would read them one by one.
         """
         reading = asyncio.ensure_future(self._client.gather(future, asynchronous=True))
         # It goes on beyond the limit: other outcomes may be read by the same message.
@@ -234,15 +236,16 @@ class ClusterSearches(Generic[S, A]):
         finished.put(_came_back(number, reading))
 
     def _digest(self, batch: SearchBatch[S]) -> str:
-        """The same for the same searches: what is asked twice at a time is searched once.
+        """Return a digest that is equal for equal searches, so that a search asked for twice at a time is made once.
 
-        Not so a check, nor what goes out again: the scheduler may still have the task that came to nobody.
+        Checks and repeated batches get a digest of their own: the scheduler may still have the task that reached
+        nobody.
         """
         asked = (self._own, self._hash_bits, batch.check, batch.attempt, [tuple(search) for search in batch.searches])
         return hashlib.blake2b(repr(asked).encode(), digest_size=12).hexdigest()
 
     def _search_here(self, batch: SearchBatch[S]) -> None:
-        """For a thread of this process."""
+        """Search a batch on a thread of this process."""
         answers: list[A | None] = []
         try:
             for search in batch.searches:
@@ -253,7 +256,7 @@ class ClusterSearches(Generic[S, A]):
         self._done.put(_Done(batch.number, "", answers, None))
 
     def _take_all(self, window: SearchWindow[S, A], helping: set[int], wait_s: float) -> None:
-        """Take the batches that are back, and wait so long for the first one."""
+        """Handle the finished batches; wait up to ``wait_s`` for the first."""
         with contextlib.suppress(queue.Empty):
             done = self._done.get(timeout=wait_s)
             while True:
@@ -262,7 +265,7 @@ class ClusterSearches(Generic[S, A]):
                 done = self._done.get_nowait()
 
     def _take(self, window: SearchWindow[S, A], done: _Done) -> None:
-        """A batch is back."""
+        """Handle a finished batch."""
         if done.number in self._recalled:
             self._recalled.discard(done.number)
             return
@@ -308,7 +311,7 @@ class ClusterSearches(Generic[S, A]):
         self._search_here(here)
 
     def _judge(self, found: Disagreement[S, A]) -> None:
-        """Leave out the worker that is wrong about a search."""
+        """Exclude the worker whose result of a search is wrong."""
         search = found.search
         right = self._here(search)
         for worker, answer in zip(found.workers, found.answers, strict=True):
@@ -320,7 +323,7 @@ class ClusterSearches(Generic[S, A]):
                 )
 
     def _bar(self, worker: str, why: str) -> None:
-        """Leave a worker out from now on."""
+        """Exclude a worker from now on."""
         if worker not in self._barred:
             self._barred.add(worker)
             self._note(f"cluster: worker {worker} {why}")
@@ -330,7 +333,7 @@ class ClusterSearches(Generic[S, A]):
     # The cluster
 
     def _look(self, window: SearchWindow[S, A]) -> None:
-        """Count the workers now and then, and show how they do."""
+        """Count the workers at intervals, and report their figures."""
         now = time.monotonic()
         if now - self._looked < LOOK_S:
             return
@@ -369,7 +372,7 @@ class ClusterSearches(Generic[S, A]):
         self._figures(len(self._addresses), slots, busy)
 
     def _listen(self, address: str, name: str, last_seen: float, now: float) -> None:
-        """Name a worker of which the scheduler hears nothing any more."""
+        """Note that the scheduler has stopped hearing from a worker."""
         before, since = self._seen.get(address, (0.0, now))
         if last_seen != before:
             self._seen[address] = last_seen, now
@@ -382,7 +385,7 @@ class ClusterSearches(Generic[S, A]):
             )
 
     def _recall(self, window: SearchWindow[S, A]) -> None:
-        """Send batches again that were for workers which have all gone: dask would wait for their return."""
+        """Send batches again whose allowed workers have all left: dask would wait for their return."""
         for number, usable in list(self._narrowed.items()):
             if not any(address in self._addresses for address in usable):
                 del self._narrowed[number]
@@ -392,7 +395,7 @@ class ClusterSearches(Generic[S, A]):
                 window.refused(number)
 
     def _end(self) -> None:
-        """Leave nothing of an unfinished run at the workers: they answer no more searches of this job."""
+        """Stop this job's unfinished searches at the workers."""
         self._stopped.set()
         with contextlib.suppress(Exception):
             if self._client.status == "running":
@@ -409,7 +412,7 @@ class ClusterSearches(Generic[S, A]):
 
 
 def _came_back(number: int, reading: asyncio.Future[Any]) -> _Done:
-    """The outcome of a batch that was read, or is late."""
+    """Return the outcome of a batch that was read, or is late."""
     if not reading.done():
         return _Done(number, "", [], TimeoutError(f"its outcome could not be read within {_FETCH_S:g} s"))
     try:
@@ -430,7 +433,7 @@ POSITIONS = SearchKind[Search, WorkerAnswer](remote.search_batch, WorkerAnswer, 
 
 
 class ClusterPool(Worker):
-    """The searches of a book job; ``run`` is called from the job's thread."""
+    """The searches of a book job by a cluster; ``run`` is called from the job's thread."""
 
     def __init__(
         self,
@@ -440,8 +443,9 @@ class ClusterPool(Worker):
         on_progress: OnProgress,
         on_gone: Callable[[str], None],
     ) -> None:
-        """``evaluate`` is for searches that the book wants one by one, ``threads`` are for its own work. ``on_gone`` is
-        told why where the scheduler goes; the command ends then as after a stop."""
+        """``evaluate`` makes the searches that the book wants one by one, ``threads`` are for its other work.
+        ``on_gone`` is called with the reason if the scheduler is lost; the command then ends as after a stop.
+        """
         super().__init__(evaluate, threads=threads, on_progress=on_progress, halt=cluster.stop)
         self._cluster = cluster
         self._on_gone = on_gone
@@ -465,8 +469,9 @@ class ClusterPool(Worker):
                 yield given.popleft(), None
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
-        """See `Worker.follow`; all lines are followed by the caller's thread, and no line is begun before it is needed
-        to keep the workers busy."""
+        """See `Worker.follow`. All lines are followed by the caller's thread, and a line is begun only when it is
+        needed to keep the workers busy.
+        """
         followed = _Lines(lines)
         try:
             with closing(self._cluster.replies(followed.offer)) as replies:
@@ -483,7 +488,7 @@ class ClusterPool(Worker):
             raise WorkCancelled from None
 
     def _counted(self, found: WorkerAnswer | None) -> tuple[int, int] | None:
-        """The move and score of an answer. One that was found in this process has no nodes."""
+        """Return the move and score of an answer, and count its nodes; answers found in this process have none."""
         if found is None:
             return None
         self.nodes_elsewhere += found.nodes
@@ -491,7 +496,7 @@ class ClusterPool(Worker):
 
 
 class _Asking(NamedTuple, Generic[R]):
-    """A search that a line needs, and the line with its place among all."""
+    """A search that a line waits for, and the line with its place among all."""
 
     search: Search
     place: int
@@ -499,7 +504,7 @@ class _Asking(NamedTuple, Generic[R]):
 
 
 class _Lines(Generic[R]):
-    """Lines of searches on their way through a window; for one thread."""
+    """Lines of dependent searches that pass through a window; for one thread."""
 
     def __init__(self, lines: Iterable[SearchLine[R]]) -> None:
         self._waiting = enumerate(lines)
@@ -509,7 +514,7 @@ class _Lines(Generic[R]):
         self._given = 0
 
     def offer(self, window: SearchWindow[Search, WorkerAnswer]) -> None:
-        """Offer the next searches of the lines that were begun, and begin others where these are not enough."""
+        """Offer the next searches of the lines that were begun, and begin more lines if these are not enough."""
         while window.wants():
             if self._asking:
                 asking = self._asking.popleft()
@@ -526,12 +531,12 @@ class _Lines(Generic[R]):
                 window.close()
 
     def take(self, number: int, answer: tuple[int, int] | None) -> None:
-        """The answer to a search, None where it was stopped."""
+        """Handle the answer to a search, None if it was stopped."""
         asked = self._open.pop(number)
         self._advance(asked.place, asked.line, answer)
 
     def results(self) -> Iterator[R]:
-        """The results by now, in the order of the lines."""
+        """Yield the available results, in the order of the lines."""
         while self._given in self._results:
             self._given += 1
             yield self._results.pop(self._given - 1)
@@ -558,9 +563,10 @@ def cluster_pool(
     on_gone: Callable[[str], None],
     note: Callable[[str], None],
 ) -> ClusterPool:
-    """The searches of a book job by the cluster at ``place`` (address and keys), ``local`` threads helping.
+    """Return a pool for the searches of a book job by the cluster at ``place`` (address and keys), helped by ``local``
+    threads.
 
-    The others are those of `ClusterSearches` and `ClusterPool`. Raises `BadInput` where there is no scheduler.
+    The other arguments are those of `ClusterSearches` and `ClusterPool`. Raises `BadInput` if there is no scheduler.
     """
 
     def here(search: Search) -> WorkerAnswer | None:

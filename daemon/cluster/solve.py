@@ -1,4 +1,6 @@
-"""The problems of a file solved by a cluster, for `-solve`: in the file's order, each as one thread solves it."""
+"""The problems of a file solved by a cluster, for `-solve`: in the file's order, with the results of a single
+thread.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def solver(
     here: Callable[[int, int, Limits], Result],
     note: Callable[[str], None],
 ) -> Solver:
-    """The searches of the cluster at ``place`` (address and keys). Raises `BadInput` where there is no scheduler.
+    """Return the searches of the cluster at ``place`` (address and keys). Raises `BadInput` if there is no scheduler.
 
     ``here`` solves in this process, from an empty table, what the cluster cannot.
     """
@@ -48,10 +50,10 @@ def solver(
 def solved(
     cluster: Solver, problems: Iterable[tuple[P, Position, Limits | None]], level: int
 ) -> Iterator[tuple[P, Result | None]]:
-    """Each problem with its result, None for one without limits: a game that is over.
+    """Yield each problem with its result, None for one without limits: a game that is over.
 
-    Ends where ``cluster`` is stopped. Raises `Unfinished` where the scheduler goes. ``level`` is what times of searches
-    are estimated by.
+    Ends when ``cluster`` is stopped. Raises `Unfinished` if the scheduler is lost. ``level`` is used to estimate the
+    times of searches.
     """
     given: deque[tuple[P, int, bool]] = deque()
 

@@ -13,8 +13,9 @@ from .identity import identity, of_resources
 
 
 class WorkerRow(NamedTuple):
-    """A worker: name, address, threads, whether its program and weights are this one's, tasks that it has, searches
-    done, and seconds since it was heard of."""
+    """A worker: name, address, threads, whether its program and weights equal ours, tasks assigned, searches done, and
+    seconds since the scheduler heard from it.
+    """
 
     name: str
     address: str
@@ -26,7 +27,7 @@ class WorkerRow(NamedTuple):
 
 
 def status(cluster: str, tls: str, eval_file: str) -> list[WorkerRow]:
-    """The workers, by name. Raises `BadInput` where there is no scheduler."""
+    """Return the workers, by name. Raises `BadInput` if there is no scheduler."""
     own = identity(Weights.load(eval_file or None))
     client = connect(cluster, tls)
     try:

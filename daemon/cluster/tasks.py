@@ -1,7 +1,7 @@
 """The tasks of a worker: functions that dask.distributed calls by name, on the worker's threads.
 
-Their arguments and results are numbers, bytes and texts alone. A process has one `WorkerState`, set by `prepare` before
-it joins; tasks for another identity are refused.
+Their arguments and results consist of numbers, bytes and texts. A process has one `WorkerState`, set by `prepare`
+before it joins; tasks for another identity are refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .identity import identity
 _ALL = (1 << 64) - 1
 
 _JOBS_KEPT = 1000
-"""Jobs that were stopped are remembered as long as this many others were not stopped after them."""
+"""Stopped jobs that are remembered, at most."""
 
 Wanted = tuple[int, int, int, int, int, int]
 """The fields of a `window.Search`."""
@@ -44,9 +44,9 @@ R = TypeVar("R")
 
 
 class OtherIdentity(Exception):
-    """The task is for a program of other sources or weights, or for one that answers otherwise.
+    """The task is for a program with other sources or weights, or one that gives other answers.
 
-    Its arguments are the worker's name, "" where it has none, and why in words.
+    Its arguments are the worker's name, or "", and the reason in words.
     """
 
 
@@ -66,7 +66,7 @@ class WorkerState:
         self._stopped: OrderedDict[str, None] = OrderedDict()
 
     def search(self, job: str, hash_bits: int, searches: Iterable[Wanted]) -> list[Answer | None]:
-        """The answers, None from the moment on when the job was stopped."""
+        """Return the answers to searches; None for those after the job was stopped."""
 
         def one(search: Wanted, control: Control) -> Result | None:
             return (self._of_book if search[4] < 0 else self._solved)(hash_bits, search, control)
@@ -75,7 +75,7 @@ class WorkerState:
         return [_answer(result, ms) if result is not None else None for result, ms in results]
 
     def score(self, job: str, hash_bits: int, chunks: Iterable[WantedChunk]) -> list[ScoredChunk | None]:
-        """The scores of chunks, None from the moment on when the job was stopped."""
+        """Return the scores of chunks; None for those after the job was stopped."""
 
         def one(chunk: WantedChunk, control: Control) -> bytes | None:
             return score_chunk(self._searcher(hash_bits), BoardChunk(*chunk), control)
@@ -84,7 +84,7 @@ class WorkerState:
         return [(scores, ms) if scores is not None else None for scores, ms in results]
 
     def stop(self, job: str) -> None:
-        """End the searches of a job, in milliseconds; later ones of it answer None."""
+        """Stop the searches of a job within milliseconds; its later ones return None."""
         with self._lock:
             self._stopped[job] = None
             while len(self._stopped) > _JOBS_KEPT:
@@ -93,14 +93,14 @@ class WorkerState:
                 control.stop()
 
     def stop_all(self) -> None:
-        """End the searches that run, in milliseconds; those of the same jobs may come again."""
+        """Stop all running searches within milliseconds; the same jobs may send more."""
         with self._lock:
             for controls in self._running.values():
                 for control in controls:
                     control.stop()
 
     def _run(self, job: str, search: Callable[[T, Control], R | None], wanted: T) -> tuple[R | None, float]:
-        """The result of ``search`` for ``wanted``, and its ms; None where the job was stopped."""
+        """Return the result of ``search`` for ``wanted``, and its time in ms; None if the job was stopped."""
         control = Control()
         with self._lock:
             if job in self._stopped:
@@ -119,7 +119,7 @@ class WorkerState:
         return result, (time.perf_counter() - begun) * 1000
 
     def _solved(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
-        """A search with limits of its own, from a clean table of the full size."""
+        """Search with its own limits, from an empty table of full size."""
         player, opponent, _, excluded, depth, selectivity = search
         searcher = self._searcher(hash_bits)
         searcher.clear()
@@ -129,7 +129,7 @@ class WorkerState:
         return result if result.complete and not control.stopped else None
 
     def _searcher(self, hash_bits: int) -> Searcher:
-        """The calling thread's, with a table of this size."""
+        """Return the calling thread's searcher, with a table of this size."""
         kept: dict[int, Searcher] = self._local.__dict__.setdefault("solvers", {})
         if hash_bits not in kept:
             kept.clear()
@@ -160,14 +160,14 @@ _STATE: WorkerState | None = None
 
 
 def prepare(name: str, weights: Weights) -> WorkerState:
-    """Make this process a worker's; raises `LibraryError` where the kernels cannot be compiled."""
+    """Make this process a worker; raises `LibraryError` if the kernels cannot be compiled."""
     global _STATE
     _STATE = WorkerState(name, weights)
     return _STATE
 
 
 def _asked(expected: tuple[str, str]) -> WorkerState:
-    """This worker, where a task is for its identity. Raises `OtherIdentity`."""
+    """Return this worker if the task is for its identity. Raises `OtherIdentity`."""
     if _STATE is None:
         raise OtherIdentity("", "this process was not started by desdaemon cluster worker")
     if _STATE.identity != expected:
@@ -178,7 +178,7 @@ def _asked(expected: tuple[str, str]) -> WorkerState:
 def search_batch(
     expected: tuple[str, str], job: str, hash_bits: int, searches: tuple[Wanted, ...]
 ) -> tuple[str, list[Answer | None]]:
-    """The task of searches: the worker's name, and an answer for each. Raises `OtherIdentity`."""
+    """The task for searches: return the worker's name, and an answer for each. Raises `OtherIdentity`."""
     state = _asked(expected)
     return state.name, state.search(job, hash_bits, searches)
 
@@ -186,17 +186,17 @@ def search_batch(
 def score_batch(
     expected: tuple[str, str], job: str, hash_bits: int, chunks: tuple[WantedChunk, ...]
 ) -> tuple[str, list[ScoredChunk | None]]:
-    """The task of labels: the worker's name, and the scores of each chunk. Raises `OtherIdentity`."""
+    """The task for labels: return the worker's name, and the scores of each chunk. Raises `OtherIdentity`."""
     state = _asked(expected)
     return state.name, state.score(job, hash_bits, chunks)
 
 
 def stop_job(job: str) -> None:
-    """For the worker's event loop: end a job's searches."""
+    """End a job's searches; runs on the worker's event loop."""
     if _STATE is not None:
         _STATE.stop(job)
 
 
 def searches_done() -> int:
-    """For the worker's event loop, for `desdaemon cluster status`."""
+    """Return the number of searches done, for `desdaemon cluster status`; runs on the worker's event loop."""
     return _STATE.done if _STATE is not None else 0

@@ -1,12 +1,11 @@
-"""The window of searches in flight at the workers: their batches, and the order in which results are returned.
+"""The window of searches in flight at the workers: their batches, and the order of results.
 
 A state machine without I/O or clock for one thread, that of `pool.ClusterPool`: searches and results in, batches out.
-Results are returned in the order of the searches, whichever machine was quicker: a book grows by that order, and so
-equals one made by one thread. Where a result decides what is searched next they are returned as they come.
+Results are returned in the order of the searches, whichever machine was quicker: a book grows in that order, and so
+equals one made by a single thread. If results decide what is searched next, they are returned as they come.
 
-A batch is as many searches as should take `BATCH_MS`, by the times of such searches so far: one message costs the
-scheduler and the owner a millisecond or two. Towards the end of a round batches get smaller, so that no worker waits
-for another's.
+A batch holds as many searches as should take `BATCH_MS`, judging by earlier ones: a message costs the scheduler and the
+owner a millisecond or two. Towards the end of a round batches get smaller, so that no worker waits for another.
 """
 
 from __future__ import annotations
@@ -16,38 +15,40 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 BATCH_MS = 1000.0
-"""How long a batch of short searches should take, on a cluster of at most `BATCH_MS` / `BATCH_MS_A_SLOT` slots; a
-search that takes longer is a batch by itself."""
+"""Intended duration of a batch of short searches, on a cluster of at most `BATCH_MS` / `BATCH_MS_A_SLOT` slots; a
+search that takes longer is a batch by itself.
+"""
 
 BATCH_MS_A_SLOT = 4.0
-"""With hundreds of slots batches are so much longer for each: the scheduler needs about 3 ms for a batch, and has to
-serve all slots while each does one (docs/cluster.md)."""
+"""Intended duration of a batch for each slot of a large cluster: the scheduler needs about 3 ms for a batch, and serves
+all slots in the time of one batch (docs/cluster.md).
+"""
 
 LEAST_BATCH_MS = 50.0
 
 MOST_IN_BATCH = 512
 
 WAITING_A_SLOT = 64
-"""At most so many searches for each slot wait to go out."""
+"""Most searches for each slot that wait to be sent."""
 
 UNMEASURED_BATCH = 32
-"""The most searches in a batch as long as none of their level and phase has been timed."""
+"""Most searches in a batch while none of their level and phase has been timed."""
 
 BATCHES_A_SLOT = 3
 """Batches in flight for each slot: one is searched, the others are at hand when it is done."""
 
 HELD_BATCHES = 16
-"""Answers that wait for an earlier one, in batches a slot; beyond this nothing new is given out."""
+"""Most answers held back for an earlier one, in batches for each slot; beyond this nothing new is sent."""
 
 CHECK_EVERY = 200
-"""One search of so many is done on two machines, and the answers are compared."""
+"""One search in this number is made on two machines, and the answers are compared."""
 
 
 class Search(NamedTuple):
     """A board (discs of the side to move and of the other side), a level, and the moves excluded.
 
-    Where ``depth`` (plies) is not -1, the search goes so deep, with ``selectivity`` in percent, and has a table of the
-    full size: that is how problems are solved. Otherwise it is a book's.
+    If ``depth`` (plies) is not -1, the search has that depth, ``selectivity`` in percent and a table of full size:
+    problems are solved this way. Otherwise it is a book's search.
     """
 
     player: int
@@ -64,8 +65,9 @@ class Search(NamedTuple):
 
 
 class WorkerAnswer(NamedTuple):
-    """An answer: the best move, its score in discs for the side to move, nodes and ms that it took; depth (plies) and
-    selectivity (percent) that were reached, and the principal variation."""
+    """An answer: the best move, its score in discs for the side to move, nodes and ms used, depth (plies) and
+    selectivity (percent) reached, and the principal variation.
+    """
 
     move: int
     score: int
@@ -82,7 +84,7 @@ class WorkerAnswer(NamedTuple):
 
 
 class ChunkAnswer(NamedTuple):
-    """The answer to a chunk: a signed byte for each of its positions (discs, side to move), and the ms that it took."""
+    """The answer to a chunk: a signed byte for each of its positions (discs, side to move), and the ms used."""
 
     scores: bytes
     ms: float
@@ -104,7 +106,7 @@ class AnySearch(Protocol):
 
 
 class AnyAnswer(Protocol):
-    """The part of an answer that the window reads."""
+    """The fields of an answer that the window reads."""
 
     @property
     def ms(self) -> float: ...
@@ -117,10 +119,10 @@ A = TypeVar("A", bound=AnyAnswer)
 
 
 class SearchBatch(NamedTuple, Generic[S]):
-    """Searches that go to a worker together.
+    """Searches sent to a worker together.
 
-    ``numbers`` are theirs in order of arrival. It is not to go to the worker ``avoided``, if there is another.
-    ``check`` says that it only checks an answer. ``attempt`` counts how often it was given out before.
+    ``numbers`` are the searches' places in order of arrival. It should not go to the worker ``avoided``, if there is
+    another. ``check`` says that it only checks an answer. ``attempt`` counts how often it was sent before.
     """
 
     number: int
@@ -133,12 +135,12 @@ class SearchBatch(NamedTuple, Generic[S]):
 
     @property
     def long(self) -> bool:
-        """Whether it is one long search."""
+        """Whether it is a single long search."""
         return len(self.searches) == 1 and self.cost_ms > BATCH_MS
 
 
 class Disagreement(NamedTuple, Generic[S, A]):
-    """Two workers with different results of the same search."""
+    """Two workers with different results for the same search."""
 
     search: S
     workers: tuple[str, str]
@@ -146,7 +148,7 @@ class Disagreement(NamedTuple, Generic[S, A]):
 
 
 class Costs:
-    """The times of searches, by level and phase: estimates until some were timed."""
+    """The times of searches, by level and phase; estimates until some are timed."""
 
     def __init__(self) -> None:
         self._means: dict[tuple[int, int], float] = {}
@@ -156,7 +158,7 @@ class Costs:
         return self._key(search) in self._means
 
     def ms(self, search: AnySearch) -> float:
-        """The expected time of a search, ms."""
+        """Return the expected time of a search, ms."""
         return self._means.get(self._key(search)) or 0.3 * 1.32**search.level
 
     def timed(self, search: AnySearch, ms: float) -> None:
@@ -174,10 +176,11 @@ class SearchWindow(Generic[S, A]):
     """The window of one run of searches; see the module."""
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
-        """``first`` is the number of searches in earlier windows; the checks continue from there, with 0 for
-        ``check_every`` there are none."""
+        """``first`` is the number of searches in earlier windows, for counting the checks; ``check_every`` 0 makes
+        none.
+        """
         self.slots = 0
-        """Searches that the workers do at a time; set by the owner as workers come and go."""
+        """Searches that the workers make at a time; set by the owner as workers come and go."""
         self._costs = costs
         self._first = first
         self._check_every = check_every
@@ -211,7 +214,7 @@ class SearchWindow(Generic[S, A]):
         self._drained = False
 
     def offer_from(self, searches: Iterator[S]) -> None:
-        """Offer as many of the searches as are wanted; there are no more where they end."""
+        """Offer as many of the searches as the window wants; close the window at their end."""
         while self.wants():
             search = next(searches, None)
             if search is None:
@@ -220,7 +223,7 @@ class SearchWindow(Generic[S, A]):
                 self.offer(search)
 
     def drain(self) -> None:
-        """Called when there are no more searches until an answer comes: those that wait go out."""
+        """Called when there are no more searches until an answer comes: the waiting ones are sent."""
         self._drained = True
 
     def close(self) -> None:
@@ -228,9 +231,10 @@ class SearchWindow(Generic[S, A]):
         self._complete = True
 
     def answered(self, number: int, worker: str, answers: Iterable[A | None]) -> Disagreement[S, A] | None:
-        """The answers to a batch, from a worker; None is a search that was stopped.
+        """Handle a worker's answers to a batch; None stands for a search that was stopped.
 
-        Answers to a batch that is no longer in flight are dropped. Returns what two workers do not agree about.
+        Answers to a batch that is no longer in flight are dropped. Returns a disagreement between two workers, if there
+        is one.
         """
         batch = self._running.pop(number, None)
         if batch is None:
@@ -253,10 +257,10 @@ class SearchWindow(Generic[S, A]):
         return Disagreement(search, (before, worker), (first, found))
 
     def failed(self, number: int) -> SearchBatch[S] | None:
-        """The cluster has given a batch up: too many workers died of it, or it could not be carried out there.
+        """Handle a batch that the cluster gave up: too many workers died of it, or it could not be run there.
 
-        One of its searches may be to blame, so that each goes out again by itself. Returns one that did so already: it
-        has to be searched here.
+        One of its searches may be to blame, so each is sent again by itself. A batch of one search is returned instead:
+        it has to be searched here.
         """
         batch = self._running.pop(number, None)
         if batch is None:
@@ -271,7 +275,7 @@ class SearchWindow(Generic[S, A]):
         return None
 
     def refused(self, number: int) -> None:
-        """A batch came to nobody who could do it: it goes out again."""
+        """Send a batch again that reached no worker able to do it."""
         batch = self._running.pop(number, None)
         if batch is not None:
             self._batches += 1
@@ -280,7 +284,7 @@ class SearchWindow(Generic[S, A]):
     # Out
 
     def batches(self) -> Iterator[SearchBatch[S]]:
-        """The batches to send to workers now."""
+        """Yield the batches to send to workers now."""
         while len(self._running) < BATCHES_A_SLOT * self.slots:
             if self._again:
                 yield self._started(self._again.popleft())
@@ -290,26 +294,26 @@ class SearchWindow(Generic[S, A]):
                 return
 
     def local(self) -> SearchBatch[S] | None:
-        """A batch for a thread of the owner's process; None without one."""
+        """Return a batch for a thread of the owner's process; None if there is none."""
         if self._again and not self._again[0].check:
             return self._started(self._again.popleft())
         return self._started(self._next()) if self._waiting else None
 
     def answers(self) -> Iterator[A | None]:
-        """The results that can be returned by now, in the order of the searches."""
+        """Yield the available results, in the order of the searches."""
         while self._given in self._answers:
             self._given += 1
             yield self._answers.pop(self._given - 1)
 
     def replies(self) -> Iterator[tuple[int, A | None]]:
-        """The results by now, in any order, each with the number of its search."""
+        """Yield the available results in any order, each with the number of its search."""
         for number in list(self._answers):
             self._given += 1
             yield number, self._answers.pop(number)
 
     @property
     def over(self) -> bool:
-        """Whether every search was answered, checked where it had to be, and handed out."""
+        """Whether every search was answered, checked if necessary, and returned."""
         return self._complete and self._given == self._offered and not self._checked
 
     @property

@@ -1,4 +1,4 @@
-"""Copies of the book that a server makes every so often, limited by number and bytes."""
+"""Copies of the book that a server makes at intervals, limited by number and bytes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from desdaemon.protocol.commands.book import BY_NAME
 from desdaemon.protocol.system import logs
 
 BACKUPS_FOLDER = "backups"
-"""In the data folder."""
+"""Folder in the data folder."""
 
 
 class BackupPlan(NamedTuple):
-    """A copy every so many ``hours`` (0: none); ``keep`` at most, of ``limit`` bytes in all (0: any number)."""
+    """A copy every ``hours`` hours (0: none); at most ``keep`` copies, of ``limit`` bytes in all (0: any number)."""
 
     hours: float = 0.0
     keep: int = 7
@@ -53,7 +53,7 @@ class Backups:
         job.watch(self._made)
 
     def _copies(self) -> list[Path]:
-        """The copies of this book, oldest first: their names end in their time."""
+        """Return the copies of this book, oldest first: their names end with their time."""
         digit = "[0-9]"
         return sorted(self._folder.glob(f"{glob.escape(Path(self._books.file).stem)}-{8 * digit}-{6 * digit}.book"))
 

@@ -1,4 +1,4 @@
-"""The clients of the sockets: who is connected, who may come back, who is forgotten. A state machine.
+"""The clients of the sockets: connected, awaited back, or forgotten. A state machine.
 
 A client that gave a routing id outlives its connections: for a grace period its replies are kept, and its text session
 for longer. A client without one ends with its only connection, as soon as none of its requests is in flight.
@@ -47,7 +47,7 @@ class PresentClient(ABC):
     def __init__(self, key: Hashable, name: str, *, named: bool) -> None:
         self.key = key
         self.label = name
-        """For logs."""
+        """Name in log lines."""
         self.named = named
         """Whether it gave a routing id, so that it can come back."""
         self.connection: Any = None
@@ -55,9 +55,9 @@ class PresentClient(ABC):
         self.seen = 0.0
         """When it sent something last."""
         self.gone: float | None = None
-        """When its connection ended; None while it has one."""
+        """Time when its connection ended; None while it has one."""
         self.dropped = False
-        """Whether its requests were cancelled because it is gone: replies to it are thrown away."""
+        """Whether its requests were cancelled because it is gone: replies to it are then discarded."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The connections whose handshake is not over: how many there may be, and which one gives way. A state machine.
+"""The connections whose handshake is not over: their limit, and the one that gives way. A state machine.
 
 A peer that only opens connections must not keep others out. An honest handshake takes milliseconds, so one that has
 lasted for `GIVES_WAY_S` loses its place to a newcomer. Times are seconds of any clock.

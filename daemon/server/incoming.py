@@ -44,7 +44,7 @@ def _only_asks(body: Frame) -> bool:
 
 
 class Incoming:
-    """Reads messages and gives them to those who carry them out. For the loop's thread; replies come from any."""
+    """Reads messages and passes them on. For the loop's thread; replies come from any."""
 
     def __init__(
         self, operations: Operations, health: ServerMetrics, send: Callable[[SocketClient, Outgoing], None]
@@ -55,7 +55,9 @@ class Incoming:
         self._send = send
 
     def take(self, peer: SocketClient, frames: tuple[Frame, ...], *, deserted: bool) -> None:
-        """Handle a message. ``deserted``: nobody hears the reply, so that what only asks is dropped."""
+        """Handle a message. ``deserted``: nobody can receive the reply, so a message without further effect is
+        dropped.
+        """
         body = frames[-1]
         if deserted and _only_asks(body):
             return

@@ -1,7 +1,7 @@
 """Connections from their arrival to the end of their handshake: accepted, refused, or given up.
 
-Nobody can keep others out by opening connections: `HandshakeTable` bounds how many handshakes go on, and says which one
-gives way. Without descriptors nothing is accepted for a moment.
+Nobody can keep others out by opening connections: `HandshakeTable` bounds the number of handshakes, and chooses the one
+that gives way. Without free descriptors nothing is accepted for a moment.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class ServedConnection(ZmtpConnection):
 
     @property
     def crowded(self) -> bool:
-        """Whether nothing more is taken from the client until it reads (back-pressure)."""
+        """Whether reading from the client stops until it takes replies (back-pressure)."""
         return self.peer is not None and self.peer.crowded
 
 
@@ -96,7 +96,7 @@ class SocketClient(ClientRecord, PresentClient):
 
     @property
     def crowded(self) -> bool:
-        """Whether nothing more is taken from it until it reads: its outbox, or all of them together, are half full."""
+        """Whether reading from it stops until it takes replies: its outbox, or all of them together, are half full."""
         return self.outbox.crowded or (self.outbox.bytes > _CROWDED_SHARE and 2 * self._total.bytes > LARGEST_OUTBOXES)
 
 

@@ -1,8 +1,8 @@
-"""Which connection is read from next, and how much of what it has sent is handled. A state machine.
+"""The order in which connections are read, and how many messages of each are handled. A state machine.
 
-Those that were quiet go first, then those in their handshake, then those that have sent more than was handled in their
-last turn. So a client that asks now and then does not wait for another's flood. Each kind has its milliseconds in every
-round, and none is handled to the end before the next gets its turn.
+Connections that were quiet go first, then those in their handshake, then those that had more messages than were handled
+in their last turn. So a client that asks now and then does not wait for another's flood. In every round each kind has
+its own milliseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MESSAGES_IN_TURN = 64
 
 
 class Rank(Enum):
-    """Why a connection is to be read from."""
+    """The reason why a connection is to be read."""
 
     FRESH = "fresh"
     """It was quiet and has sent something."""

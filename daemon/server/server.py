@@ -76,7 +76,7 @@ class ServeOptions(NamedTuple):
 
     ``ipc`` is the endpoint of local clients, an endpoint of TCP on systems whose sockets have no paths; ``encrypted``:
     TCP clients need a key; ``slots`` is the number of searches at a time; ``metrics`` is host and port of the HTTP
-    endpoint for metrics, or None; ``on_job_end`` is the command that hears of the end of a job, with its arguments.
+    endpoint for metrics, or None; ``on_job_end`` is a command, with its arguments, that is run when a job ends.
     """
 
     ipc: str

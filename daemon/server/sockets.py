@@ -42,10 +42,10 @@ _KEYS_S = 0.02
 _LARGEST_HELD = 64 << 20
 _EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
 _LOOKED_THROUGH = 1 << 20
-"""Bytes left behind by a peer that are searched for messages with an effect; of more, each message is read."""
+"""Most bytes left by a peer that are searched for messages with an effect; beyond this all messages are read."""
 
 _LAST_WORDS_S, _SILENCE_S = 0.4, 0.1
-"""At the end: time for what has been sent by then, at most and without anything new; the same at most for replies."""
+"""Limits at the end, in seconds: for data sent by then, in all and without anything new; the first also for replies."""
 
 
 class Sockets:
@@ -71,7 +71,7 @@ class Sockets:
         self._chores = chores
         health.loop_busy = lambda: self.poller.woke > 0
         self._connections: set[ServedConnection] = set()
-        """All that are not closed."""
+        """All connections that are not closed."""
         self._subscribers: list[set[ServedConnection]] = [set() for _ in acceptors]
         """For each acceptor, its connections for events whose handshake is over."""
         self._order: ReadingOrder[ServedConnection] = ReadingOrder(time.monotonic)
@@ -95,12 +95,12 @@ class Sockets:
         self._woken = False
         """Whether a byte is on its way from ``_wake_out``; any thread sets it."""
         self._thread = 0
-        """The loop's, by `threading.get_ident`; 0 before `run`."""
+        """Identifier of the loop's thread (`threading.get_ident`); 0 before `run`."""
         self._stopping = False
         self._next_chores = 0.0
         self._next_look_at_keys = 0.0
         self._received = 0.0
-        """When bytes came last."""
+        """Time when bytes were last received."""
         self.poller.register(self._wake_in.fileno(), READ, self._on_wake)
 
     # For every thread

@@ -1,8 +1,8 @@
 """The games of a match in a book: `desdaemon match --book-results FILE`.
 
-A daemon that is started for it opens the book, adds the games as `book add --unsearched` does with the option
-book-learn-results on, and ends. Used by the main thread of a match alone: once before the first game, so that an
-unusable file is reported at once, and once after the last.
+It starts a daemon that opens the book, adds the games as `book add --unsearched` does with the option
+book-learn-results on, and ends. Called by the main thread of a match only: once before the first game, to report an
+unusable file at once, and once after the last.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TIMEOUT_S = 3600.0
 
 
 def _asked(file: str, groups: ProcessGroups, requests: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The data of the replies to requests that follow the opening of the book. Raises `BadInput`."""
+    """Return the data of the replies to requests made after the book is opened. Raises `BadInput`."""
     found = []
     process = EngineProcess([*OWN_COMMAND, "--protocol", "json", "-book-learn-results", "on"], groups=groups)
     try:
@@ -47,7 +47,7 @@ def _asked(file: str, groups: ProcessGroups, requests: list[tuple[str, dict[str,
 
 
 def check_book(file: str, groups: ProcessGroups) -> None:
-    """Raise `BadInput` unless the book can be opened and changes of it are kept in its file."""
+    """Raise `BadInput` unless the book can be opened and keeps changes in its file."""
     _, status = _asked(file, groups, [("status", {})])
     reason = status["book"]["reason"]
     # Only a book of our own format has a journal beside it; the results of games would be lost in another.
@@ -59,10 +59,10 @@ def check_book(file: str, groups: ProcessGroups) -> None:
 
 def count_games(file: str, games: Sequence[FileGame], journal: str, groups: ProcessGroups) -> int:
     """Add the positions of games down to the book's depth, count their results and make the lines of lost games less
-    attractive to the losers; returns how many games were new.
+    attractive to the losers; return the number of new games.
 
-    Nothing is searched: the positions without a leaf wait for `book fix`. Which games of a match with a ``journal``
-    were counted is kept beside it, so that a match that goes on does not count them again. Raises `BadInput`.
+    Nothing is searched: positions without a leaf wait for `book fix`. A file beside the ``journal``, if any, lists the
+    games counted, so that a resumed match does not count them again. Raises `BadInput`.
     """
     kept = Path(f"{journal}.counted") if journal else None
     before: set[int] = set()

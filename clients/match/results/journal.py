@@ -1,7 +1,7 @@
 """The journal of a match: a JSON line with the terms, then one for each finished game.
 
-A line is synced to the disk before the next game counts, so that a match can be interrupted at any moment, by a power
-failure too, and continues from there. An incomplete last line is a game that has not been played.
+A line is synced to the disk before the next game counts, so that a match can be interrupted at any moment, even by a
+power failure, and continues from there. An incomplete last line is ignored: its game is played again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Journal:
     """The finished games of a match by number, and the file that keeps them; without a path they are in memory only."""
 
     def __init__(self, path: str, terms: dict[str, Any]) -> None:
-        """Open or begin a journal. Raises `BadInput` for another kind of file, or a match with other settings."""
+        """Open or create a journal. Raises `BadInput` for another kind of file, or a match with other settings."""
         self.games: dict[int, Finished] = {}
         self._path = path
         self._file = None
@@ -92,7 +92,7 @@ class Journal:
 
 
 def _compare(path: str, kept: dict[str, Any], terms: dict[str, Any]) -> None:
-    """Raise `BadInput` for the first difference between the terms of a journal and those of this match."""
+    """Raise `BadInput` for the first difference between the terms of a journal and of this match."""
     for name in {**kept, **terms}:
         old, new = kept.get(name), terms.get(name)
         if old == new:

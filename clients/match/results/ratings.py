@@ -18,7 +18,7 @@ _ENOUGH = 1e-9
 
 
 class Pairing(NamedTuple):
-    """The results of program ``first`` against program ``second``, from the former's side."""
+    """The results of program ``first`` against program ``second``, seen from ``first``."""
 
     first: int
     second: int
@@ -28,9 +28,9 @@ class Pairing(NamedTuple):
 class Ratings(NamedTuple):
     """Elo numbers with mean 0 and their 95 % errors.
 
-    Where a program, or a group of programs, has won or lost everything against all others, the likelihood has no
-    maximum: each pairing then counts one drawn game more, and ``bounded`` is true. Programs that no chain of games
-    connects have no ratings.
+    If a program, or a group of programs, has won or lost everything against all others, the likelihood has no maximum:
+    each pairing then counts one drawn game more, and ``bounded`` is true. There are no ratings unless chains of games
+    connect all programs.
     """
 
     elo: list[float]
@@ -39,7 +39,7 @@ class Ratings(NamedTuple):
 
 
 def ratings(programs: int, pairings: Sequence[Pairing]) -> Ratings | None:
-    """The ratings of ``programs`` programs; None if their games do not connect them all."""
+    """Return the ratings of ``programs`` programs; None if their games do not connect them all."""
     played = [pairing for pairing in pairings if any(pairing.clusters)]
     games = {(p.first, p.second): (_points(p), _games(p)) for p in played}
     if programs < 2 or not _connected(programs, list(games)):
@@ -75,7 +75,9 @@ def _games(pairing: Pairing) -> float:
 
 
 def _errors(programs: int, played: list[Pairing], elo: list[float], extra: float) -> list[float]:
-    """Of the estimate's covariance, the inverse information times the clusters' squares times the inverse again."""
+    """Return the 95 % errors from the estimate's covariance: inverse information, times the clusters' squares, times
+    the inverse again.
+    """
     information = [[0.0] * programs for _ in range(programs)]
     squares = [[0.0] * programs for _ in range(programs)]
     for first, second, clusters in played:
@@ -103,7 +105,7 @@ def _add(matrix: list[list[float]], first: int, second: int, value: float) -> No
 
 
 def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """The solution of mean 0; the matrix leaves the mean open, all of its rows have the sum 0."""
+    """Return the solution whose mean is 0; every row of the matrix has the sum 0, so that it leaves the mean open."""
     size = len(matrix)
     scale = max(max(row) for row in matrix) or 1.0
     rows = [[value + scale / size for value in row] + [right[at]] for at, row in enumerate(matrix)]

@@ -15,7 +15,8 @@ from .scores import PairingScore, Standing, pairing_tallies, standings
 
 
 class MatchOutcome(NamedTuple):
-    """The evaluated match: scores by pairing and by program, and Elo if no program has failed (``failed`` is -1).
+    """The evaluated match: scores by pairing and by program, and Elo if no program has failed in every game (``failed``
+    is -1).
 
     ``tallies`` are in the order of the schedule's pairings, ``standings`` and ``names`` in that of the programs.
     """
@@ -32,7 +33,7 @@ class MatchOutcome(NamedTuple):
 
     @property
     def different(self) -> int:
-        """Games that repeat no other."""
+        """The number of games that repeat no other."""
         return sum(one.different for one in self.tallies)
 
 
@@ -43,7 +44,7 @@ def outcome(
     failed: int,
     sprt: tuple[float, float] | None,
 ) -> MatchOutcome:
-    """The evaluation of the games; Elo, ratings and the sequential test only if every program has played."""
+    """Evaluate the games. Elo, ratings and the sequential test are computed only if every program has played."""
     tallies = pairing_tallies(games, schedule)
     elo: list[statistics.Elo | None] = [None] * len(tallies)
     rated = test = None
@@ -56,7 +57,7 @@ def outcome(
 
 
 def report(found: MatchOutcome, heading: str) -> str:
-    """The table, lines with their ends."""
+    """Return the table, lines with their ends."""
     lines = [heading, "", *(_two(found) if len(found.names) == 2 else _many(found))]
     if found.different < len(found.games):
         lines.append(
@@ -108,7 +109,7 @@ def _two(found: MatchOutcome) -> list[str]:
 
 
 def _many(found: MatchOutcome) -> list[str]:
-    """The programs, the best first: their ratings and standings, then the points of each against each."""
+    """Return the part for many programs, best first: ratings and standings, then the points of each against each."""
     order = ranking(found)
     width = max(12, *map(len, found.names))
     head = f"{'':4}{'':{width}}     Elo  +/-    games   won drawn  lost   score  discs"
@@ -136,7 +137,7 @@ def _many(found: MatchOutcome) -> list[str]:
 
 
 def ranking(found: MatchOutcome) -> list[int]:
-    """The programs from the best on, by rating or else by score."""
+    """Return the programs from the best on, by rating, or by score if there are no ratings."""
 
     def worth(at: int) -> tuple[float, int]:
         one = found.standings[at]
@@ -146,7 +147,7 @@ def ranking(found: MatchOutcome) -> list[int]:
 
 
 def _cells(found: MatchOutcome) -> dict[tuple[int, int], str]:
-    """The points of each program against each other."""
+    """Return the points of each program against each other."""
     cells = {}
     for (first, second), one in zip(found.schedule.pairings, found.tallies, strict=True):
         cells[first, second] = f"{one.points:g}/{one.games}"
@@ -173,11 +174,11 @@ def _rating(rating: statistics.Elo) -> str:
 
 
 FORMAT = 2
-"""The version of the JSON report, raised when a key changes its meaning or goes."""
+"""The version of the JSON report, raised when a key is removed or changes its meaning."""
 
 
 def json_report(found: MatchOutcome, about: dict[str, Any], programs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The data of the JSON report, whose fields docs/match.md describes.
+    """Return the data of the JSON report; docs/match.md describes its fields.
 
     ``about`` holds the settings, ``programs`` an entry for each.
     """

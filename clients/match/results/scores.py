@@ -15,7 +15,7 @@ from . import statistics
 from .statistics import Cluster, Counts
 
 FAILED_GAMES = 4
-"""A program that lost this many games, all by faults of its own, counts as unusable."""
+"""Games that a program must lose, all by its own faults, to count as unusable."""
 
 
 _LAST_MOVES = 10
@@ -96,7 +96,7 @@ def _reversed(results: tuple[int, int, int]) -> tuple[int, int, int]:
 
 
 def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lambda number: number // 2) -> PairingScore:
-    """The account of a pairing's games by number; ``opening_of`` gives the opening of a game's number."""
+    """Return the score of a pairing's games, given by number; ``opening_of`` returns the opening of a game's number."""
     by_colour = ([0, 0, 0], [0, 0, 0])
     points: dict[int, float] = {}
     discs: list[int] = []
@@ -143,7 +143,7 @@ def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lamb
 
 @functools.cache
 def _final(record: GameRecord) -> tuple[int, ...]:
-    """A key of a game's end: the last position and an earlier one, in the image that mirror images share."""
+    """Return a key of a game's end: the last position and an earlier one, equal for mirror images."""
     before = record._replace(moves=record.moves[:-_LAST_MOVES]).final
     final = record.final
     return (*canonical(final.black, final.white), *canonical(before.black, before.white))
@@ -173,7 +173,7 @@ def _clusters(
 
 
 def pairing_tallies(games: Mapping[int, Finished], schedule: Schedule) -> list[PairingScore]:
-    """The accounts of the schedule's pairings, in their order."""
+    """Return the scores of the schedule's pairings, in order."""
     parts: list[dict[int, Finished]] = [{} for _ in schedule.pairings]
     for number, game in games.items():
         place = schedule.place(number)
@@ -241,6 +241,8 @@ def _count(faults: dict[str, int]) -> int:
 
 
 def failed_program(found: list[Standing], *, ended: bool) -> int:
-    """A program that has failed in every game, from `FAILED_GAMES` games on or once the match has ended; or -1."""
+    """Return a program that has failed in every game, from `FAILED_GAMES` games on or once the match has ended;
+    otherwise -1.
+    """
     least = 1 if ended else FAILED_GAMES
     return next((at for at, one in enumerate(found) if one.failed and one.games >= least), -1)

@@ -1,10 +1,9 @@
 """Statistics of two players' games: Elo with its error, and the sequential probability ratio test (SPRT).
 
-Games come in pairs, an opening played with both colours; what the opening gives one side it gives the other a game
-later. The variance is therefore that of the pairs' scores ("pentanomial": 0, 1/2, 1, 3/2 or 2 points), as in the
-generalised sequential probability ratio test of Van den Bergh, "The GSPRT approximation" (2017). Pairs that repeat each
-other, by their opening or by their last moves, are not independent: they form clusters, and the variance is that of the
-clusters' sums.
+Games come in pairs: an opening is played with both colours, so that an advantage from it cancels out. The variance is
+therefore that of the pairs' scores ("pentanomial": 0, 1/2, 1, 3/2 or 2 points), as in the generalised sequential
+probability ratio test of Van den Bergh, "The GSPRT approximation" (2017). Pairs that repeat each other, by their
+opening or by their last moves, are not independent: they form clusters, and the variance is that of the clusters' sums.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ from typing import NamedTuple
 
 CONFIDENCE = 0.95
 DEVIATIONS = 1.959964
-"""Standard deviations on either side of the mean that hold 95 % of a normal distribution."""
+"""Standard deviations around the mean that hold 95 % of a normal distribution."""
 
 _DOUBT = 1.0
-"""Pairs that the spread of a sequential test is taken to have more than were seen, all five results alike among them.
-A few results that happen to be alike would otherwise look certain; they now decide about as soon as single games do."""
+"""Imaginary pairs, spread evenly over the five results, added to the spread of a sequential test. Without them a few
+equal results would look certain; with them, pairs decide about as soon as single games would.
+"""
 
 Cluster = Sequence[tuple[float, float]]
 """Results that depend on each other: points a game, 0 to 1, and their weight, 1 for a pair and 1/2 for a game alone."""
@@ -41,7 +41,7 @@ class Elo(NamedTuple):
 
 
 class Sequential(NamedTuple):
-    """State of a sequential test: ``accepted`` is the hypothesis decided for, 0 or 1, or -1 while undecided."""
+    """State of a sequential test: ``accepted`` is the accepted hypothesis, 0 or 1, or -1 while undecided."""
 
     ratio: float
     lower: float
@@ -50,12 +50,12 @@ class Sequential(NamedTuple):
 
 
 def expected_score(elo: float) -> float:
-    """The points a game, 0 to 1, of a player that is ``elo`` stronger."""
+    """Return the points a game, 0 to 1, of a player that is ``elo`` stronger."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 
 def elo_of(score: float) -> float:
-    """The rating difference that makes a score of 0 to 1 expected."""
+    """Return the rating difference for which a score of 0 to 1 is expected."""
     if score <= 0 or score >= 1:
         return math.copysign(math.inf, score - 0.5)
     return 400 * math.log10(score / (1 - score))
@@ -64,7 +64,7 @@ def elo_of(score: float) -> float:
 class Sample(NamedTuple):
     """Summary of clustered results.
 
-    ``weight`` is that of all results in pairs, ``mean`` their points a game, ``squares`` the sum over the clusters of
+    ``weight`` is the number of results in pairs, ``mean`` their points a game, ``squares`` the sum over the clusters of
     the squared weighted deviations from the mean, ``clusters`` and ``results`` their numbers.
     """
 
@@ -76,7 +76,7 @@ class Sample(NamedTuple):
 
 
 def sample(clusters: Iterable[Cluster]) -> Sample:
-    """The sample that these clusters are."""
+    """Summarise clusters."""
     kept = [list(cluster) for cluster in clusters if cluster]
     results = [result for cluster in kept for result in cluster]
     weight = sum(weight for _, weight in results)
@@ -88,9 +88,10 @@ def sample(clusters: Iterable[Cluster]) -> Sample:
 
 
 def elo(found: Sample) -> Elo | None:
-    """The rating difference after these results; None before the first game.
+    """Return the rating difference after these results; None before the first game.
 
-    Where one side has won everything the other end is that score which would have led there once in 40 times.
+    If one side has won everything, the other end of the interval is the score at which such a run has a probability of
+    1 in 40.
     """
     weight, mean, squares, clusters, results = found
     if not results:
@@ -108,10 +109,10 @@ def elo(found: Sample) -> Elo | None:
 
 
 def sequential(found: Sample, elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> Sequential:
-    """The test of "``elo0`` stronger" against "``elo1`` stronger", wrong with probabilities ``alpha`` and ``beta``.
+    """Test "``elo0`` stronger" against "``elo1`` stronger", with error probabilities ``alpha`` and ``beta``.
 
     The logarithm of the likelihood ratio is the normal approximation: with n independent pairs of mean score m and
-    variance v a pair, n (s1 - s0) (2 m - s0 - s1) / (2 v). The sample is one of whole pairs.
+    variance v, n (s1 - s0) (2 m - s0 - s1) / (2 v). The sample must consist of whole pairs.
     """
     lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
     weight, mean, squares, clusters, _ = found

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from desdaemon.protocol.errors import BadInput
 
 KEY, NONCE, TAG = 32, 24, 16
-"""Bytes."""
+"""Sizes in bytes."""
 
 _NAMES = ("libsodium.so.26", "libsodium.so.23", "libsodium.so", "libsodium.dylib")
 
