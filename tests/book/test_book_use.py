@@ -4,7 +4,6 @@ import itertools
 import random
 import threading
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from toys import canonical, contents, small_book, toy
 from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.choose import Choice, MoveChoice, candidates, choose, line
 from desdaemon.book.errors import NotInBook, OutOfRange
-from desdaemon.book.formats import edax
 from desdaemon.book.formats.text import parse_board
 from desdaemon.book.growth.add import fix, game_positions
 from desdaemon.book.growth.grow import deviate
@@ -30,13 +28,10 @@ from desdaemon.book.reports.compare import better, diff, merge
 from desdaemon.book.reports.report import (
     best_lines,
     check_games,
-    entry_text,
-    info_lines,
     problems,
     show_lines,
     summary,
 )
-from desdaemon.book.table import BookTable
 
 FIRST = canonical(*referee.to_bits(referee.play(referee.start(), referee.square("f5"))))
 
@@ -346,31 +341,6 @@ def test_a_summary_counts_everything() -> None:
     assert summary(book).unreachable == 1
 
 
-def test_edaxs_summary_of_a_sample(edax_books: Path) -> None:
-    loaded = edax.read(edax_books / "A3_deviate_0_0.dat")
-    book = Book(loaded.options, loaded.table)
-    found = summary(book)
-    content = (edax_books / "A3_deviate_0_0.dat").read_bytes()
-    links = (len(content) - 42 - 42 * 43) // 2
-    assert (found.positions, found.links, found.depth, found.levels) == (43, links, 12, {6: 43})
-    entry = book.entry(*START)
-    assert show_lines(book, *START) == [
-        "Level: 6",
-        "Best score: +1 [-1, +3]",
-        "Moves: [d3:+1] [c4:+1] [f5:+1] [e6:+1]",
-        f"       {entry.lines} incomplete lines.",
-    ]
-    assert info_lines(found)[:3] == [
-        f"Positions: 43 (moves = {links} links + {found.leaves} leaves);",
-        "Level 6 : 43 nodes",
-        "Depth: 12",
-    ]
-    assert entry_text(book, entry) == (
-        "{board:---------------------------OX------XO--------------------------- X; level:6; "
-        "best: +1 [-1, +3];moves: [d3:+1] [c4:+1] [f5:+1] [e6:+1]}"
-    )
-
-
 def test_solved_lines_are_shown_as_shares() -> None:
     book = grown()
     assert show_lines(book, *referee.to_bits(referee.random_position(1, 30))) == []
@@ -425,18 +395,6 @@ def test_games_are_compared_with_the_book() -> None:
     assert found.missing > 0
     assert found.bad > 0
     assert 0 < found.bad_percent <= 100
-
-
-def test_games_are_compared_together_and_not_move_by_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    book = grown()
-    games = [bytes(referee.random_moves(seed, 60)) for seed in range(30)]
-    expected = check_games(book, games)
-    asked: list[object] = []
-    for name in ("find", "find_canonical", "entry", "links", "canonical", "play"):
-        method = getattr(BookTable, name)
-        monkeypatch.setattr(BookTable, name, lambda *args, method=method: (asked.append(args), method(*args))[1])
-    assert check_games(book, games) == expected
-    assert len(asked) < len(games)
 
 
 def test_problems_have_one_best_move() -> None:

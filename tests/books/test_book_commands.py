@@ -15,7 +15,6 @@ from desdaemon.book.formats import edax
 from desdaemon.book.growth.add import game_positions
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
-from desdaemon.protocol.commands.text import find_command
 from desdaemon.protocol.othello.openings import openings
 
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
@@ -31,13 +30,6 @@ def read(path: Path) -> Book:
 
 
 # ------------------------------------------------------------------------------------------------ Edax's books
-
-
-def test_edaxs_books_are_written_back_as_they_were(dialogue: BookDialogue, edax_books: Path, tmp_path: Path) -> None:
-    for sample in sorted(edax_books.glob("*.dat")):
-        dialogue.say(f"book load {sample} --discard")
-        dialogue.say(f"book save {tmp_path / sample.name}")
-        assert undated((tmp_path / sample.name).read_bytes()) == undated(sample.read_bytes()), sample.name
 
 
 def test_fix_finds_nothing_to_do_in_edaxs_books(dialogue: BookDialogue, edax_books: Path, tmp_path: Path) -> None:
@@ -280,14 +272,6 @@ def test_a_damaged_file_leaves_the_book_in_use_alone(dialogue: BookDialogue, tmp
         assert contents(dialogue.book) == before
 
 
-def test_help_names_every_command(dialogue: BookDialogue) -> None:
-    told = dialogue.say("help book")
-    for command in BOOK_COMMANDS:
-        assert f"  book {command.usage}" in told
-        assert command.help in told
-    assert find_command("b") is find_command("book")
-
-
 # ------------------------------------------------------------------------------------------------ files
 
 
@@ -344,19 +328,6 @@ def test_a_book_for_reading_that_is_saved_elsewhere_goes_on_there(dialogue: Book
     dialogue.say("book deviate")
     dialogue.reopen(path)
     assert len(dialogue.book) > 1
-
-
-def test_conversions_keep_every_value(dialogue: BookDialogue, tmp_path: Path) -> None:
-    dialogue.say("book new 1 7")
-    dialogue.say("book deviate 3 6")
-    grown = contents(dialogue.book)
-    for name in ("a.egbk3", "b.dat", "c.book", "d.dat"):
-        path = tmp_path / name
-        dialogue.say(f"book save {path}")
-        dialogue.say(f"book load {path} --discard")
-        if name.endswith((".dat", ".book")):
-            scores = [(*entry[:2], entry.score, entry.leaf_move, entry.leaf_score) for entry in contents(dialogue.book)]
-            assert scores == [(*entry[:2], entry.score, entry.leaf_move, entry.leaf_score) for entry in grown]
 
 
 def test_merge_and_diff_take_any_book(dialogue: BookDialogue, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ import referee
 from checkout import ROOT
 from toys import contents
 
-from desdaemon.book.formats.registry import load
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.store import open_store
@@ -186,68 +185,6 @@ def test_one_thread_two_threads_and_stops_make_the_same_book(command: str, tmp_p
     assert daemon.end() == 0
     with open_store(path) as store:
         assert contents(store.book) == one
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own with little room; the test is skipped where none can be mounted."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("no file system can be mounted here")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=False)
-
-
-def test_a_full_disk_is_said_and_what_was_told_is_kept(small_disk: Path) -> None:
-    path = small_disk / "b.book"
-    new_book(path)
-    filler = small_disk / "filler"
-    free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
-    filler.write_bytes(bytes(free - (24 << 10)))
-    daemon = Daemon("-book-file", str(path))
-    daemon.say(DEVIATE)
-    daemon.until(rb"No space left on device")
-    told = daemon.acknowledged()
-    # It goes on as a book for reading, says why it does not learn, and at the end that something is lost.
-    daemon.say("book show", "book deviate", "book save")
-    daemon.until(rb"Level")
-    daemon.until_complaints(3)
-    assert daemon.end() == 0
-    assert daemon.errors.count(b"WARNING") == 4
-    assert b"the last changes were not written" in daemon.errors.splitlines()[-1]
-    assert b"Traceback" not in daemon.errors
-    filler.unlink()
-    restarted = Daemon("-book-file", str(path))
-    restarted.say("book verify", "book info")
-    assert restarted.end() == 0
-    assert b"clean" in restarted.seen
-    found = re.search(rb"Positions: (\d+)", restarted.seen)
-    assert found is not None
-    assert int(found[1]) >= told
-
-
-@pytest.mark.slow
-def test_every_prefix_of_a_small_book_is_refused_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "b.dat"
-    daemon = Daemon()
-    daemon.say("book new 1 6", "book deviate 1 2", f"book save {path}")
-    assert daemon.end() == 0
-    whole = path.read_bytes()
-    cut = tmp_path / "cut.dat"
-    daemon = Daemon("-book-file", str(path))
-    for length in range(len(whole)):
-        cut.write_bytes(whole[:length])
-        daemon.say(f"book load {cut}")
-        daemon.until_complaints(length + 1)
-        assert cut.read_bytes() == whole[:length]
-    daemon.say("book verify")
-    assert daemon.end() == 0
-    assert daemon.errors.count(b"\n") == len(whole)
-    assert b"clean: %d positions" % len(load(path).book) in daemon.seen
 
 
 def test_a_book_that_cannot_be_opened_is_mentioned_and_not_touched(tmp_path: Path) -> None:

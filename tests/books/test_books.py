@@ -12,7 +12,7 @@ from toys import contents
 from desdaemon.book.record import START
 from desdaemon.core.books.allowed_files import Files, Forbidden
 from desdaemon.core.books.jobs import BookJob, BookJobs
-from desdaemon.core.books.running import begin_opening, run_command
+from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Books, Caller
 from desdaemon.core.search.scheduler import Lease, Purpose
 from desdaemon.core.settings import SessionSettings
@@ -99,23 +99,6 @@ def test_a_search_that_gave_way_is_searched_again(books: Books) -> None:
     other.close(discard=True)
 
 
-def test_remote_callers_stay_in_their_folder(books: Books, tmp_path: Path) -> None:
-    outside = tmp_path / "outside.book"
-    inside = tmp_path / "data"
-    inside.mkdir()
-    remote = ME._replace(remote=True)
-    done(books, "new 1 6")
-    with pytest.raises(Forbidden, match="no data folder"):
-        done(books, "save b.book", remote)
-    books.files.data_folder = str(inside)
-    for name in (str(outside), "../outside.book", "/etc/passwd"):
-        with pytest.raises(Forbidden, match="data folder"):
-            done(books, f"save {name}", remote)
-    assert not outside.exists()
-    done(books, "save b.book", remote)
-    assert (inside / "b.book").exists()
-
-
 def test_the_table_is_consistent() -> None:
     names = [name for command in BOOK_COMMANDS for name in (command.name, *command.aliases)]
     assert len(names) == len(set(names))
@@ -131,12 +114,6 @@ def test_the_table_is_consistent() -> None:
             assert parameter.help.endswith(".")
             if parameter.kind == "int" and parameter.default is not None:
                 assert parameter.low <= parameter.default <= parameter.high
-
-
-def test_every_command_has_its_work() -> None:
-    from desdaemon.core.books.commands.registry import WORK
-
-    assert set(WORK) == {command.name for command in BOOK_COMMANDS}
 
 
 def test_a_line_gives_each_parameter_a_value() -> None:
@@ -177,15 +154,6 @@ def test_names_of_files_may_hold_blanks() -> None:
     added = {"files": ["a b.wtb", "c.ggf"], "played": 1, "unsearched": True}
     assert parse_line('add "a b.wtb" c.ggf --unsearched')[1] == added
     assert parse_line("merge other.dat --keep-ours")[1] == {"file": "other.dat", "keep-ours": True}
-
-
-def test_a_file_whose_opening_was_cancelled_before_it_began_is_not_remarked_on() -> None:
-    books = Books(BookJobs())
-    books.jobs.close()
-    notes: list[str] = []
-    begin_opening(books, "/nowhere/book.dat", ME.settings, notes.append)
-    assert books.ready() is None
-    assert notes == []
 
 
 def test_a_name_that_begins_like_the_books_is_anyones(tmp_path: Path) -> None:

@@ -150,17 +150,6 @@ def test_weights_that_cannot_be_loaded_leave_the_old_ones() -> None:
     assert dialogue.say("eval") == "eval = +0.00\n"
 
 
-def test_an_engine_that_cannot_be_had_ends_the_dialogue() -> None:
-    def build(config: EngineConfig) -> LoadedEngine:
-        raise EngineFailure("no engine today")
-
-    dialogue = Dialogue()
-    dialogue.session = Session(dialogue.session.settings, EngineSource(build))
-    dialogue.text = TextDialect(dialogue.session, dialogue.output)
-    assert dialogue.both("hint") == ("", "WARNING: no engine today\n")
-    assert dialogue.text.leaving == 1
-
-
 def test_a_table_too_large_for_the_machine_is_refused_until_it_is_smaller() -> None:
     def build(config: EngineConfig) -> LoadedEngine:
         if config.hash_bits > 30:

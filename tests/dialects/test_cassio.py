@@ -11,7 +11,7 @@ from collected import Collected
 from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
 from hypothesis import given
 from hypothesis import strategies as st
-from live import Live, converse
+from live import Live
 
 from desdaemon.core.search.loader import EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
@@ -19,7 +19,6 @@ from desdaemon.dialogue.dialects.cassio import CassioDialect
 from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
-from desdaemon.protocol.dialects.cassio import COMMANDS
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 START = "---------------------------OX------XO---------------------------X"
@@ -179,12 +178,6 @@ def test_questions_and_a_stop_while_a_search_runs() -> None:
         assert live.end() == (b"", b"", 0)
 
 
-def test_the_end_of_the_input_waits_for_the_search() -> None:
-    answer = converse(f"ENGINE-PROTOCOL midgame-search {START} -64 64 8 100\n".encode(), "-cassio")
-    assert answer.stdout.endswith(b"\nready.\n")
-    assert (answer.stderr, answer.returncode) == (b"", 0)
-
-
 @given(st.integers(0, 2**32), st.integers(0, 58))
 def test_results_are_about_the_position_asked_for(seed: int, plies: int) -> None:
     player, opponent = referee.to_bits(referee.random_position(seed, plies))
@@ -195,12 +188,6 @@ def test_results_are_about_the_position_asked_for(seed: int, plies: int) -> None
     for line in results:
         assert RESULT.fullmatch(line)
         assert line.startswith(f"{squares}X, ")
-
-
-def test_every_command_of_the_table_is_known() -> None:
-    talk = Talk()
-    for command in COMMANDS:
-        assert not any("Unknown" in line for line in talk.say(command.name))
 
 
 @pytest.mark.parametrize(("word", "answer"), [("stop", b"ready.\nready.\n"), ("quit", b"bye bye.\n")])

@@ -185,11 +185,12 @@ FULL = Path("/dev/full")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("arguments", [["perft", "2"], ["--help"], ["--version"], ["count", "games", "2"]])
+@pytest.mark.parametrize("arguments", [[], ["perft", "2"], ["--help"], ["--version"], ["count", "games", "2"]])
 def test_a_full_device_is_named_in_a_line(arguments: list[str]) -> None:
     with FULL.open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "desdaemon", *arguments],
+            stdin=subprocess.DEVNULL,
             stdout=full,
             stderr=subprocess.PIPE,
             timeout=TIMEOUT,

@@ -13,11 +13,11 @@ from collected import Collected
 from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from live import Live, converse
+from live import Live
 from transcripts import read
 
 from desdaemon.core.books.service import ScoredMove
-from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
+from desdaemon.core.search.loader import EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.nboard import NBoardDialect, _HintStream
 from desdaemon.dialogue.session import Session
@@ -96,13 +96,6 @@ class Talk:
 @pytest.mark.parametrize("version", ["1", "2", "3"])
 def test_the_greeting(version: str) -> None:
     assert Talk().say(f"nboard {version}") == ["set myname desdaemon"]
-
-
-def test_every_command_is_carried_out() -> None:
-    assert set(Talk().nboard._handlers) == {command.name for command in COMMANDS}
-    for command in COMMANDS:
-        for name in (command.name, *command.aliases):
-            assert not any("unknown command" in answer for answer in Talk().say(name))
 
 
 @pytest.mark.parametrize("move", ["F5", "f5", "F5//4.798", "F5/1.16/0.2", "F5/1.16", "F5 1.16 0.2", "f5/ -2.34 / 0.2"])
@@ -284,40 +277,7 @@ def test_learning_says_that_there_is_no_book() -> None:
     assert Talk().say("learn") == ["status there is no book: nothing is learned"]
 
 
-def test_without_an_engine() -> None:
-    def build(config: EngineConfig) -> LoadedEngine:
-        raise EngineFailure("no engine today")
-
-    talk = Talk()
-    talk.session = Session(SessionSettings(), EngineSource(build))
-    talk.nboard = NBoardDialect(talk.session, talk.output)
-    assert talk.say("go")[-1] == "warning go: cannot search: no engine today"
-    assert talk.say("ping 3") == ["pong 3"]
-
-
 # Pipes
-
-
-def test_a_process_that_talks_nboard() -> None:
-    done = converse(b"nboard 2\r\nset depth 5\r\nping 1\r\ngo\r\nquit\r\nping 2\r\n", "-nboard")
-    lines = done.stdout.decode().split("\n")
-    assert (lines[0], lines[1], lines[-2], lines[-1]) == ("set myname desdaemon", "pong 1", "status", "")
-    assert any(line.startswith("=== D3/") for line in lines)
-    assert (done.stderr, done.returncode) == (b"", 0)
-
-
-@pytest.mark.parametrize("version", ["1", "2"])
-def test_the_first_line_can_ask_for_it(version: str) -> None:
-    done = converse(f"nboard {version}\nping 4\n".encode())
-    assert done.stdout.decode().endswith(">\nset myname desdaemon\npong 4\n")
-
-
-def test_long_and_broken_lines() -> None:
-    done = converse(b"x" * 1_000_000 + b"\n\xff\xfe\nping\x00 7\n", "-nboard")
-    first, second, third, rest = done.stdout.decode().split("\n")
-    assert first.startswith("warning a line of 1000000 bytes")
-    assert second.startswith("warning unknown command")
-    assert (third, rest, done.stderr) == ("pong 7", "", b"")
 
 
 @pytest.mark.parametrize("ending", [b"ping 2\n", b"stop\nping 2\n", b"set depth 3\nping 2\n", b"move F5//1\nping 2\n"])
@@ -397,21 +357,7 @@ def test_a_game_that_the_real_program_saved(shared_data: Path) -> None:
     assert record.moves[0].ms == 4798
 
 
-PIECES = [
-    "F5",
-    "D6",
-    "A1",
-    "PA",
-    "0",
-    "2",
-    "-3",
-    "99999999999999",
-    "/1/2",
-    EMPTY,
-    "(;B[F5]W[D6//3];)",
-    "(;W[F5];)",
-    "game",
-]
+PIECES = ["F5", "D6", "A1", "PA", "0", "2", "-3", "99999999999999", "/1/2", "game", EMPTY, "(;W[F5];)"]
 
 
 @settings(max_examples=300, deadline=None)
@@ -479,11 +425,6 @@ def test_what_is_odd_about_a_book_is_said_where_nboard_reads_it() -> None:
     assert (rest, errors, status) == (b"", b"", 0)
     assert b"\nwarning " in b"\n" + seen
     assert all(LINES.fullmatch(line) for line in seen.decode().splitlines())
-
-
-def test_a_dialogue_that_ends_before_the_book_is_open_says_nothing_of_it() -> None:
-    done = converse(b"nboard 2\nping 1\n", "-nboard", "-book-file", "/nowhere/book.dat")
-    assert (done.stderr, done.returncode) == (b"", 0)
 
 
 def test_a_hint_that_found_nothing_out_says_nothing() -> None:

@@ -13,26 +13,11 @@ import referee
 from checkout import ROOT
 from programs import node_package, programs, python_package
 from test_gtp_extensions import infos
-from test_gtp_players import Player, game
 
 DAEMON = [sys.executable, str(ROOT / "daemon" / "__main__.py")]
 SUPPORT = ROOT / "tests" / "support"
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_games_against_rhino(seed: int) -> None:
-    """It never says a pass nor takes one; both judge the end alike, and level 6 beats its level 2 from both sides."""
-    (rhino,) = programs("gtp-rhino")
-    own, other = Player([*DAEMON, "-gtp", "-level", "6"]), Player([rhino, "-l", "2"])
-    opening = referee.random_moves(seed, 6)
-    won = game(own, other, opening, lambda player, colour: None)
-    assert other.ask("final_score") == own.ask("final_score")
-    lost = game(other, own, opening, lambda player, colour: None)
-    own.close()
-    other.close()
-    assert won - lost > 0
 
 
 def test_sabaki_s_library_plays_a_game_and_reads_an_analysis(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from live import converse
 
 from desdaemon.cli.arguments import protocol_of_program, read_arguments
 from desdaemon.cli.main import usage
-from desdaemon.dialogue.dialects import MODULES, NAMES, spoken
+from desdaemon.dialogue.dialects import MODULES, NAMES
 
 FIRST = {
     "gtp": (b"protocol_version\nname\nquit\n", b"= 2\n\n= desdaemon\n\n= \n\n"),
@@ -58,10 +58,3 @@ def test_other_lines_stay_in_the_text_protocol(line: str) -> None:
     answer = converse(f"{line}\nmoves\n".encode(), "-q")
     assert answer.stderr.count(b"\n") == 1
     assert b"D3 C4 F5 E6" in answer.stdout
-
-
-@pytest.mark.parametrize("protocol", MODULES)
-def test_each_has_a_module_or_package_of_its_own(protocol: str) -> None:
-    own = f"desdaemon.dialogue.{MODULES[protocol]}"
-    module = spoken(protocol).listener.__module__
-    assert module == own or module.startswith(f"{own}.")

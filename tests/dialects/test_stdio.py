@@ -45,12 +45,6 @@ def test_the_end_of_the_input_ends_the_process(data: bytes) -> None:
     assert done.stdout.count(b"D3 C4 F5 E6") == data.count(b"moves")
 
 
-def test_mode_2_is_played_out_at_the_end_of_the_input() -> None:
-    done = converse(b"mode 2\n", "-q")
-    assert 50 < done.stdout.count(b"Edax plays") < 70
-    assert done.returncode == 0
-
-
 @pytest.mark.parametrize("leave", [b"quit\n", b"q\n", b"exit\n", b"QUIT\n", b"quit"])
 def test_ways_to_leave(leave: bytes) -> None:
     done = converse(leave + b"moves\n", "-q") if leave.endswith(b"\n") else converse(leave, "-q")
@@ -189,12 +183,6 @@ def test_quit_does_not_wait_for_the_engine(live: Callable[..., Live]) -> None:
     assert dialogue.end()[2] == 0
 
 
-def test_an_engine_that_cannot_be_had(live: Callable[..., Live]) -> None:
-    dialogue = live("-q", FAIL="1")
-    assert dialogue.process.wait(TIMEOUT) == 1
-    assert dialogue.end()[1] == b"WARNING: no engine today\n"
-
-
 def test_a_lost_output_ends_the_process(live: Callable[..., Live]) -> None:
     dialogue = live()
     dialogue.until(b">")
@@ -202,15 +190,6 @@ def test_a_lost_output_ends_the_process(live: Callable[..., Live]) -> None:
     dialogue.process.stdout.close()
     dialogue.send(b"moves\n")
     assert dialogue.process.wait(TIMEOUT) == 1
-
-
-def test_a_full_output_is_named() -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            COMMAND, stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False
-        )
-    assert done.returncode == 1
-    assert b"No space left" in done.stderr
 
 
 def test_interrupt_from_the_keyboard(live: Callable[..., Live]) -> None:
@@ -268,16 +247,6 @@ def test_stray_prints_do_not_reach_the_answers() -> None:
     assert done.stderr == b"stray\nstray\n"
 
 
-@pytest.mark.skipif("coverage" in sys.modules, reason="coverage imports heavy modules into every process")
-def test_the_first_prompt_needs_no_heavy_module() -> None:
-    done = converse(b"quit\n", "-q", MODULES="1")
-    modules = set(done.stderr.decode().split())
-    assert "desdaemon.dialogue.stdio" in modules
-    heavy = {"numpy", "numba", "llvmlite", "asyncio", "argparse", "logging", "dataclasses", "inspect", "pathlib"}
-    # The script itself imports pathlib.
-    assert modules & heavy <= {"pathlib"}
-
-
 def test_solve_streams_problems_from_standard_input(live: Callable[..., Live]) -> None:
     problem = b"--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12;\n"
     dialogue = live("-solve", "/dev/stdin", "-l", "4")
@@ -292,14 +261,3 @@ def test_solve_streams_problems_from_standard_input(live: Callable[..., Live]) -
     out, err, status = dialogue.end()
     assert b"2 positions; " in out
     assert (err, status) == (b"", 0)
-
-
-@pytest.mark.parametrize("blocks", [False, True])
-def test_where_reading_blocks_loading_it_comes_first(blocks: bool) -> None:
-    code = IMPORT + (
-        "from desdaemon.dialogue import stdio\n"
-        f"stdio.platform.READING_BLOCKS_LOADING = {blocks}\n"
-        "stdio.load_before_reading()\n"
-        "print('numpy' in sys.modules and 'llvmlite.binding' in sys.modules)\n"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == f"{blocks}\n"

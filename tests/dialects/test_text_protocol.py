@@ -10,32 +10,19 @@ from dialogue import Dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desdaemon import __version__
-from desdaemon.dialogue.commands import HANDLERS, find_handler
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.completion import candidates
 from desdaemon.protocol.commands.options import OPTIONS, STARTING
 from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, read_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import START, Position, board_text, moves_text, parse_board
+from desdaemon.protocol.othello.notation import START, moves_text
 
 OPENING = "---------------------------OX------XO--------------------------- X"
 # White has to pass; Black ends the game with h8.
 PASS_BOARD = "XXXXXXXX" * 7 + "XXXXXXO- O"
 BLACK_PASSES = "OOOOOOOO" * 7 + "OOOOOOX- X"
 BOTH_STUCK = "X" * 32 + "-" * 32 + " X"
-
-
-def test_the_table_and_the_handlers_name_the_same_commands() -> None:
-    others = {"xboard": "xboard", "protocol_version": "gtp", "engine-protocol": "cassio"}
-    assert {command.name for command in COMMANDS} == HANDLERS.keys() | others.keys()
-    assert all(read_line(name).successor == protocol for name, protocol in others.items())
-    assert all(callable(find_handler(name)) for name in HANDLERS)
-    names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
-    names += [name for option in OPTIONS for name in (option.name, *option.aliases)]
-    # `n` alone is `new`, with a number it sets the threads; `q` leaves, but -q on a command line is quiet.
-    assert sorted(name for name in set(names) if names.count(name) > 1) == ["n", "q"]
 
 
 def test_help_lists_exactly_what_works() -> None:
@@ -79,17 +66,6 @@ def test_help_of_one_thing() -> None:
     first, *tests = dialogue.say("help test").splitlines()
     assert first == "Tests:"
     assert set(tests) < set(everything)
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_listed_command_is_known(command: object) -> None:
-    _, err = Dialogue().both(f"{command.name} nonsense")  # type: ignore[attr-defined]
-    assert "Unknown command/Illegal" not in err
-
-
-def test_version() -> None:
-    assert __version__ in Dialogue().say("version")
-    assert Dialogue().say("v") == Dialogue().say("version")
 
 
 def test_play_undo_redo() -> None:
@@ -156,13 +132,6 @@ def test_go_plays_and_announces() -> None:
     assert dialogue.say("go") == "\nEdax plays PA\n"
     assert dialogue.say("go") == "\nEdax plays H8\n"
     assert dialogue.say("go") == "\n*** Game Over ***\n"
-
-
-def test_go_at_the_opening_searches() -> None:
-    dialogue = Dialogue()
-    dialogue.say("init")
-    dialogue.say("go")
-    assert len(dialogue.searcher.calls) == 1
 
 
 def test_go_shows_its_search() -> None:
@@ -411,10 +380,6 @@ def test_analysis_walks_back() -> None:
     assert "desdaemon disagrees" in "\n".join(lines)
 
 
-def test_analysis_without_moves() -> None:
-    assert Dialogue().say("analyse").startswith(edax.ANALYSIS_HEADER)
-
-
 def test_analysis_finds_the_mistake_in_a_finished_game() -> None:
     dialogue = Dialogue()
     dialogue.say(f"setboard {PASS_BOARD}")
@@ -447,30 +412,11 @@ def test_prompts_and_boards() -> None:
     assert "Black won" in out
 
 
-def test_commands_before_quit_are_carried_out_and_none_after() -> None:
-    out = Dialogue().run("play f5", "hint 3", "quit", "go")
-    assert out.count(">\n") == 3
-    assert out.count("\n") == 6
-    assert "plays" not in out
-
-
-def test_a_waiting_line_comes_before_the_engines_own_move() -> None:
-    out = Dialogue().run("mode 1", "mode 3", "moves")
-    assert "plays" not in out
-
-
 def test_modes_at_the_end_of_the_input() -> None:
     out = Dialogue(auto_start=True).run("mode 2")
     assert 50 < out.count("desdaemon plays") < 70
     assert Dialogue().run("mode 1").count("desdaemon plays") == 1
     assert Dialogue(repeat=2).run("mode 2").count("desdaemon plays") > 100
-
-
-def test_a_board_with_white_to_move_first() -> None:
-    position = parse_board(BLACK_PASSES)
-    assert position.must_pass
-    assert board_text(position) == BLACK_PASSES
-    assert Position(*position) == position
 
 
 def test_a_clock_set_in_mid_game_counts_from_then_on() -> None:

@@ -9,22 +9,20 @@ from typing import Any
 
 import pytest
 from collected import Collected
-from dialogue import Script
 from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from live import Live, converse
 from transcripts import read
 
-from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
+from desdaemon.core.search.loader import EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.xboard import XBoardDialect
 from desdaemon.dialogue.session import Session
-from desdaemon.dialogue.streams import InputLine
 from desdaemon.engine.layout import ENTRY_BYTES
 from desdaemon.engine.limits import MAX_HASH_BITS, MIN_HASH_BITS, Limits, hash_bits_within
 from desdaemon.engine.result import Result
-from desdaemon.protocol.dialects.xboard import COMMANDS, SETUP, drop_text, parse_drop, parse_level
+from desdaemon.protocol.dialects.xboard import SETUP, drop_text, parse_drop, parse_level
 from desdaemon.protocol.othello.notation import START as START_POSITION
 from desdaemon.protocol.othello.notation import Position, board_text, parse_xboard_fen
 from desdaemon.protocol.othello.rules import PASS, squares
@@ -94,16 +92,6 @@ def test_lines_that_come_early_do_not_shorten_the_wait_for_the_engine() -> None:
 
 def test_nobody_waits_for_the_engine_after_a_quit() -> None:
     assert converse(b"protover 2\nquit\n", "-xboard", DELAY="40").returncode == 0
-
-
-def test_no_engine_is_told_to_the_user() -> None:
-    def build(config: EngineConfig) -> LoadedEngine:
-        raise EngineFailure("no engine today")
-
-    output = Collected()
-    dialect = XBoardDialect(Session(SessionSettings(), EngineSource(build)), output)
-    dialect.execute("protover 2")
-    assert output.take()[0].splitlines()[-2:] == ["feature done=1", "tellusererror cannot search: no engine today"]
 
 
 @pytest.mark.parametrize("variant", ["othello", "reversi"])
@@ -342,11 +330,6 @@ def test_analysis_goes_on_with_each_position_until_exit() -> None:
         assert live.end()[2] == 0
 
 
-def test_the_end_of_the_input_ends_the_process() -> None:
-    assert converse(b"xboard\nprotover 2\nnew\nhard\nP@f5\n", "-xboard", "-level", "4").returncode == 0
-    assert converse(b"new\nanalyze\n", "-xboard").returncode == 0
-
-
 def test_xboards_own_words(shared_data: Path) -> None:
     """The recorded side of the engine's opponent: each of its lines understood, each own move legal."""
     said, answered = read(shared_data / "transcripts" / "xboard_engine2.txt")
@@ -365,18 +348,3 @@ def test_xboards_own_words(shared_data: Path) -> None:
             talk.session.play_move(move)
     assert not list(own)
     assert len(recorded) > 30
-
-
-def test_every_command_of_the_table_is_known() -> None:
-    talk = Talk()
-    for command in COMMANDS:
-        answers = talk.say(f"{command.name} 1")
-        assert not any("unknown command" in answer for answer in answers), command.name
-
-
-def test_a_line_that_cannot_be_read() -> None:
-    talk = Talk()
-    source = Script("ping 1")
-    source.items.insert(0, InputLine(1, "", "a line of 70000 bytes: expected at most 65536"))
-    assert talk.xboard.run(source) == 0
-    assert talk.output.take()[0].splitlines() == ["Error (a line of 70000 bytes: expected at most 65536)", "pong 1"]

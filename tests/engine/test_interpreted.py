@@ -11,9 +11,8 @@ import judge
 import pytest
 from checkout import IMPORT
 
-from desdaemon.engine.compiler import interpreted, library
+from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.interpreted import MASK, U64, MixedIntegers, OutOfBounds
-from desdaemon.engine.exports import SPEC
 from desdaemon.engine.memory import Block
 
 _OPERATIONS = {
@@ -160,7 +159,3 @@ def test_the_digest_covers_what_the_compiler_imports(exports: str) -> None:
     assert deciding
     assert deciding <= covered
     assert covered <= loaded
-
-
-def test_the_switch_is_read_once() -> None:
-    assert isinstance(library.load(SPEC), library.Library) != library.INTERPRETED

@@ -393,25 +393,6 @@ def in_dialogue(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("in_dialogue")
-def test_a_dialogue_is_told_of_each_quarter(capsys: pytest.CaptureFixture[str]) -> None:
-    notice.in_dialogue(None)
-    said = ""
-    with notice.Compiling("small") as tell:
-        for done in (1, 24, 25, 26, 30, 60, 70, 76, 99, 100):
-            tell(f"{done}/100 kernel 0.1 s")
-            until = time.monotonic() + 60
-            while done in (1, 25, 60, 76) and f"{done} of" not in said and not (done == 1 and said):
-                assert time.monotonic() < until
-                time.sleep(0.002)
-                said += capsys.readouterr().err
-            time.sleep(0.01)
-    first, *middle, last = (said + capsys.readouterr().err).splitlines()
-    assert "for this machine" in first
-    assert [line.split(" of ")[0].split()[-1] for line in middle] == ["25", "60", "76"]
-    assert re.fullmatch(r"desdaemon: compiled the small in \d+ s", last)
-
-
-@pytest.mark.usefixtures("in_dialogue")
 def test_progress_at_a_terminal_keeps_off_lines_that_are_typed_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -524,28 +505,16 @@ def copied(tmp_path: Path) -> Path:
     return root
 
 
-def test_starts_and_edits(copied: Path, weights_by_lot_path: Path, tmp_path: Path) -> None:
+def test_an_edited_kernel_is_what_runs_without_a_cache_too(copied: Path) -> None:
+    """A callee in another file than the entry, with no home and nowhere to keep anything."""
     import judge
 
-    # No home and nowhere to keep anything: compiled for this start only.
-    homeless: dict[str, str | None] = {
-        "HOME": None,
-        "XDG_CACHE_HOME": None,
-        "DESDAEMON_CACHE_DIR": "/dev/null/none",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    [board] = judge.positions(1, 1, [8])
-    start = _START.format(root=str(copied))
-    found = started(start + _SOLVE.format(weights=str(weights_by_lot_path), board=board), homeless)
-    assert found == {"score": judge.solve(*board), "compiled": ["engine"], "modules": []}
-    # An edited callee, in another file than the entry, is what runs; and it is compiled once.
+    homeless = {"HOME": None, "XDG_CACHE_HOME": None, "DESDAEMON_CACHE_DIR": "/dev/null/none"}
     with (copied / "engine" / "kernels" / "bits.py").open("a") as file:
         file.write("\n\nmoves = simple(lambda b, p, o: b.xor(p, o), int.__xor__, u64, u64, u64)\n")
-    changed = judge.OPENING[0] ^ judge.OPENING[1]
-    script = start + _MOVES.format(board=judge.OPENING)
-    cache = {"DESDAEMON_CACHE_DIR": str(tmp_path / "cache")}
-    assert started(script, cache) == {"moves": changed, "compiled": ["engine"]}
-    assert started(script, cache) == {"moves": changed, "compiled": []}
+    script = _START.format(root=str(copied)) + _MOVES.format(board=judge.OPENING)
+    found = started(script, {**homeless, "PYTHONDONTWRITEBYTECODE": "1"})
+    assert found == {"moves": judge.OPENING[0] ^ judge.OPENING[1], "compiled": ["engine"]}
 
 
 def test_what_was_made_long_ago_is_forgotten(tmp_path: Path) -> None:

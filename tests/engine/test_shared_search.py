@@ -8,7 +8,7 @@ import threading
 import judge
 import pytest
 from lab.stress import THREADS, stress
-from lab.virtual_threads import Turns, play
+from lab.virtual_threads import Turns
 
 from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.compiler import INTERPRETED
@@ -76,28 +76,6 @@ def test_virtual_threads_repeat_themselves(weights: Weights) -> None:
     for shares, result in first:
         assert all(shares)
         assert sum(shares) == result.nodes
-
-
-@pytest.mark.usefixtures("shared_low")
-def test_a_search_ends_when_its_virtual_time_is_over(weights: Weights) -> None:
-    [board] = boards(89, 1, 40)
-    turns = Turns(4, 50)
-    searcher = Searcher(threads=4, hash_bits=14, weights=weights, waiting=turns)
-    time = pick(20_000, 300)
-    for _ in range(2):
-        control = Control()
-        turns.limit(time, control)
-        assert not searcher.search(*board, TO_THE_END, control=control).complete
-        leader = searcher.shares[0] + turns.idle[0]
-        assert time <= leader < time + 4 * 50
-
-
-@pytest.mark.compiled
-def test_games_of_virtual_threads_repeat(weights: Weights) -> None:
-    outcomes = [play(weights, 3, 2000, 4, seed=5) for _ in range(2)]
-    assert outcomes[0] == outcomes[1]
-    assert outcomes[0].games == 4
-    assert 0 <= outcomes[0].share <= 1
 
 
 @pytest.mark.compiled

@@ -117,11 +117,10 @@ def _can_run(feature: str) -> bool:
 
 TIERS = [
     pytest.param("generic"),
-    pytest.param("x86-64-v3", marks=pytest.mark.skipif(not _can_run("bmi2"), reason="the processor is older")),
-    pytest.param(
-        "x86-64-v2",
-        marks=[pytest.mark.slow, pytest.mark.skipif(not _can_run("popcnt"), reason="the processor is older")],
-    ),
+    *[
+        pytest.param(tier, marks=[pytest.mark.slow, pytest.mark.skipif(not _can_run(feature), reason="it is older")])
+        for tier, feature in (("x86-64-v2", "popcnt"), ("x86-64-v3", "bmi2"))
+    ],
     # Has the instructions for bits, but slow ones, so that they are not used.
     pytest.param("znver1", marks=[pytest.mark.slow, pytest.mark.skipif(not _can_run("bmi2"), reason="too old")]),
 ]

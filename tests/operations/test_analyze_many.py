@@ -9,7 +9,6 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
-from desdaemon.core.requests import analysis, questions
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.protocol.othello.notation import START, board_text
 from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES, MOST_POSITIONS
@@ -48,56 +47,45 @@ def test_answers_are_those_of_single_requests_in_order(daemon: Operated, limits:
         assert (one["board"], one["canonical"]) == (found["board"], found["canonical"])
 
 
-def test_an_empty_list_has_no_results(daemon: Operated) -> None:
-    data = daemon.final("analyze", {"positions": []})
-    assert (data["results"], data["nodes"]) == ([], 0)
-
-
-def test_long_lists_are_read_and_begun_in_pieces(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses = []
-    monkeypatch.setattr(questions, "_READ_AT_ONCE", 3)
-    monkeypatch.setattr(analysis, "_BEGUN_AT_ONCE", 3)
-    monkeypatch.setattr(type(daemon.services.operations.health), "give_way", lambda health: pauses.append(1))
-    data = daemon.final("analyze", {"positions": items(), "depth": 4})
-    assert len(data["results"]) == len(items())
-    assert len(pauses) >= 2 * (len(items()) // 3)
+REFUSED = [
+    ({"positions": [{}] * (MOST_POSITIONS + 1)}, "bad_request"),
+    ({"positions": [{"moves": 7}]}, "bad_request"),
+    ({"positions": [{"moves": ["f5"]}]}, "bad_request"),
+    ({"positions": [{"board": "X" * 10_000}]}, "bad_request"),
+    ({"positions": ["f5"]}, "bad_request"),
+    ({"positions": [*items(), {"moves": "a1"}]}, "illegal_move"),
+    ({"positions": [{"board": "XX"}]}, "bad_position"),
+    ({"positions": [{}], "moves": "f5"}, "bad_request"),
+    ({"positions": [{}], "board": board_text(START)}, "bad_request"),
+]
+OF_ANALYSES = [
+    ({"positions": [{}] * MOST_POSITIONS, "multipv": 1 + MOST_LISTED_MOVES // MOST_POSITIONS}, "too_large"),
+    ({"positions": [{}], "plies": [0]}, "bad_request"),
+    ({"positions": [{}], "until": "cancelled"}, "bad_request"),
+]
 
 
 @pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        ({"positions": [{}] * (MOST_POSITIONS + 1)}, "bad_request"),
-        ({"positions": [{}] * MOST_POSITIONS, "multipv": 1 + MOST_LISTED_MOVES // MOST_POSITIONS}, "too_large"),
-        ({"positions": [{"moves": 7}]}, "bad_request"),
-        ({"positions": [{"moves": ["f5"]}]}, "bad_request"),
-        ({"positions": [{"board": "X" * 10_000}]}, "bad_request"),
-        ({"positions": ["f5"]}, "bad_request"),
-        ({"positions": [*items(), {"moves": "a1"}]}, "illegal_move"),
-        ({"positions": [{"board": "XX"}]}, "bad_position"),
-        ({"positions": [{}], "moves": "f5"}, "bad_request"),
-        ({"positions": [{}], "board": board_text(START)}, "bad_request"),
-        ({"positions": [{}], "plies": [0]}, "bad_request"),
-        ({"positions": [{}], "until": "cancelled"}, "bad_request"),
-    ],
+    ("op", "args", "code"),
+    [*[("book.get", *row) for row in REFUSED], *[("analyze", *row) for row in [*REFUSED, *OF_ANALYSES]]],
 )
-def test_bad_lists_are_refused(daemon: Operated, args: dict[str, Any], code: str) -> None:
-    replies = daemon.ends(daemon.request("analyze", args))
-    assert [reply["type"] for reply in replies] == ["error"]
-    assert replies[0]["error"]["code"] == code
-    assert replies[0]["error"]["field"] == "positions"
+def test_bad_lists_are_refused(daemon: Operated, op: str, args: dict[str, Any], code: str) -> None:
+    (reply,) = daemon.ends(daemon.request(op, args))
+    assert (reply["type"], reply["error"]["code"], reply["error"]["field"]) == ("error", code, "positions")
     assert not daemon.searchers
     assert not daemon.client.requests
+
+
+@pytest.mark.parametrize("op", ["analyze", "book.get"])
+def test_unknown_keys_of_a_position_give_a_warning(daemon: Operated, op: str) -> None:
+    reply = daemon.ask(op, {"positions": [{"moves": "f5", "mvoes": "d6"}]})
+    assert reply["type"] == "final"
+    assert reply["warnings"] == ["positions: a map has keys other than board and moves"]
 
 
 def test_the_error_names_the_position(daemon: Operated) -> None:
     message = daemon.ask("analyze", {"positions": [{}, {"moves": "f5"}, {"moves": "f5f5"}]})["error"]["message"]
     assert message.startswith("positions 2: ")
-
-
-def test_unknown_keys_of_a_position_give_a_warning(daemon: Operated) -> None:
-    reply = daemon.ask("analyze", {"positions": [{"moves": "f5", "mvoes": "d6"}], "depth": 3})
-    assert reply["type"] == "final"
-    assert reply["warnings"] == ["positions: a map has keys other than board and moves"]
 
 
 def test_partials_come_where_they_are_asked_for(daemon: Operated) -> None:

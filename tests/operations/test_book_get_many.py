@@ -11,7 +11,6 @@ from operated import Operated
 from desdaemon.core.requests import book_operations as wire
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.wire import codec
-from desdaemon.protocol.wire.constants import MOST_POSITIONS
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import KnownLines, read_line
 
@@ -36,31 +35,6 @@ def test_what_takes_long_is_answered_beside_the_loop(daemon: Operated, monkeypat
     assert daemon.final("book.get", {"positions": items()}) == wanted
     wrong = daemon.ask("book.get", {"positions": [{}, {}, {"moves": "a1"}]})
     assert wrong["error"]["code"] == "illegal_move"
-
-
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        ({"positions": [{}] * (MOST_POSITIONS + 1)}, "bad_request"),
-        ({"positions": [{"moves": 7}]}, "bad_request"),
-        ({"positions": [{"moves": ["f5"]}]}, "bad_request"),
-        ({"positions": [{"board": "X" * 10_000}]}, "bad_request"),
-        ({"positions": ["f5"]}, "bad_request"),
-        ({"positions": [{"moves": "a1"}]}, "illegal_move"),
-        ({"positions": [{"board": "XX"}]}, "bad_position"),
-        ({"positions": [{}], "moves": "f5"}, "bad_request"),
-    ],
-)
-def test_bad_lists_are_refused(daemon: Operated, args: dict[str, Any], code: str) -> None:
-    reply = daemon.ask("book.get", args)
-    assert reply["error"]["code"] == code
-    assert reply["error"]["field"] == "positions"
-
-
-def test_unknown_keys_of_a_position_give_a_warning(daemon: Operated) -> None:
-    reply = daemon.ask("book.get", {"positions": [{"moves": "f5", "mvoes": "d6"}]})
-    assert reply["type"] == "final"
-    assert len(reply["warnings"]) == 1
 
 
 def test_kept_bytes_are_the_bytes_of_the_message() -> None:

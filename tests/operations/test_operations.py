@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fake_engine import ENDLESS_DEPTH
@@ -16,7 +14,6 @@ from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.text_sessions import checked_line
 from desdaemon.protocol.commands import text as text_commands
 from desdaemon.protocol.commands.text import COMMANDS, read_line
-from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import RequestError
 
 ENDLESS = {"depth": ENDLESS_DEPTH}
@@ -27,15 +24,6 @@ PASSING = "OX" + "-" * 62 + " X"
 @pytest.fixture
 def daemon(tmp_path: Path) -> Operated:
     return Operated(tmp_path)
-
-
-def test_every_operation_has_somebody_who_carries_it_out(daemon: Operated) -> None:
-    for operation in messages.BASIC_OPERATIONS:
-        assert daemon.ask(operation.name, {"moves": "f5"})["type"] in ("final", "error")
-    for operation in messages.BOOK_OPERATIONS:
-        if operation.name not in ("book.new", "book.enumerate", "book.salvage"):
-            reply = daemon.ask(operation.name, {"moves": "f5"})
-            assert reply["type"] == "final" or reply["error"]["code"] in ("not_found", "bad_request"), reply
 
 
 def test_replies_are_numbered_and_end_once(daemon: Operated) -> None:
@@ -120,56 +108,12 @@ def test_cancelling(daemon: Operated) -> None:
     assert daemon.code("cancel", {"job": 12345}) == "not_found"
 
 
-def test_an_id_is_free_again_once_its_request_is_over(daemon: Operated) -> None:
-    daemon.request("analyze", ENDLESS, id="x")
-    assert daemon.code("ping", id="x") == "duplicate_id"
-    daemon.replies.clear()
-    daemon.request("cancel", {"target": "x"})
-    assert daemon.ends("x")[-1]["error"]["code"] == "cancelled"
-    daemon.replies.clear()
-    assert daemon.ask("ping", id="x")["type"] == "final"
-
-
-def test_too_much_is_busy(tmp_path: Path) -> None:
-    daemon = Operated(tmp_path, limits=ServerLimits(in_flight=3))
-    for _ in range(3):
-        daemon.request("analyze", ENDLESS)
-    assert daemon.code("analyze", ENDLESS) == "busy"
-    assert daemon.final("ping") == {}
-    others = [ClientRecord(str(number), "reader") for number in range(4)]
-    for other in others[:2]:
-        daemon.request("analyze", ENDLESS, other)
-    for client in (daemon.client, *others):
-        daemon.services.operations.drop(client)
-    until(lambda: daemon.services.scheduler.running == 0)
-    assert daemon.services.scheduler.queued == 0
-
-
 def test_somebody_who_waits_for_a_move_goes_before_an_analysis(daemon: Operated) -> None:
     endless = daemon.request("analyze", ENDLESS)
     until(lambda: daemon.searchers and daemon.searchers[0].begun.is_set())
     assert daemon.final("text", {"line": "hint"})["out"]
     assert len(daemon.ends(daemon.request("ping"))) == 1
     daemon.final("cancel", {"target": endless})
-
-
-def test_nothing_new_is_taken_at_the_end(daemon: Operated) -> None:
-    assert daemon.final("shutdown") == {}
-    assert daemon.ended.is_set()
-    daemon.services.operations.closing = True
-    assert daemon.code("analyze", {"depth": 1}) == "shutting_down"
-    assert daemon.final("ping") == {}
-
-
-def test_roles(daemon: Operated) -> None:
-    reader, editor = ClientRecord("r", "reader"), ClientRecord("e", "editor")
-    assert daemon.code("shutdown", client=editor) == "forbidden"
-    assert daemon.code("book.store", {"moves": "f5"}, reader) == "forbidden"
-    assert daemon.code("book.load", {"file": "x"}, editor) == "forbidden"
-    assert daemon.code("cancel", {"job": 1}, reader) == "forbidden"
-    for operation in messages.OPERATIONS:
-        listed = operation.name in daemon.final("hello", client=reader)["ops"]
-        assert listed == (operation.role == "reader")
 
 
 def test_numbers_for_monitoring(daemon: Operated) -> None:
@@ -189,15 +133,6 @@ def test_numbers_for_monitoring(daemon: Operated) -> None:
 
 
 # --- text
-
-
-def test_text_is_carried_out_in_order_on_a_board_of_ones_own(daemon: Operated) -> None:
-    other = ClientRecord("other", "reader")
-    numbers = [daemon.request("text", {"line": line}) for line in ("play f5", "moves", "undo", "moves")]
-    answers = [daemon.ends(number)[-1]["data"]["out"] for number in numbers]
-    assert answers == ["", "F4 D6 F6\n", "", "D3 C4 F5 E6\n"]
-    assert daemon.final("text", {"line": "moves"}, other)["out"] == "D3 C4 F5 E6\n"
-    assert "nonsense" in daemon.final("text", {"line": "nonsense"})["err"]
 
 
 def test_quitting_by_text_ends_the_clients_board_alone(daemon: Operated) -> None:
@@ -279,20 +214,6 @@ def test_a_reader_may_not(line: str, tmp_path: Path) -> None:
     assert caught.value.code == "forbidden"
 
 
-@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../x", "~/x", "link", "link/x", "inner/../.."])
-def test_files_are_inside_the_data_folder(name: str, tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    (folder / "link").symlink_to(tmp_path)
-    (folder / "inner").mkdir()
-    for command in ("load", "save", "solve"):
-        with pytest.raises(RequestError) as caught:
-            checked_line(read_line(f"{command} {name}"), "admin", str(folder))
-        assert caught.value.code == "forbidden"
-    line = checked_line(read_line("load game.txt"), "admin", str(folder))
-    assert (line.name, line.rest) == ("load", f"{folder}/game.txt")
-
-
 def test_an_admins_files_are_read_and_written_there(
     daemon: Operated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,21 +275,6 @@ def test_there_are_no_more_engines_than_slots(tmp_path: Path) -> None:
     until(lambda: not daemon.client.requests)
     until(lambda: daemon.services.scheduler.running == 0)
     assert len(daemon.searchers) <= 2
-
-
-def test_neither_a_pattern_nor_a_folder_leads_out(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    games = tmp_path / "games"
-    for place in (folder, games):
-        place.mkdir()
-    (games / "secret.txt").write_text("f5d6c3\n")
-    (folder / "link.txt").symlink_to(games / "secret.txt")
-    (folder / "out").symlink_to(games)
-    daemon = Operated(folder)
-    daemon.final("book.new", {"discard": True, "level": 1, "depth": 4})
-    for name in ("link.txt", "*.txt", "out", "out/*", "*/secret.txt", ".", str(games), "../games", "a\0b"):
-        for op in ("book.add", "book.check"):
-            assert daemon.code(op, {"files": [name]}) in ("forbidden", "bad_request"), name
 
 
 def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
@@ -440,25 +346,6 @@ def test_a_book_command_behind_a_refused_line_dies_with_its_client(tmp_path: Pat
     until(lambda: not daemon.services.scheduler.running)
     assert daemon.final("text", {"line": "book show"})["out"]
     assert daemon.final("book.get")["found"]
-
-
-def test_a_request_is_parting_until_its_last_reply_was_handed_over(daemon: Operated) -> None:
-    client = ClientRecord("slow", "admin")
-    told, go_on = threading.Event(), threading.Event()
-
-    def reply(message: dict[str, Any]) -> None:
-        told.set()
-        assert go_on.wait(60)
-
-    message = {"v": 1, "id": 1, "op": "ping"}
-    handing = threading.Thread(target=daemon.services.operations.handle, args=(client, message, reply))
-    handing.start()
-    assert told.wait(60)
-    assert not client.requests
-    assert [request.id for request in client.parting] == [1]
-    go_on.set()
-    handing.join()
-    assert not client.parting
 
 
 def test_the_folder_of_a_book_from_elsewhere_is_not_told(tmp_path: Path) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgpack
-import pytest
 import zmq
-from served import CODES, ENDLESS, PRETENDING, Peer, Served, line_of, serving, until
+from served import ENDLESS, Peer, Served, line_of, serving
 
 # --- cancelling, ids in flight, load
 
@@ -126,20 +124,8 @@ def test_look_ups_and_stores(admin: Peer) -> None:
     assert data.keys() >= {"job", "added", "changed", "positions", "time_s"}
     assert data["added"] > 0
     look = admin.final("book.get", {"moves": line})
-    assert look.keys() >= {
-        "found",
-        "level",
-        "score",
-        "lower",
-        "upper",
-        "wins",
-        "draws",
-        "losses",
-        "lines",
-        "grade",
-        "links",
-        "leaf",
-    }
+    assert look.keys() >= {"found", "level", "score", "lower", "upper", "wins", "draws", "losses"}
+    assert look.keys() >= {"lines", "grade", "links", "leaf"}
     assert look["found"] is True
     assert look["leaf"].keys() >= {"move", "score", "level"}
     before = admin.final("book.get", {"moves": line[:-2]})
@@ -148,34 +134,6 @@ def test_look_ups_and_stores(admin: Peer) -> None:
     answer = admin.final("analyze", {"moves": line[:-2], "book": "only"})
     assert {move["source"] for move in answer["moves"]} == {"book"}
     assert admin.final("book.get", {"moves": line_of(71, 30)})["found"] is False
-
-
-@pytest.mark.parametrize(
-    ("op", "args"),
-    [
-        ("book.deviate", {"relative": 0, "absolute": 0}),
-        ("book.enhance", {"midgame-error": 0, "endcut-error": 0}),
-        ("book.fill", {"plies": 1}),
-        ("book.fix", {}),
-        ("book.negamax", {}),
-        ("book.deepen", {"level": 1}),
-        ("book.reduce", {"depth": 30, "per-move": 129, "cumulative": 129}),
-        ("book.export", {"file": "export.txt"}),
-        ("book.import", {"file": "export.txt"}),
-        ("book.merge", {"file": "export.txt"}),
-        ("book.save", {"file": "other.book"}),
-        ("book.load", {"file": "shared.book"}),
-    ],
-)
-def test_book_jobs(admin: Peer, op: str, args: dict[str, Any]) -> None:
-    data = admin.final(op, args)
-    assert data.keys() >= {"job", "added", "changed", "positions", "time_s"}, data
-    assert data["positions"] >= 1
-
-
-def test_files_that_are_not_there(admin: Peer) -> None:
-    for op in ("book.load", "book.import", "book.merge"):
-        assert admin.refused(op, {"file": "nowhere"}) == "not_found"
 
 
 def test_jobs_are_listed_watched_and_cancelled(daemon: Served, admin: Peer, editor: Peer) -> None:
@@ -243,50 +201,7 @@ def begin_again(peer: Peer) -> None:
     peer.final("book.depth", {"depth": 20})
 
 
-def test_a_req_socket_gets_the_last_reply_alone(daemon: Served) -> None:
-    with Peer(daemon.ipc, zmq.REQ) as peer:
-        assert peer.final("ping") == {}
-        ops = peer.final("hello")["ops"]
-        data = peer.final("analyze", {"moves": "f5d6c3", "plies": [0, 1, 2], "level": 1})
-        assert [found["ply"] for found in data["plies"]] == [0, 1, 2]
-        assert peer.final("analyze", {"moves": line_of(80, 9), "level": 12, "partial_ms": 1, "book": "ignore"})["moves"]
-        assert peer.final("book.store", {"moves": line_of(81, 6)})["job"]
-        assert "F5" in peer.text("moves").upper()
-        assert peer.text("") == ""
-        for op in ops:
-            if op not in ("shutdown", "book.new", "book.enumerate"):
-                assert peer.ask(op, {"depth": 1, "moves": "a1"})["type"] in ("final", "error")
-        for body, code in ((b"\x81", "bad_request"), (b"\x80", "bad_request"), (bytes([0x81]) + b"\0" * (1 << 20), "")):
-            peer.send(body)
-            reply = peer.reply()
-            assert reply["error"]["code"] == (code or "too_large")
-        begin_again(peer)
-
-
 # --- roles, ends, and what only a daemon of its own can show
-
-
-def test_an_editor_neither_ends_the_daemon_nor_names_files(editor: Peer) -> None:
-    assert editor.refused("shutdown") == "forbidden"
-    for op in ("book.save", "book.load", "book.import", "book.export", "book.merge"):
-        assert editor.refused(op, {"file": "shared.book"}) == "forbidden", op
-
-
-def test_everybody_is_told_of_the_end(tmp_path: Path) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc) as peer:
-        endless = peer.request("analyze", ENDLESS)
-        until(lambda: peer.final("status")["running"] == 1)
-        end = peer.request("shutdown")
-        found = {}
-        while len(found) < 2:
-            reply = peer.reply()
-            if reply["type"] != "partial":
-                assert reply["id"] not in found
-                found[reply["id"]] = reply
-        assert found[end]["type"] == "final"
-        assert found[endless].get("error", {}).get("code") in (None, "cancelled", "shutting_down")
-        assert served.process.wait(20) == 0
-        assert not (served.runtime / "connection.json").exists()
 
 
 def test_without_a_book_nothing_is_found(tmp_path: Path) -> None:
@@ -295,16 +210,3 @@ def test_without_a_book_nothing_is_found(tmp_path: Path) -> None:
         assert reply.get("data", {}).get("found") is False or reply["error"]["code"] == "not_found"
         assert peer.refused("book.store", {"moves": "f5"}) == "not_found"
         assert peer.final("status")["book"]["positions"] == 0
-
-
-def test_an_engine_that_cannot_be_had_is_internal(tmp_path: Path) -> None:
-    with serving(tmp_path, program=PRETENDING, FAIL="1") as served, Peer(served.ipc) as peer:
-        reply = peer.ask("analyze", {"level": 1})
-        assert (reply["type"], reply["error"]["code"]) == ("error", "internal")
-        assert "Traceback" not in reply["error"]["message"]
-        assert peer.final("ping") == {}
-
-
-def test_every_code_of_the_contract_is_shown_here() -> None:
-    text = "".join(file.read_text() for file in Path(__file__).parent.glob("test_conformance*.py"))
-    assert {code for code in CODES if f'"{code}"' not in text} == set()

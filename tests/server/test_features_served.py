@@ -46,26 +46,6 @@ def test_deeper_and_deeper_until_a_cancel(peer: Peer) -> None:
     assert (cancelled["id"], cancelled["data"]) == (cancel, {"cancelled": True})
 
 
-def test_a_list_has_the_answers_of_single_requests(peer: Peer) -> None:
-    items = [{"moves": line_of(seed, 8 + seed % 40)} for seed in range(120)]
-    limits = {"level": 4, "book": "ignore", "deterministic": True}
-    data = peer.final("analyze", {"positions": items, "level": 4, "book": "ignore"})
-    assert shape_faults("analyses", data) == []
-    assert [found["item"] for found in data["results"]] == list(range(len(items)))
-    for number in range(0, len(items), 7):
-        one, found = peer.final("analyze", {**items[number], **limits}), data["results"][number]
-        assert (one["board"], one["canonical"]) == (found["board"], found["canonical"])
-        # What other searches left in the table may change a move, and a score that is not exact: not how deep it is.
-        told = [
-            [(move["depth"], move["selectivity"], move["exact"]) for move in each["moves"]] for each in (one, found)
-        ]
-        assert told[0] == told[1]
-        if one["moves"][0]["exact"]:
-            assert one["moves"][0]["score"] == found["moves"][0]["score"]
-    certain = [peer.final("analyze", {"positions": items[:20], **limits})["results"] for _ in range(2)]
-    assert [[each["moves"] for each in found] for found in certain[:1]] == [[each["moves"] for each in certain[1]]]
-
-
 def test_others_are_answered_between_the_lists_of_a_client(served: Served, peer: Peer) -> None:
     items = [{"moves": line_of(seed, 20)} for seed in range(150)]
     lists = [peer.request("analyze", {"positions": items, "level": 5, "book": "ignore"}) for _ in range(3)]
@@ -80,20 +60,6 @@ def test_an_endless_search_of_the_end_of_a_game_comes_to_an_end(peer: Peer) -> N
     data = peer.final("analyze", {"moves": line_of(2, 50), "until": "cancelled"})
     assert "finished" not in data
     assert data["moves"][0]["exact"]
-
-
-def test_a_cancelled_analysis_says_what_it_knows(peer: Peer) -> None:
-    line = line_of(3, 24)
-    asked = peer.request("analyze", {"moves": line, "level": 60, "partial_ms": 10, "book": "ignore"})
-    known = peer.reply()["data"]["moves"][0]
-    peer.request("cancel", {"target": asked})
-    reply = peer.reply()
-    while reply["id"] != asked or reply["type"] == "partial":
-        reply = peer.reply()
-    assert (reply["type"], reply["error"]["code"]) == ("error", "cancelled")
-    found = reply["data"]["moves"][0]
-    assert found["depth"] >= known["depth"]
-    assert found["move"] in peer.final("legal", {"moves": line})["moves"]
 
 
 def test_a_budget_of_nodes_holds_for_the_whole_game(peer: Peer) -> None:
@@ -151,17 +117,3 @@ def test_a_batch_survives_kills(tmp_path: Path, kills: int) -> None:
         assert not list((served.data / "batches").glob("*.batch"))
     assert sorted(result["item"] for result in fetched) == list(range(number))
     assert all(result["id"] == f"p{result['item']}" and "data" in result for result in fetched)
-
-
-def test_games_of_files_by_the_wire(tmp_path: Path) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc) as peer:
-        (served.data / "games").mkdir()
-        for seed in range(3):
-            (served.data / "games" / f"g{seed}.txt").write_text(line_of(seed, 60) + "\n")
-        peer.final("book.new", {"discard": True, "level": 0, "depth": 8})
-        for files, number in ((["games"], 3), (["games/g*.txt"], 3), (["games/g1.txt", "games/g2.txt"], 2)):
-            assert peer.final("book.add", {"files": files, "unsearched": True})["games"] == number
-            checked = peer.final("book.check", {"files": files})
-            assert checked["good"] + checked["bad"] > 0
-        assert peer.refused("book.add", {"files": ["../games"]}) == "forbidden"
-        assert "3 games of 3 files" in peer.text('book add "games/*.txt" --unsearched')

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,15 +158,3 @@ def test_a_thousand_connections(lone: Served) -> None:
         assert other.final("ping") == {}
         until(lambda: other.final("status")["running"] == 0)
         assert lone.memory_mb < before + GROWTH_MB
-
-
-def test_bytes_that_are_not_zeromq(lone: Served) -> None:
-    host, port = lone.tcp.removeprefix("tcp://").rsplit(":", 1)
-    for content in (b"", b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 100_000, b"\xff\0\0\0\0\0\0\0\1\x7f\3\1NULL", b"\0" * 64):
-        with socket.create_connection((host, int(port))) as raw:
-            raw.settimeout(0.2)
-            with contextlib.suppress(OSError):
-                raw.sendall(content)
-                raw.recv(100)
-    with Peer(lone.tcp) as peer:
-        assert peer.final("ping") == {}

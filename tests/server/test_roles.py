@@ -207,22 +207,6 @@ def test_secret_files_are_secret(locked: Served) -> None:
         assert file.stat().st_mode & 0o077 == 0, file
 
 
-@pytest.mark.parametrize("endpoint", ["tcp://0.0.0.0:0", "tcp://*:0"])
-def test_it_listens_elsewhere_with_keys_only(tmp_path: Path, endpoint: str) -> None:
-    done = subprocess.run(
-        [*REAL, "serve", "--bind", endpoint, "--keys", str(tmp_path / "none")],
-        cwd=ROOT,
-        env={"DESDAEMON_RUNTIME_DIR": str(tmp_path / "run"), "PATH": "", "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode != 0
-    assert "keys" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 # --- files
 
 OUTSIDE = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -14,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab import serving
 from processes import alive, gone
 from served import REAL, ROOT
 
@@ -38,32 +36,6 @@ def test_figures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(figure["value"] < 10**6 for figure in report["figures"])
 
 
-def test_the_laboratory_measures_more(capsys: pytest.CaptureFixture[str]) -> None:
-    assert serving.main(["--quick", "--json", "--only", "idle", "--only", "end"]) in (0, 1)
-    figures = json.loads(capsys.readouterr().out)["figures"]
-    assert [figure["unit"] for figure in figures] == ["MB", "s"]
-
-
-def test_the_table_says_what_was_missed() -> None:
-    figures = [
-        server.MeasuredFigure("ping p50", 0.2, "ms", 0.3),
-        server.MeasuredFigure("ping p99", 6.0, "ms", 5),
-        server.MeasuredFigure("look-ups", 30_000, "/s", 20_000, True),
-        server.MeasuredFigure("for information", 1, "MB"),
-    ]
-    assert [figure.reached for figure in figures] == [True, False, True, True]
-    table = server.table(figures)
-    assert table.count("missed") == 1
-    assert "<= 5 ms  missed" in table
-
-
-def test_percentiles() -> None:
-    values = [float(value) for value in range(100, 0, -1)]
-    assert server.percentile(values, 50) == 51
-    assert server.percentile(values, 99) == 100
-    assert server.percentile([5.0], 99) == 5
-
-
 def test_a_daemon_that_does_not_start_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,22 +45,6 @@ def test_a_daemon_that_does_not_start_is_one_line(
     assert (captured.out, captured.err.count("\n")) == ("", 1)
 
 
-def test_a_signal_is_not_lost_within_a_finalizer() -> None:
-    """An exception there is dropped by the interpreter, and the bench would go on to its end."""
-
-    class Finalized:
-        def __del__(self) -> None:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    async def measure() -> None:
-        Finalized()
-        await asyncio.sleep(60)
-
-    with pytest.raises(SystemExit) as end, daemon.ended_by_signals():
-        asyncio.run(measure())
-    assert end.value.code == 128 + signal.SIGTERM
-
-
 @pytest.fixture
 def short_path() -> Iterator[Path]:
     """A folder whose sockets have paths that are short enough, in a run of several processes too."""
@@ -96,10 +52,12 @@ def short_path() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
-    ("bench", "processes"),
-    [(["storm", "--minutes", "5", "--connections", "5"], 7), (["restarts", "--minutes", "5"], 3)],
+    ("bench", "processes", "number"),
+    [
+        (["storm", "--minutes", "5", "--connections", "5"], 7, signal.SIGTERM),
+        (["restarts", "--minutes", "5"], 3, signal.SIGINT),
+    ],
 )
 def test_what_a_bench_has_started_ends_with_it(
     short_path: Path, bench: list[str], processes: int, number: signal.Signals

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from desdaemon.cli.serve_options import read_options
 from desdaemon.clients import DaemonError, connect
-from desdaemon.core import metrics
 from desdaemon.core.paths import confined, private_folder
 from desdaemon.core.requests.analysis_cache import AnalysisCache
 from desdaemon.core.requests.request import ServerLimits
@@ -161,12 +160,6 @@ def test_a_list_of_keys_that_others_can_change_lets_nobody_in(tmp_path: Path) ->
         keys.allowed()
 
 
-def test_keys_explain_themselves(capsys: pytest.CaptureFixture[str]) -> None:
-    assert keys_main(["--help"]) == 0
-    shown = capsys.readouterr()
-    assert (shown.out.startswith("desdaemon keys new"), shown.err) == (True, "")
-
-
 def test_keys_are_made_listed_and_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "keys")
     assert keys_main(["new", "anna", "--role", "editor", "--keys", folder]) == 0
@@ -297,21 +290,6 @@ def test_log_lines(tmp_path: Path) -> None:
     assert len(file.read_text().splitlines()) <= 2 + 2 * MOST_A_SECOND
 
 
-def test_background_work_gives_way_to_the_loop_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(metrics.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(metrics.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
-    health = metrics.ServerMetrics(Log("error", "text"))
-    health.give_way()
-    assert now[0] == 0
-    health.loop_busy = lambda: now[0] < 0.002
-    health.give_way()
-    assert now[0] == pytest.approx(0.002)
-    health.loop_busy = lambda: True
-    health.give_way()
-    assert now[0] == pytest.approx(0.002 + metrics.GIVEN_WAY_S, abs=0.001)
-
-
 def test_who_can_reach_an_endpoint() -> None:
     for endpoint in ("tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tcp://127.8.9.1:1"):
         assert is_loopback(endpoint)
@@ -371,21 +349,8 @@ def test_command_lines_that_cannot_be_carried_out(arguments: list[str]) -> None:
 
 
 def test_a_command_line_is_understood(tmp_path: Path) -> None:
-    settings, options = read_options(
-        [
-            "--bind=tcp://127.0.0.1:0",
-            "-n",
-            "3",
-            "--limit",
-            "queue=7",
-            "-l",
-            "9",
-            "--ipc",
-            "none",
-            "--data",
-            str(tmp_path),
-        ]
-    )
+    line = f"--bind=tcp://127.0.0.1:0 -n 3 --limit queue=7 -l 9 --ipc none --data {tmp_path}"
+    settings, options = read_options(line.split())
     assert (settings.level, settings.n_tasks, options.slots) == (9, 1, 3)
     assert (options.ipc, options.tcp, options.encrypted) == ("", ["tcp://127.0.0.1:0"], False)
     assert options.limits == ServerLimits(queue=7)

@@ -44,18 +44,3 @@ def test_a_game_by_pipe(daemon: Served) -> None:
     assert done.returncode == 1
     assert "C3" in done.stdout.upper()
     assert [word in done.stderr for word in ("nonsense", "shutdown")] == [True, True]
-
-
-def test_operations_of_a_real_daemon(daemon: Served) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "daemon", "shell", daemon.tcp, "--json", "-c", "shutdown", "-c", "ping"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-    )
-    refused, answered = done.stdout.splitlines()
-    assert '"code": "forbidden"' in refused
-    assert answered == '{"type": "final", "data": {}}'
-    assert done.returncode == 1

@@ -352,17 +352,6 @@ def test_subscribers_that_never_read_take_no_room_from_replies(make: Callable[..
     assert loop.sockets.peers.total.bytes == 0
 
 
-def test_a_peer_that_does_not_read_holds_few_replies_outside_its_outbox(make: Callable[..., Loop]) -> None:
-    loop = make()
-    peer = RawPeer(loop.ipc).greet()
-    peer.send_what_fits(request(1, "hello") * 2000)
-    until(lambda: any(c.blocked for c in loop.sockets._connections))
-    (connection,) = loop.sockets._connections
-    assert connection._pending is not None
-    assert len(connection._pending) <= 20 << 10
-    peer.reset()
-
-
 def test_handshakes_that_never_end_are_given_up(make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("desdaemon.server.newcomers._HANDSHAKE_S", 0.3)
     monkeypatch.setattr("desdaemon.server.newcomers._MOST_HANDSHAKES", 20)

@@ -43,10 +43,6 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
-def remounted(folder: Path, options: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
-
-
 def fill(folder: Path) -> Path:
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
@@ -130,74 +126,6 @@ def test_a_full_disk_and_room_again(tmp_path: Path, disk: Path) -> None:
             again.final("book.load", {"file": "a.book"})
             assert again.final("status")["book"]["positions"] == positions
             assert again.final("book.verify")["clean"]
-
-
-def test_what_is_in_memory_can_be_saved_elsewhere(tmp_path: Path, disk: Path) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc) as peer:
-        grown(peer)
-        other = disk / "other"
-        other.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(other)], check=True)
-        try:
-            fill(disk)
-            unwritten(peer)
-            number = peer.final("status")["book"]["positions"]
-            for name in ("copy.dat", "copy.txt"):
-                peer.final("book.export", {"file": f"other/{name}"})
-            peer.final("book.save", {"file": "other/b.book"})
-            peer.final("book.load", {"file": "other/b.book"})
-            assert peer.final("status")["book"]["positions"] == number
-            peer.final("book.store", {"moves": LINE})
-        finally:
-            served.end()
-            subprocess.run(["umount", "-l", str(other)], check=False)
-
-
-def test_a_file_system_for_reading_alone(tmp_path: Path, disk: Path) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc) as peer:
-        grown(peer)
-        batch = peer.final("analyze.batch", {"items": [{}, {"moves": "f5"}], "depth": 1})["job"]
-        until(lambda: peer.final("batch.results", {"job": batch})["done"])
-        served.end()
-        remounted(disk, "ro")
-        try:
-            served.start()
-            with Peer(served.ipc) as reader:
-                reader.final("book.load", {"file": "a.book"})
-                book = reader.final("status")["book"]
-                assert (book["state"], book["writable"], book["holder"]) == ("open", False, 0)
-                assert "Read-only file system" in book["reason"]
-                all_can_be_read(reader)
-                assert len(reader.final("batch.results", {"job": batch})["results"]) == 2
-                assert reader.refused("book.store", {"moves": LINE}) in ("bad_request", "internal")
-                assert reader.refused("book.export", {"file": "x.txt"}) == "internal"
-                assert reader.refused("analyze.batch", {"items": [{}]}) == "internal"
-                assert not reader.final("status")["book"]["writable"]
-                remounted(disk, "rw")
-                reader.final("book.reopen")
-                assert reader.final("status")["book"]["writable"]
-                reader.final("book.store", {"moves": LINE})
-        finally:
-            remounted(disk, "rw")
-
-
-def test_a_book_that_was_opened_on_a_full_disk(tmp_path: Path, disk: Path) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc) as peer:
-        grown(peer)
-        served.end()
-        (disk / "a.book.journal").unlink()
-        filler = fill(disk)
-        served.start()
-        with Peer(served.ipc) as reader:
-            reader.final("book.load", {"file": "a.book"})
-            all_can_be_read(reader)
-            assert "No space left" in reader.final("status")["book"]["reason"]
-            assert reader.refused("book.reopen") == "internal"
-            assert "No space left" in reader.final("status")["book"]["reason"]
-            filler.unlink()
-            reader.final("book.reopen")
-            assert reader.final("status")["book"]["writable"]
-            reader.final("book.store", {"moves": LINE})
 
 
 def test_of_two_servers_the_second_one_reads_until_it_is_told_to_reopen(tmp_path: Path) -> None:

@@ -65,16 +65,6 @@ def test_the_end_comes_by_a_signal_too(tmp_path: Path) -> None:
             assert dialogue.process.wait(TIMEOUT) == status
 
 
-def test_who_holds_a_port_is_named(tmp_path: Path) -> None:
-    with live(tmp_path / "a", "--bind", "tcp://127.0.0.1:0") as first:
-        endpoint(tmp_path / "a")
-        where = json.loads((tmp_path / "a" / "run" / "connection.json").read_text())["endpoints"][1]
-        with live(tmp_path / "b", "--bind", where) as second:
-            _, err, status = second.end()
-            assert status == 1
-            assert f"{where}: Address already in use by the daemon of process {first.process.pid}" in err.decode()
-
-
 def test_json_lines_and_sockets_share_the_searches(tmp_path: Path) -> None:
     with live(tmp_path, "-json") as dialogue:
         where = endpoint(tmp_path)

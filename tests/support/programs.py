@@ -24,13 +24,9 @@ _INSTALL_S = 300
 
 PACKAGES = {
     "chromium": "chromium",
-    "quarry": "quarry",
     "gtp-rhino": "grhino",
     "xboard": "xboard",
     "Xvfb": "xvfb",
-    "openbox": "openbox",
-    "xdotool": "xdotool",
-    "import": "imagemagick",
     "node": "nodejs",
     "npm": "npm",
     "openssl": "openssl",

@@ -13,8 +13,6 @@ from desdaemon.book.book import Book
 from desdaemon.book.growth.add import new_book
 from desdaemon.book.options import BookOptions
 
-SYMMETRIES = range(8)
-
 
 def canonical(player: int, opponent: int) -> tuple[int, int]:
     """The referee's canonical form."""

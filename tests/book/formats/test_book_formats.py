@@ -25,7 +25,6 @@ from desdaemon.book.record import START, PositionEntry, unmirror_move
 from desdaemon.book.storage.store import create_store, open_store
 from desdaemon.protocol.system import platform
 
-PASSING_GAME = "f5f6d3g5h5h4f7h6"
 TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_passleaf.dat"}
 
 

@@ -14,16 +14,14 @@ from hypothesis import strategies as st
 from toys import canonical, contents, small_book, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import Bytes
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.formats import egaroucid, registry, text
 from desdaemon.book.growth.add import add_positions, enumerate_book, game_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.layout import HUMAN_LEVEL, MUST_PASS
+from desdaemon.book.layout import HUMAN_LEVEL
 from desdaemon.book.options import BookOptions, Rule, default_depth
 from desdaemon.book.record import START
-from desdaemon.book.storage.table_memory import SEGMENTS, TableMemory
 
 
 def with_games(count: int, *, level: int = 1, depth: int = 61) -> Book:
@@ -174,26 +172,6 @@ def test_a_board_without_a_centre_is_no_board(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ work and memory
-
-
-@pytest.mark.compiled
-def test_forced_passes_cost_no_index_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Egaroucid's files leave forced passes out; all of them are found in one table with its one index."""
-    book = with_games(40)
-    path = tmp_path / "b.egbk3"
-    egaroucid.write(path, book)
-    passes = sum(kind == MUST_PASS for kind in book.table.kinds().tolist())
-    assert passes > 10
-    indices: list[int] = []
-    resize = TableMemory._resize_segment
-
-    def noted(table: TableMemory, number: int, capacity: int, memory: Bytes | None = None) -> None:
-        indices.append(number)
-        resize(table, number, capacity, memory)
-
-    monkeypatch.setattr(TableMemory, "_resize_segment", noted)
-    assert len(egaroucid.read(path).book) == len(book)
-    assert len(indices) <= SEGMENTS + passes
 
 
 @pytest.mark.compiled

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.exports import kernels
-from desdaemon.book.formats import edax
 from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix, game_positions, new_book
 from desdaemon.book.growth.game_results import count, live_game
 from desdaemon.book.growth.grow import (
@@ -34,7 +32,7 @@ from desdaemon.book.growth.grow import (
 from desdaemon.book.growth.research import correct, deepen
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.self_play import SelfPlayTerms, self_play
-from desdaemon.book.growth.shrink import cut, prune, prune_marks, subtree
+from desdaemon.book.growth.shrink import cut, prune, prune_marks
 from desdaemon.book.layout import MAX_LEVEL, NEGAMAX_WORDS, NO_LEVEL, NO_SCORE, OPEN
 from desdaemon.book.negamax import FaultyRows, LayerOrder, margins_of, negamax, negamax_from
 from desdaemon.book.options import BookOptions, Rule, default_depth
@@ -42,11 +40,6 @@ from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.table import BookTable
 from desdaemon.engine.limits import level_limits
-
-
-def read(path: Path) -> Book:
-    loaded = edax.read(path)
-    return Book(loaded.options, loaded.table, loaded.links)
 
 
 def after(moves: str) -> tuple[int, int]:
@@ -314,32 +307,6 @@ def test_deviate_chooses_what_the_reference_says(relative: int) -> None:
         low, high = score - absolute, score + absolute
         assert keys(book, first) == reference_deviate(book, START, relative, 0, low, high)
         assert keys(book, second) == reference_deviate(book, START, 0, relative, low, high)
-
-
-def test_deviate_chooses_what_edax_chose(edax_books: Path) -> None:
-    first, second = deviate_rows(read(edax_books / "A2_store2.dat"), START, 0, 0)
-    assert (len(first), len(second)) == (5, 5)
-    grown = read(edax_books / "A3_deviate_0_0.dat")
-    assert deviate_rows(grown, START, 0, 0) == ([], [])
-    # What Edax added for the chosen leaves is there.
-    before = read(edax_books / "A2_store2.dat")
-    for row in first:
-        entry = before.table.entry(row)
-        assert grown.table.find(*before.table.play(entry.player, entry.opponent, entry.leaf_move)) >= 0
-
-
-def test_enhance_chooses_what_edax_chose(edax_books: Path) -> None:
-    assert len(select(read(edax_books / "A2_store2.dat"), START, Mode.ENHANCE)) == 1
-    assert len(select(read(edax_books / "C1_enhance.dat"), START, Mode.ENHANCE)) == 6
-
-
-def test_prune_and_subtree_leave_what_edax_left(edax_books: Path) -> None:
-    book = read(edax_books / "A3_deviate_0_0.dat")
-    shrunk = prune(book)
-    assert (shrunk.removed, shrunk.leaves, shrunk.open) == (6, 1, 0)
-    assert contents(book) == contents(read(edax_books / "C4_prune.dat"))
-    subtree(book, after("f5f6"))
-    assert contents(book) == contents(read(edax_books / "C5_subtree.dat"))
 
 
 # ---------------------------------------------------------------------------------------------------- running

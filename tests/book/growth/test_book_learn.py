@@ -157,15 +157,6 @@ def test_stopped_three_times_and_resumed_is_the_same_book(threads: int, tmp_path
         assert len(asked) == len(set(asked))
 
 
-def test_an_unfinished_search_leaves_no_trace() -> None:
-    book = small_book(depth=10)
-    before = contents(book)
-    outcome = learn(book, START, Worker(lambda *question: None), WINDOW, 4, 3)
-    assert not outcome.finished
-    assert contents(book) == before
-    assert book.memo == {}
-
-
 def test_a_root_outside_the_book_is_added() -> None:
     book = small_book(depth=10)
     cells = referee.play(referee.play(referee.start(), 19), 18)

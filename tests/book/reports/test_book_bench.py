@@ -1,13 +1,9 @@
 """The measurements measure what they say."""
 
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from checkout import TESTS
 from lab import large_book
 
 from desdaemon.book.errors import OutOfRange
@@ -30,18 +26,6 @@ def test_every_figure_is_there(tmp_path: Path) -> None:
         next(bench.run(0, tmp_path))
 
 
-def test_it_runs_as_a_program(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench.main(["--ply", "3", "--repeat", "1"]) == 0
-    out = capsys.readouterr().out
-    assert "random look-ups" in out
-    assert "bytes a position" in out
-    assert bench.main(["--ply", "3", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["ply"], told["repeat"]) == (3, 3)
-    assert len(told["figures"]) == len(out.splitlines())
-    assert all(figure["name"] in out for figure in told["figures"])
-
-
 def test_a_large_book_is_made_worked_on_and_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert large_book.main(["3000", "--memory", "64K", "--folder", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -61,17 +45,3 @@ def test_a_large_book_is_made_worked_on_and_converted(tmp_path: Path, capsys: py
     assert sum(figure["largest_s"] is not None for figure in told["figures"]) >= 8
     assert list(tmp_path.iterdir()) == []
     assert ARENA.limit == 0
-
-
-@pytest.mark.compiled
-def test_an_end_by_signal_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = [sys.executable, str(TESTS / "lab"), "large_book", "400000", "--folder", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path.parent) as process:
-        assert process.stdout is not None
-        while b"save " not in process.stdout.readline():
-            assert process.poll() is None
-        assert list(tmp_path.glob("desdaemon-bench-*/large.book"))
-        process.terminate()
-        process.stdout.read()
-        assert process.wait(60) == 128 + signal.SIGTERM
-    assert list(tmp_path.iterdir()) == []

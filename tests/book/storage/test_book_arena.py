@@ -18,7 +18,6 @@ from desdaemon.book.storage.store import create_store, open_store
 from desdaemon.engine.compiler import INTERPRETED
 
 ROWS = 40_000
-SMAPS = Path("/proc/self/smaps")
 
 
 @pytest.fixture
@@ -60,30 +59,6 @@ def test_a_book_in_files_is_the_same_book(tmp_path: Path, no_memory: None) -> No
     assert contents(Book(loaded.options, loaded.table)) == wanted
     del loaded
     assert sorted(place.name for place in tmp_path.iterdir()) == ["b.book", "b.book.journal", "b.book.lock", "b.dat"]
-
-
-def resident(path: Path) -> int:
-    """Bytes of a mapped file that this process keeps in memory."""
-    parts = SMAPS.read_text().split(f" {path}\n")[1:]
-    return sum(int(part.split("Rss:", 1)[1].split()[0]) << 10 for part in parts)
-
-
-@pytest.mark.skipif(not SMAPS.exists(), reason="the system does not say what is in memory")
-def test_a_mapped_file_is_released_as_it_is_read(tmp_path: Path, no_memory: None) -> None:
-    # The system brings up to a mebibyte with a page.
-    book = synthetic_book(4 * ROWS, 1)
-    dat = tmp_path / "b.dat"
-    edax.write(dat, book.table, book.options)
-    kept = {"load": [0], "links": [0]}
-
-    def progress(stage: str, done: int, total: int) -> None:
-        if stage in kept:
-            kept[stage].append(resident(dat))
-
-    assert len(edax.read(dat, progress).table) == len(book)
-    for stage, sizes in kept.items():
-        assert len(sizes) > 2, stage
-        assert max(sizes) < dat.stat().st_size / 2, (stage, sizes)
 
 
 def test_no_room_for_a_file_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

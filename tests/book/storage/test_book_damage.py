@@ -26,12 +26,10 @@ from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.salvage import salvage
-from desdaemon.book.storage import snapshot, store, table_memory
-from desdaemon.book.storage.arena import ARENA
+from desdaemon.book.storage import snapshot, store
 from desdaemon.book.storage.store import Store, create_store, journal_path, open_store
 
 PLIES = 8
-SMAPS = Path("/proc/self/smaps")
 
 
 def large_book() -> Book:
@@ -254,49 +252,6 @@ def test_the_rest_is_compared_while_nothing_else_is_done(
     rescued = salvage(path)
     assert rescued.lost == pytest.approx((1 << 16) / RECORD.itemsize, abs=2)
     assert path.read_bytes() == bytes(content)
-
-
-@pytest.mark.skipif(not SMAPS.exists(), reason="the system does not say what it was told of a mapping")
-def test_a_first_look_up_reads_no_pages_around_those_that_it_uses(
-    saved: Saved, tmp_path: Path, never_idle: None
-) -> None:
-    path = tmp_path / "b.book"
-    path.write_bytes(saved.path.read_bytes())
-
-    def random_reads() -> set[bool]:
-        parts = SMAPS.read_text().split(f" {path}\n")[1:]
-        return {"rr" in part.split("VmFlags:", 1)[1].split("\n", 1)[0].split() for part in parts}
-
-    with open_store(path) as opened:
-        assert opened.book.entry(*START) is not None
-        assert random_reads() == {True}
-        opened.book.table.check_all()
-        # What goes over the whole book gains by reading ahead.
-        assert random_reads() == {False}
-
-
-def test_a_pass_over_the_book_compares_the_rest_once_and_copies_the_index(
-    saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, never_idle: None
-) -> None:
-    monkeypatch.setattr(table_memory, "_BLOCK", 0)
-    path = tmp_path / "b.book"
-    path.write_bytes(saved.path.read_bytes())
-    used = ARENA.used
-    with open_store(path) as opened:
-        book = opened.book
-        assert book.table.guard is not None
-        assert ARENA.used == used
-        verified = verify(book)
-        # From here on no look-up has to ask whether a block was compared.
-        assert book.table.guard is None
-        assert ARENA.used > used
-        assert verify(book, threads=3) == verified
-        assert verified.positions == len(saved.entries)
-        book.put(PositionEntry(1, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
-        wanted = contents(book)
-        opened.save()
-    with open_store(path) as opened:
-        assert contents(opened.book) == wanted
 
 
 def test_changes_before_everything_was_compared_are_no_damage(saved: Saved, tmp_path: Path, never_idle: None) -> None:

@@ -186,25 +186,8 @@ def test_the_journal(tmp_path: Path) -> None:
         payloads.setdefault(kind, payload)
         at += 24 + length
     assert kinds == [(1, 1), (2, 4), (3, 5), (4, 6), (5, 7), (6, 8), (7, 7), (8, 7)]
-    assert struct.unpack("<6Q4bB2bB3d", payloads[1]) == (
-        5,
-        1 << 40,
-        0,
-        0,
-        0,
-        0,
-        -3,
-        -4,
-        -2,
-        70,
-        65,
-        -127,
-        -1,
-        1,
-        0,
-        0,
-        0,
-    )
+    first = (5, 1 << 40, *[0] * 4, -3, -4, -2, 70, 65, -127, -1, 1, *[0] * 3)
+    assert struct.unpack("<6Q4bB2bB3d", payloads[1]) == first
     assert struct.unpack("<6i", payloads[4]) == options
     assert payloads[8] == struct.pack("<Q", 2)
     assert payloads[7] == struct.pack("<QQ", 7, 2)

@@ -1,6 +1,5 @@
 """The table: keys, look-ups, growth, removal, counts beyond 32 bits, memory."""
 
-import itertools
 import random
 
 import numpy as np
@@ -11,21 +10,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from toys import canonical
 
-from desdaemon.book.chunks import CHUNK_ROWS, address
+from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import OutOfRange
 from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, STATE, PositionEntry, mirror_move, unmirror_move
-from desdaemon.book.storage import table_memory
-from desdaemon.book.storage.arena import ARENA
-from desdaemon.book.table import BookTable, Filters
+from desdaemon.book.table import BookTable
 
 seeds = st.integers(0, 10_000)
 plies = st.integers(0, 60)
-
-
-def board(seed: int, ply: int) -> tuple[int, int]:
-    return referee.to_bits(referee.random_position(seed, ply))
 
 
 @pytest.mark.compiled
@@ -96,68 +89,6 @@ def test_growth_keeps_everything_and_costs_at_most_48_bytes_a_position() -> None
     assert np.array_equal(table.column("score"), records["score"])
     # One chunk may be almost empty.
     assert table.memory - 16384 * 40 <= 48 * len(table)
-
-
-@pytest.mark.compiled
-def test_reserved_room_is_enough() -> None:
-    table = BookTable()
-    table.reserve(100_000)
-    before = [len(memory) for memory in table.state().segments]
-    records = np.zeros(100_000, RECORD)
-    records["player"], records["opponent"] = some_keys(100_000, 3).T
-    table.insert_records(records)
-    grown = sum(len(memory) != size for memory, size in zip(table.state().segments, before, strict=True))
-    assert grown < 20
-
-
-def in_one_block(table: BookTable) -> bool:
-    """Whether each segment of the index begins where the one before it ends, padding aside."""
-    places = [(address(memory), len(memory)) for memory in table.state().segments]
-    return all(0 <= after - at - size < 8 for (at, size), (after, _) in itertools.pairwise(places))
-
-
-@pytest.mark.compiled
-def test_a_pass_over_the_table_gathers_the_index_which_stays_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_memory, "_BLOCK", 0)
-    keys = some_keys(120_000, 4)
-    records = np.zeros(len(keys), RECORD)
-    records["player"], records["opponent"] = keys.T
-    table = BookTable()
-    table.insert_records(records[:50_000])
-    assert not in_one_block(table)
-    table.filters()
-    assert in_one_block(table)
-    assert np.array_equal(table.find_many(keys[:50_000]), np.arange(50_000))
-    assert (table.find_many(keys[50_000:]) == -1).all()
-    table.insert_records(records)
-    assert not in_one_block(table)
-    before = table.memory
-    table.filters()
-    assert in_one_block(table)
-    assert table.memory == before
-    assert np.array_equal(table.find_many(keys), np.arange(len(keys)))
-    table.remove((np.arange(len(keys)) % 4 != 0).astype(np.uint8))
-    assert (table.find_many(keys[::4]) >= 0).all()
-    assert np.count_nonzero(table.find_many(keys) >= 0) == len(table) == len(keys) // 4
-    reserved = BookTable()
-    reserved.reserve(len(keys))
-    assert in_one_block(reserved)
-    reserved.insert_records(records)
-    assert np.array_equal(reserved.find_many(keys), np.arange(len(keys)))
-
-
-def test_an_index_beyond_the_limit_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_memory, "_BLOCK", 0)
-    used = ARENA.used
-    for limit, gathered in ((used + 1000, False), (0, True)):
-        monkeypatch.setattr(ARENA, "limit", limit)
-        table = BookTable()
-        table.reserve(30_000)
-        table.filters()
-        assert in_one_block(table) == gathered
-        assert (ARENA.used > used) == gathered
-        del table
-        assert ARENA.used == used
 
 
 def test_known_records_keep_what_they_had_unless_told() -> None:
@@ -301,13 +232,3 @@ def test_states_are_everything_about_rows_in_their_order() -> None:
         assert found.dtype == STATE
         assert found.tolist() == [(*table.entry(row), *table.results(row)) for row in rows]
     assert len(table.states(np.zeros(0, np.int64))) == 0
-
-
-def test_bits_are_kept_where_most_children_are_missing() -> None:
-    """In a book of all positions nearly every move leads to another row, so that bits would only cost time."""
-    counts = np.zeros(65, np.uint64)
-    counts[60], counts[59], counts[58], counts[57] = 1, 5, 10, 40
-    filters = Filters.of_counts(counts)
-    assert [filters.words[empties].any() for empties in (56, 57, 58, 59)] == [False, True, True, True]
-    masks = filters.words[:, 1].tolist()
-    assert [bool(masks[empties]) for empties in (57, 58, 59, 60)] == [False, True, False, False]

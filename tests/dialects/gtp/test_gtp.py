@@ -18,7 +18,7 @@ from live import Live, converse
 from transcripts import gtp_pairs
 
 from desdaemon import __version__
-from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
+from desdaemon.core.search.loader import EngineConfig, EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.gtp import GtpDialect
 from desdaemon.dialogue.session import Session
@@ -79,22 +79,6 @@ def test_the_handshake() -> None:
     assert talk.fails("komi much").startswith("syntax error")
 
 
-def test_every_listed_command_is_carried_out_and_no_other() -> None:
-    talk = Talk()
-    listed = talk.say("list_commands").split("\n")
-    assert listed == [command.name for command in COMMANDS]
-    assert set(listed) == set(talk.gtp._handlers) | STREAMS.keys()
-    for name in listed:
-        assert talk.say(f"known_command {name}") == "true"
-        other = Talk()
-        if name in STREAMS:
-            # They go on until the next line comes, and none does here.
-            other.session.interrupt.stop_all()
-        assert "unknown command" not in other.raw(name)
-    assert talk.say("known_command loadmoves") == "false"
-    assert talk.fails("loadmoves") == 'unknown command "loadmoves"'
-
-
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
@@ -115,14 +99,6 @@ def test_every_listed_command_is_carried_out_and_no_other() -> None:
 )
 def test_the_form_of_lines_and_answers(line: str, answer: str) -> None:
     assert Talk().raw(line) == answer
-
-
-def test_an_id_belongs_to_one_answer_only() -> None:
-    talk = Talk()
-    assert talk.raw("1 name").startswith("=1 ")
-    assert talk.raw("name").startswith("= ")
-    assert talk.raw("2 play x y").startswith("?2 ")
-    assert talk.raw("play x y").startswith("? ")
 
 
 def test_moves_are_played_and_taken_back() -> None:
@@ -340,17 +316,6 @@ def test_a_move_in_time_without_an_engine() -> None:
     assert talk.say("reg_genmove w")
 
 
-def test_without_any_engine_the_rules_still_work() -> None:
-    def build(config: EngineConfig) -> LoadedEngine:
-        raise EngineFailure("no engine today")
-
-    talk = Talk()
-    talk.session = Session(SessionSettings(), EngineSource(build))
-    talk.gtp = GtpDialect(talk.session, talk.output)
-    assert talk.fails("genmove b") == "cannot search: no engine today"
-    assert talk.say("play b F5") == ""
-
-
 # Real clients
 
 
@@ -432,25 +397,6 @@ def test_a_process_that_talks_gtp() -> None:
     assert (done.stdout, done.stderr, done.returncode) == (b"=1 desdaemon\n\n= D3\n\n=\n\n=\n\n", b"", 0)
 
 
-@pytest.mark.parametrize("arguments", [("--gtp",), ("--protocol", "gtp"), ("-protocol=gtp",)])
-def test_ways_to_ask_for_it(arguments: tuple[str, ...]) -> None:
-    assert converse(b"protocol_version", *arguments).stdout == b"= 2\n\n"
-
-
-def test_the_first_line_can_ask_for_it() -> None:
-    done = converse(b"protocol_version\n2 genmove b\nquit\n", "-q")
-    assert done.stdout == b">\n= 2\n\n=2 D3\n\n=\n\n"
-
-
-def test_long_and_broken_lines() -> None:
-    data = b"1 " + b"x" * 1_000_000 + b"\n2 \xff\xfe\n\x00\x01\n3 na\x07me\n"
-    done = converse(data, "-gtp")
-    first, second, third, rest = done.stdout.split(b"\n\n")
-    assert first.startswith(b"? syntax error: a line of 1000002 bytes")
-    assert second.startswith(b"?2 unknown command")
-    assert (third, rest, done.returncode) == (b"=3 desdaemon", b"", 0)
-
-
 def test_gogui_s_interrupt_ends_a_search() -> None:
     with Live("-gtp", "-l", "60") as live:
         live.send(b"genmove b\n")
@@ -461,25 +407,7 @@ def test_gogui_s_interrupt_ends_a_search() -> None:
 
 
 WORDS = [command.name for command in COMMANDS if command.name not in ("quit", *STREAMS)]
-PIECES = [
-    "b",
-    "w",
-    "black",
-    "White",
-    "pass",
-    "F5",
-    "d3",
-    "A1",
-    "E6",
-    "z9",
-    "0",
-    "8",
-    "1e9",
-    "-1",
-    "99999999999",
-    "#",
-    "5",
-]
+PIECES = ["b", "White", "pass", "F5", "d3", "A1", "E6", "z9", "0", "8", "1e9", "-1", "99999999999", "#", "5"]
 
 
 @settings(max_examples=300, deadline=None)

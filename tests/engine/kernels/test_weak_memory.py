@@ -7,18 +7,13 @@ into which stale and torn entries are written meanwhile.
 from __future__ import annotations
 
 import ctypes
-import json
-import os
 import random
-import subprocess
-import sys
 import threading
 from typing import Any
 
 import judge
 import numpy as np
 import pytest
-from checkout import TESTS
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
@@ -41,48 +36,6 @@ from desdaemon.engine.search import Searcher
 from desdaemon.engine.team import Context
 
 DEPTH = 20
-
-
-def played(scenario: str, seeds: int, weakened: str = "") -> dict[str, Any]:
-    """Counts of a scenario of `weak_scenarios`."""
-    done = subprocess.run(
-        [sys.executable, str(TESTS / "lab"), "weak_memory", scenario, str(seeds), weakened],
-        env={**os.environ, "DESDAEMON_KERNELS": "python"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    counts: dict[str, Any] = json.loads(done.stdout)
-    return counts
-
-
-def test_what_threads_find_in_a_table_was_stored_for_the_board() -> None:
-    counts = played("table", 150)
-    assert counts["failures"] == []
-    # There was something to be deceived by.
-    assert min(counts["found"], counts["answered"], counts["stale loads"]) > 1000
-    assert counts["torn for good"] > 20
-
-
-def test_a_team_over_weak_memory() -> None:
-    """Searches begin with their own arguments, all helpers leave when they are closed, and one thread answers."""
-    counts = played("team", 150)
-    assert counts["failures"] == []
-    assert counts["closings missed"] == 0
-    assert min(counts["called back"], counts["stale loads"]) > 100
-    assert counts["by helpers"] > 10
-
-
-@pytest.mark.parametrize("block", ["damaged block", "sound block"])
-def test_blocks_of_a_book_over_weak_memory(block: str) -> None:
-    counts = played(block, 150)
-    assert counts["failures"] == []
-    assert counts["stale loads"] > 100
-
-
-@pytest.mark.parametrize("scenario", ["team", "sound block"])
-def test_without_ordered_loads_the_model_finds_the_faults(scenario: str) -> None:
-    assert played(scenario, 50, "agreed")["failures"]
 
 
 def words_of(address: int, number: int) -> Any:

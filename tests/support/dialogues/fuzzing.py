@@ -25,8 +25,6 @@ GGF = (
     "(;GM[Othello]PC[x]PB[a]PW[b]RE[?]TI[5:00]TY[8]BO[8 -------- -------- -------- ---O*--- ---*O--- -------- "
     "-------- -------- *]B[{square}//1.5]W[{square}/-2.5/{number}];)"
 )
-SGF = "(;GM[2]FF[4]SZ[8];B[fe];W[ff])"
-
 # What is in braces is filled in; a line that begins with a `!` is used as it is, since a fault might make it endless.
 TEMPLATES = {
     "text": (

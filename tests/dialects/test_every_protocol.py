@@ -1,0 +1,103 @@
+"""What every protocol does: its commands are known, bad lines do not end it, and it works without an engine."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from collected import Collected
+from fake_engine import build_fake
+from live import converse
+
+from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.dialects.cassio import CassioDialect
+from desdaemon.dialogue.dialects.gtp import GtpDialect
+from desdaemon.dialogue.dialects.nboard import NBoardDialect
+from desdaemon.dialogue.dialects.text import TextDialect
+from desdaemon.dialogue.dialects.xboard import XBoardDialect
+from desdaemon.dialogue.session import Session
+from desdaemon.protocol.commands import text
+from desdaemon.protocol.dialects import cassio, gtp, nboard, xboard
+
+DIALECTS = {
+    "text": (TextDialect, text.COMMANDS),
+    "gtp": (GtpDialect, gtp.COMMANDS),
+    "nboard": (NBoardDialect, nboard.COMMANDS),
+    "xboard": (XBoardDialect, xboard.COMMANDS),
+    "cassio": (CassioDialect, cassio.COMMANDS),
+}
+
+
+@pytest.mark.parametrize("protocol", DIALECTS)
+def test_every_command_of_the_table_is_known(protocol: str) -> None:
+    made, commands = DIALECTS[protocol]
+    for command in commands:
+        for name in (command.name, *getattr(command, "aliases", ())):
+            output = Collected()
+            session = Session(SessionSettings(), EngineSource(build_fake))
+            # Those that go on until the next line end at once.
+            session.interrupt.stop_all()
+            made(session, output).execute(f"ENGINE-PROTOCOL {name}" if protocol == "cassio" else f"{name} nonsense")
+            assert not re.search(r"(?i)unknown command", "".join(output.take())), name
+
+
+def no_engine(config: EngineConfig) -> LoadedEngine:
+    raise EngineFailure("no engine today")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "line", "message", "next_line", "answer"),
+    [
+        ("text", "hint", "WARNING: no engine today\n", "moves", "D3 C4 F5 E6\n"),
+        ("gtp", "genmove b", "? cannot search: no engine today\n\n", "play b F5", "=\n\n"),
+        ("nboard", "go", "warning go: cannot search: no engine today\n", "ping 3", "pong 3\n"),
+        ("xboard", "protover 2", "tellusererror cannot search: no engine today\n", "ping 3", "pong 3\n"),
+    ],
+)
+def test_without_an_engine(protocol: str, line: str, message: str, next_line: str, answer: str) -> None:
+    output = Collected()
+    dialect = DIALECTS[protocol][0](Session(SessionSettings(), EngineSource(no_engine)), output)
+    dialect.execute(line)
+    assert "".join(output.take()).endswith(message)
+    dialect.execute(next_line)
+    assert output.take() == (answer, "")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "ping", "said", "answer"),
+    [
+        (
+            "gtp",
+            b"3 na\x07me",
+            (rb"\? syntax error: a line of \d+ bytes", rb"\?2 unknown command"),
+            b"=3 desdaemon\n\n",
+        ),
+        ("nboard", b"ping\0 7", (rb"warning a line of \d+ bytes", rb"warning unknown command"), b"pong 7\n"),
+        ("xboard", b"ping 7", (rb"Error \(a line of \d+ bytes", rb"Error \(unknown command"), b"pong 7\n"),
+    ],
+)
+def test_long_and_broken_lines(protocol: str, ping: bytes, said: tuple[bytes, bytes], answer: bytes) -> None:
+    done = converse(b"1 " + b"x" * 1_000_000 + b"\n2 \xff\xfe\n" + ping + b"\n", f"-{protocol}")
+    assert re.match(said[0] + rb"[^\n]*\n+" + said[1], done.stdout)
+    assert done.stdout.endswith(answer)
+    assert (done.stderr, done.returncode) == (b"", 0)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "lines", "end"),
+    [
+        ("xboard", b"xboard\nprotover 2\nnew\nhard\nP@f5\n", b"move P@f4\n"),
+        ("xboard", b"new\nanalyze\n", b""),
+        (
+            "cassio",
+            b"ENGINE-PROTOCOL midgame-search " + b"-" * 27 + b"OX------XO" + b"-" * 27 + b"X -64 64 8 100\n",
+            b"ready.\n",
+        ),
+        ("nboard", b"nboard 2\r\nset depth 5\r\ngo\r\nquit\r\nping 2\r\n", b"status\n"),
+        ("nboard", b"ping 1\n", b"pong 1\n"),
+    ],
+)
+def test_the_end_of_the_input_ends_the_process(protocol: str, lines: bytes, end: bytes) -> None:
+    done = converse(lines, f"-{protocol}", "-level", "4", "-book-file", "/nowhere/book.dat")
+    assert (end in done.stdout, done.returncode) == (True, 0)
