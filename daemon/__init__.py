@@ -1,20 +1,22 @@
 """desdaemon: an Othello engine that runs as a long-lived daemon."""
 
-# As in typing, which importing the package alone does not load.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from desdaemon.api import Analysis as Analysis
-    from desdaemon.api import Board as Board
-    from desdaemon.api import Engine as Engine
+__all__ = ["Analysis", "BadInput", "Board", "Engine"]
 
 __version__ = "0.4.0"
 
+# As in typing, which importing the package alone does not load.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from desdaemon.api import Analysis, BadInput, Board, Engine
+else:
 
-def __getattr__(name: str) -> object:
-    """`Board`, `Engine` and `Analysis` when they are asked for: importing the package loads nothing."""
-    if name in ("Analysis", "Board", "Engine"):
-        from desdaemon import api
+    def __getattr__(name: str) -> object:
+        """Return a name of `__all__` when it is asked for: importing the package loads nothing."""
+        if name in __all__:
+            from desdaemon import api
 
-        found: object = getattr(api, name)
-        return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return getattr(api, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -4,8 +4,10 @@
 when it is made. Programs that share one engine with others ask a daemon instead, see `desdaemon.clients`.
 """
 
+from desdaemon.protocol.errors import BadInput
+
 from .board import BLACK, WHITE, Board
 from .engine import Engine
 from .results import Analysis, BookEntry, BookMove, MoveLine, Score
 
-__all__ = ["BLACK", "WHITE", "Analysis", "Board", "BookEntry", "BookMove", "Engine", "MoveLine", "Score"]
+__all__ = ["BLACK", "WHITE", "Analysis", "BadInput", "Board", "BookEntry", "BookMove", "Engine", "MoveLine", "Score"]

@@ -34,6 +34,8 @@ class Board:
 
     def __init__(self, text: str = "") -> None:
         """See the class."""
+        if not isinstance(text, str):
+            raise BadInput(f"{text!r} is no text: expected moves such as f5d6c3, or a board")
         position, moves = START, list[int]()
         if text.strip():
             try:
@@ -53,7 +55,12 @@ class Board:
         self._initial, self._moves, self._position = initial, tuple(moves), position
 
     @classmethod
-    def _of(cls, initial: Position, moves: list[int]) -> Board:
+    def of(cls, board: Board | str) -> Board:
+        """Return a board as it is, and the one that a text says."""
+        return board if isinstance(board, Board) else cls(board)
+
+    @classmethod
+    def _at(cls, initial: Position, moves: list[int]) -> Board:
         board = cls.__new__(cls)
         board._set(initial, moves)
         return board
@@ -123,16 +130,16 @@ class Board:
 
     def play(self, moves: str) -> Board:
         """Return the board after a move or a line of them; forced passes may be left out. Raises `BadInput`."""
-        return self._of(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves))])
+        return self._at(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves))])
 
     def undo(self, plies: int = 1) -> Board:
         """Return the board ``plies`` plies earlier, passes counted; at most the beginning of the line."""
-        return self._of(self._initial, list(self._moves[: max(0, len(self._moves) - plies)]))
+        return self._at(self._initial, list(self._moves[: max(0, len(self._moves) - plies)]))
 
     @property
     def history(self) -> list[Board]:
         """The boards from the beginning of the line to this one."""
-        return [self._of(self._initial, list(self._moves[:ply])) for ply in range(len(self._moves) + 1)]
+        return [self._at(self._initial, list(self._moves[:ply])) for ply in range(len(self._moves) + 1)]
 
     @property
     def last_move(self) -> str | None:
@@ -164,7 +171,7 @@ class Board:
             raise BadInput(f"symmetry {symmetry}: expected 0 to 7")
         player, opponent, black = self._initial
         image = Position(rules.transform(player, symmetry), rules.transform(opponent, symmetry), black)
-        return self._of(image, [rules.transform_move(move, symmetry) for move in self._moves])
+        return self._at(image, [rules.transform_move(move, symmetry) for move in self._moves])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Board) and self._position == other._position

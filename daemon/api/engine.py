@@ -48,8 +48,9 @@ class Engine:
     opened for reading. The first engine on a machine is compiled, which takes about a minute and is reported on
     standard error.
 
-    All methods may be called from any thread; searches of one engine take turns, except in `analyze_many`. Raises
-    `BadInput` (a `ValueError`) for arguments that cannot be used.
+    A method's board may be given as the text that `Board` reads. All methods may be called from any thread; searches of
+    one engine take turns, except in `analyze_many`. Raises `BadInput` (a `ValueError`) for arguments that cannot be
+    used.
     """
 
     def __init__(
@@ -107,15 +108,16 @@ class Engine:
 
     # One board
 
-    def evaluate(self, board: Board) -> Score:
+    def evaluate(self, board: Board | str) -> Score:
         """The static evaluation, without a search, seen from the side to move; fractions of a disc."""
+        board = Board.of(board)
         position = board.position
         with self._turn:
             return Score(self._searcher.evaluate(position.player, position.opponent), board.side)
 
     def analyze(
         self,
-        board: Board,
+        board: Board | str,
         *,
         level: int | None = None,
         depth: int | None = None,
@@ -131,16 +133,18 @@ class Engine:
         search; ``nodes`` and ``time_s`` limit it, with a goal or alone. ``allow`` are the moves to search, by default
         all.
         """
+        board = Board.of(board)
         limits = self._limits(board, level, depth, selectivity, nodes, time_s)
         with self._turn:
             return self._search(self._searcher, board, limits, multipv, _mask(board, allow), None)
 
-    async def analyze_async(self, board: Board, **how: Any) -> Analysis:
+    async def analyze_async(self, board: Board | str, **how: Any) -> Analysis:
         """As `analyze`, without blocking the event loop; cancelling the task ends the search."""
         import asyncio
 
         from desdaemon.engine.search import Control
 
+        board = Board.of(board)
         limits, multipv, allow = self._asked(board, how)
         control = Control()
 
@@ -155,10 +159,11 @@ class Engine:
             control.stop()
             raise
 
-    def iterate(self, board: Board, **how: Any) -> Iterator[Analysis]:
+    def iterate(self, board: Board | str, **how: Any) -> Iterator[Analysis]:
         """Iterate over the results of a search's iterations; the last one is what `analyze` returns."""
         from desdaemon.engine.search import Control
 
+        board = Board.of(board)
         limits, multipv, allow = self._asked(board, how)
         control = Control()
         found: queue.SimpleQueue[tuple[bool, Analysis | BaseException]] = queue.SimpleQueue()
@@ -192,14 +197,14 @@ class Engine:
             control.stop()
             thread.join()
 
-    def best_move(self, board: Board, **how: Any) -> str | None:
+    def best_move(self, board: Board | str, **how: Any) -> str | None:
         """Return the best move as `analyze` finds it, ``"pa"`` for a forced pass, None if the game is over."""
         best = self.analyze(board, **how).best
         return best.move if best else None
 
     # Many boards
 
-    def analyze_many(self, boards: Iterable[Board], **how: Any) -> Iterator[Analysis]:
+    def analyze_many(self, boards: Iterable[Board | str], **how: Any) -> Iterator[Analysis]:
         """Yield analyses of many boards, in order, `threads` of them searched at a time, each on one thread.
 
         ``boards`` may be endless: only a few are read ahead. Leaving the loop ends the searches.
@@ -209,15 +214,16 @@ class Engine:
             limits, multipv, allow = self._asked(board, how)
             return self._search(searcher, board, limits, multipv, allow, None, control)
 
-        return self._spread(boards, search)
+        return self._spread(map(Board.of, boards), search)
 
-    def judge_game(self, board: Board, *, book: bool = False, **how: Any) -> Iterator[JudgedMove]:
+    def judge_game(self, board: Board | str, *, book: bool = False, **how: Any) -> Iterator[JudgedMove]:
         """Yield the judged moves of a board's line in order, without passes, searching `threads` positions at a time.
 
         ``how`` holds arguments of `analyze`, for both the best move and the one that was played. With ``book`` the
         engine's book answers for positions that it knows at that level or above. Leaving the loop ends the searches;
         after `stop` no more moves come.
         """
+        board = Board.of(board)
         history, moves = board.history, parse_moves(board.line)
 
         def judge(searcher: Searcher, ply: int, control: Control) -> JudgedMove | None:
@@ -281,16 +287,16 @@ class Engine:
                 control.stop()
             pool.shutdown()
 
-    def analyze_game(self, board: Board, **how: Any) -> list[Analysis]:
+    def analyze_game(self, board: Board | str, **how: Any) -> list[Analysis]:
         """Return analyses of every position of a board's line, the first and the last included."""
-        with closing(self.analyze_many(board.history, **how)) as found:  # type: ignore[type-var]
+        with closing(self.analyze_many(Board.of(board).history, **how)) as found:  # type: ignore[type-var]
             return list(found)
 
     # The book
 
-    def look_up(self, board: Board) -> BookEntry | None:
+    def look_up(self, board: Board | str) -> BookEntry | None:
         """Return the book's entry of a board; None if the board is not in the book, or there is no book."""
-        book = self._book
+        board, book = Board.of(board), self._book
         if book is None:
             return None
         player, opponent, _ = board.position

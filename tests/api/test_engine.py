@@ -17,9 +17,9 @@ import judge
 import pytest
 from checkout import ROOT
 
-from desdaemon import Analysis, Board, Engine
+import desdaemon
+from desdaemon import Analysis, BadInput, Board, Engine
 from desdaemon.api import BLACK, WHITE, Score
-from desdaemon.protocol.errors import BadInput
 
 
 def random_game(seed: int) -> Board:
@@ -55,6 +55,26 @@ def test_scores_have_a_point_of_view() -> None:
     assert (score.white, score.black, score.seen_by(BLACK), str(score)) == (6, -6, -6, "+6 for white")
     with pytest.raises(ValueError, match="'red' is no side"):
         score.seen_by("red")
+
+
+def test_what_the_package_offers_is_listed() -> None:
+    assert {"Analysis", "BadInput", "Board", "Engine"} <= set(dir(desdaemon))
+    with pytest.raises(AttributeError, match="Bord"):
+        _ = desdaemon.Bord  # type: ignore[attr-defined]
+
+
+def test_a_text_stands_for_its_board(engine: Engine) -> None:
+    board = Board("f5d6")
+    assert engine.analyze("f5d6", depth=2).board == board
+    assert engine.evaluate("f5d6") == engine.evaluate(board)
+    assert [found.board for found in engine.analyze_many(["f5d6", board], depth=1)] == [board, board]
+    assert next(engine.iterate("f5d6", depth=1)).board == board
+    assert [judged.ply for judged in engine.judge_game("f5d6", depth=1)] == [1, 2]
+    assert len(engine.analyze_game("f5d6", depth=1)) == 3
+    assert engine.look_up("f5d6") is None
+    for wrong in ("f5d7", "junk", 5):
+        with pytest.raises(BadInput):
+            engine.analyze(wrong, depth=1)  # type: ignore[arg-type]
 
 
 def test_exact_scores(engine: Engine) -> None:

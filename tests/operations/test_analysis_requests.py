@@ -204,6 +204,35 @@ def test_ignoring_the_book_and_asking_it_alone(daemon: Operated) -> None:
     assert {move["source"] for move in only[0]["data"]["moves"]} == {"book"}
 
 
+def test_the_leaf_of_a_new_book_stands_for_its_mirror_images(daemon: Operated) -> None:
+    """All first moves are one: none of them is searched, and none has another score."""
+    daemon.final("book.new", {"discard": True, "level": 6, "depth": 4})
+    replies = daemon.ends(daemon.request("analyze", {"multipv": 4, "level": 6}))
+    assert [reply["type"] for reply in replies] == ["final"]
+    moves = replies[0]["data"]["moves"]
+    assert sorted(move["move"] for move in moves) == ["c4", "d3", "e6", "f5"]
+    assert {move["source"] for move in moves} == {"book"}
+    assert len({move["score"] for move in moves}) == 1
+    for move in moves:
+        assert move["depth"] == 6
+        assert daemon.final("analyze", {"moves": move["pv"]})["board"]
+    first, *_, last = daemon.ends(daemon.request("analyze", {"multipv": 4, "level": 10}))
+    assert first["data"]["moves"] == moves
+    assert {move["source"] for move in last["data"]["moves"]} == {"search"}
+    only = daemon.final("analyze", {"allow": [next(move["move"] for move in reversed(moves))], "level": 6})
+    assert only["moves"] == moves[-1:]
+
+
+def test_a_search_does_not_outrank_the_best_move_of_a_book_that_suffices(daemon: Operated) -> None:
+    daemon.final("book.new", {"discard": True, "level": 6, "depth": 4})
+    daemon.final("book.store", {"moves": "f5d6c3"})
+    daemon.final("book.edit", {"moves": "f5", "move": "f6", "score": -60})
+    daemon.final("book.edit", {"moves": "f5", "move": "d6", "score": -50})
+    (best,) = daemon.final("analyze", {"moves": "f5", "level": 3})["moves"]
+    moves = daemon.final("analyze", {"moves": "f5", "level": 3, "multipv": 3})["moves"]
+    assert moves[0] == best
+
+
 # --- book.get.children
 
 

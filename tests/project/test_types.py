@@ -1,10 +1,12 @@
 """Scores of different views and selectivities do not pass for one another: the type checker refuses it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from programs import PICTURES, python_package
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -59,3 +61,49 @@ def test_the_type_checker_refuses_misuse(tmp_path: Path) -> None:
         [complaint] = [text for text in complaints if text.startswith(f"{misuse}:{number}: error: ")]
         assert expected in complaint, code
     assert len(complaints) == len(MISUSE), found.stdout
+
+
+PROGRAM = """\
+from desdaemon import Analysis, BadInput, Board, Engine
+
+def best(engine: Engine, text: str) -> str | None:
+    try:
+        found: Analysis = engine.analyze(text, depth=2)
+    except BadInput as error:
+        return str(error)
+    return found.best.move if found.best else None
+
+print(best(Engine(level=1), "f5d6"), Board("f5").legal)
+"""
+
+
+@pytest.fixture
+def programs_of_users(tmp_path: Path) -> list[Path]:
+    """The examples, a program that uses the engine, and one that names what is not there; outside the checkout."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    for example in (CHECKOUT / "clients" / "examples").glob("*.py"):
+        (tmp_path / example.name).write_text(example.read_text("utf-8"))
+    mistaken = tmp_path / "mistaken.py"
+    mistaken.write_text("from desdaemon import Bord\n")
+    return [*sorted(path for path in tmp_path.glob("*.py") if path != mistaken), mistaken]
+
+
+@pytest.mark.compiled
+def test_programs_of_users_pass_mypy(programs_of_users: list[Path]) -> None:
+    folder = programs_of_users[0].parent
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={folder / 'cache'}"]
+    checked = subprocess.run([*command, *programs_of_users], capture_output=True, text=True, check=False, cwd=folder)
+    assert [line for line in checked.stdout.splitlines() if "error:" in line] == [
+        'mistaken.py:1: error: Module "desdaemon" has no attribute "Bord"; maybe "Board"?  [attr-defined]'
+    ]
+
+
+@pytest.mark.slow
+def test_programs_of_users_pass_pyright(programs_of_users: list[Path]) -> None:
+    python_package("pyright", "pyright")
+    folder = programs_of_users[0].parent
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, *map(str, programs_of_users)]
+    environment = {**os.environ, "PYTHONPATH": str(PICTURES / "python")}
+    checked = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
+    (complaint,) = [line for line in checked.stdout.splitlines() if " - error: " in line]
+    assert "mistaken.py:1:23" in complaint

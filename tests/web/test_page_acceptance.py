@@ -90,6 +90,29 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
         assert web.end() == 0
 
 
+def test_a_new_book_frames_all_first_moves(tmp_path: Path, chrome: Chrome) -> None:
+    """All first moves are one, whichever of them the book's one position names."""
+
+    async def talk(web: Web) -> None:
+        tab = await chrome.page(web, level=4, playLevel=4)
+        await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
+        shown = await tab.evaluate(
+            "[...document.querySelectorAll('.square.playable')].map(e => [e.querySelector('b').textContent,"
+            " e.querySelector('.hint').classList.contains('best')])"
+        )
+        assert len(shown) == 4
+        assert len({number for number, framed in shown}) == 1
+        assert all(framed for number, framed in shown)
+        await tab.close()
+
+    with serving(tmp_path / "daemon") as served:
+        with Peer(served.ipc) as peer:
+            peer.final("book.new", {"level": 6, "depth": 10, "discard": True})
+        web = Web(tmp_path, served.ipc)
+        chrome.run(talk(web))
+        assert web.end() == 0
+
+
 def test_a_daemon_that_is_killed_and_restarted(tmp_path: Path, chrome: Chrome) -> None:
     with serving(tmp_path / "daemon") as served:
         web = Web(tmp_path, served.ipc)
@@ -99,7 +122,7 @@ def test_a_daemon_that_is_killed_and_restarted(tmp_path: Path, chrome: Chrome) -
             await tab.evaluate("desdaemon.game.now.comment = 'mine'")
             served.kill()
             await tab.until("!desdaemon.socket.connected")
-            await tab.until("document.getElementById('connection').textContent.includes('away')")
+            await tab.until("document.querySelector('#connection.bad')")
             # What is entered meanwhile is there afterwards, and gets its hints.
             await tab.evaluate("desdaemon.play('e3')")
             served.start()

@@ -273,7 +273,7 @@ def test_the_list_of_kept_games(visit: Visit) -> None:
         # Nothing is thrown away unasked.
         await tab.evaluate(ASKED % "false")
         await tab.click("#kept .small")
-        assert await tab.evaluate("asked") == "Forget this game? kuro \u2013 shiro · f5f6"
+        assert await tab.evaluate("asked") == "Delete this game? kuro \u2013 shiro · f5f6"
         assert await tab.evaluate(f"{ROWS}.length") == 2
         await tab.evaluate(ASKED % "true")
         await tab.click("#kept .small")

@@ -21,6 +21,7 @@ from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.short_questions import QuestionTurns, ShortQuestion
 from desdaemon.core.search.workers import HelperPool, Owner, ResumableSearch, SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
+from desdaemon.protocol.games.judgement import equivalents
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -455,8 +456,9 @@ class QuestionSearch(ResumableSearch):
         return self._answer([line_data(line) for line in lines], *self.spent()) if lines else None
 
     def _answer(self, found: list[Data], nodes: int, ms: float) -> Data:
-        moves = sorted([*self._settled, *found], key=lambda move: -int(move["score"]))
-        return self._question.answer(moves[: self._question.terms.multipv], nodes, ms)
+        # The book has compared its best move with all others: a score that is higher is one of a shallower search.
+        moves = sorted([*self._settled[1:], *found], key=lambda move: -int(move["score"]))
+        return self._question.answer([*self._settled[:1], *moves][: self._question.terms.multipv], nodes, ms)
 
 
 class FoundLines:
@@ -536,10 +538,13 @@ def book_answer(books: Books, question: Question) -> BookAnswer:
     moves: list[Data] = []
     leaving: list[Data] = []
     for known in sorted(look.moves, key=lambda known: (-known.score, known.move)):
-        if known.move == rules.PASS or question.allow >> known.move & 1:
-            leaf = known is look.leaf
-            moves.append(_book_move(books, position, known.move, known.score, look.leaf_level if leaf else None))
-            leaving += moves[-1:] if leaf else []
+        leaf = known is look.leaf
+        # A leaf stands for its mirror images, too.
+        images = rules.squares(equivalents(position, known.move)) if leaf and known.move != rules.PASS else [known.move]
+        for move in images:
+            if move == rules.PASS or question.allow >> move & 1:
+                moves.append(_book_move(books, position, move, known.score, look.leaf_level if leaf else None))
+                leaving += moves[-1:] if leaf else []
     # Of a position outside the book the other moves are not known to be worse.
     sufficient = look.inside and bool(moves)
     return BookAnswer(
@@ -559,26 +564,29 @@ def _is_enough(move: Data, question: Question) -> bool:
 
 
 def _book_move(books: Books, position: Position, move: int, score: int, level: int | None) -> Data:
-    """Return a move as an item of ``moves``; ``level`` None is that of the position it leads to."""
+    """Return a move as an item of ``moves``; ``level`` is that of a leaf's search, None for a move into the book."""
     from desdaemon.engine.limits import MAX_LEVEL, level_limits
 
     after = position.after(move)
     lower, upper = score, score
+    leaf = level is not None
     if level is None:
         child = books.look_up(after.player, after.opponent)
         level = child.level if child else 0
         if child:
             lower, upper = -child.upper, -child.lower
     level = max(0, min(level, MAX_LEVEL))
-    limits = level_limits(level, after.empties)
+    # A leaf was searched where it is played, the others a move later.
+    limits = level_limits(level, position.empties if leaf else after.empties)
+    depth = limits.depth + (move != rules.PASS and not leaf)
     return {
         "move": moves_text((move,)),
         "score": score,
         "lower": lower,
         "upper": upper,
-        "depth": limits.depth + (move != rules.PASS),
+        "depth": depth,
         "selectivity": limits.selectivity,
-        "exact": limits.depth >= after.empties and limits.selectivity == Selectivity.FULL and lower == upper,
+        "exact": depth >= position.empties and limits.selectivity == Selectivity.FULL and lower == upper,
         "source": "book",
         "level": level,
         "pv": moves_text((move, *books.line(after.player, after.opponent))),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import contextlib
+import inspect
 import io
 import json
 from pathlib import Path
@@ -27,9 +29,9 @@ def _outputs(source: str, namespace: dict[str, Any], number: int) -> list[dict[s
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     value = None
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(tree, f"<cell {number}>", "exec"), namespace)
+        _evaluated(tree, "exec", namespace, number)
         if isinstance(last, ast.Expr):
-            value = eval(compile(ast.Expression(last.value), f"<cell {number}>", "eval"), namespace)
+            value = _evaluated(ast.Expression(last.value), "eval", namespace, number)
     outputs: list[dict[str, Any]] = []
     if printed.getvalue():
         outputs.append({"output_type": "stream", "name": "stdout", "text": _lines(printed.getvalue())})
@@ -40,6 +42,13 @@ def _outputs(source: str, namespace: dict[str, Any], number: int) -> list[dict[s
             data["image/svg+xml"] = _lines(picture())
         outputs.append({"output_type": "execute_result", "execution_count": number, "metadata": {}, "data": data})
     return outputs
+
+
+def _evaluated(tree: ast.AST, mode: str, namespace: dict[str, Any], number: int) -> Any:
+    """The value of a cell's code, which may await."""
+    code = compile(tree, f"<cell {number}>", mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)  # type: ignore[call-overload]
+    value = eval(code, namespace)
+    return asyncio.run(value) if code.co_flags & inspect.CO_COROUTINE else value
 
 
 def _lines(text: str) -> list[str]:

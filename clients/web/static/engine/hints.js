@@ -47,12 +47,12 @@ export class Hints {
     const asked = app.socket.ask(
       "analyze",
       { board: game.board(), multipv: count, partial_ms: PARTIAL_MS, book: "use", priority: 1, ...effort },
-      (data) => this.found(key, data),
+      (data) => this.found(key, data, count),
     );
     this.running = asked;
     asked.then(
       (data) => {
-        this.found(key, data);
+        this.found(key, data, count);
         if (this.running === asked) {
           this.running = null;
           this.settled = true;
@@ -60,15 +60,17 @@ export class Hints {
         }
       },
       (refusal) => {
-        if (refusal.found) this.found(key, refusal.found);
+        if (refusal.found) this.found(key, refusal.found, count);
         if (this.running === asked) this.running = null;
         if (!["cancelled", "connection_lost"].includes(refusal.code)) app.complain(refusal);
       },
     );
   }
 
-  /** @param {string} key @param {any} data */
-  found(key, data) {
-    if (this.app.knowledge.add(key, data.moves ?? [])) this.app.learnt(key);
+  /** @param {string} key @param {any} data @param {number} count of legal moves */
+  found(key, data, count) {
+    const moves = data.moves ?? [];
+    // What the book says of some moves is told first.
+    if (this.app.knowledge.add(key, moves, moves.length === count)) this.app.learnt(key);
   }
 }

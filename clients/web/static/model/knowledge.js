@@ -1,13 +1,12 @@
 // What is known of positions: for each move the best founded result. A weaker result never replaces a stronger one.
 
 /** @typedef {{move: string, score: number, lower: number, upper: number, depth: number, selectivity: number,
- *   exact: boolean, source: "search"|"book", level?: number, pv: string}} Result  Scores are the mover's. */
+ *   exact: boolean, source: "search"|"book", pv: string}} Result  Scores are the mover's. */
 
-/** How well founded a result is: proved, then by depth (the level of a book's), then by selectivity in percent.
+/** How well founded a result is: proved, then by depth, then by selectivity in percent.
  * @param {Result} result @returns {[number, number, number]} */
 export function foundation(result) {
-  if (result.exact) return [1, 0, 0];
-  return result.source === "book" ? [0, result.level ?? 0, 100] : [0, result.depth, result.selectivity];
+  return result.exact ? [1, 0, 0] : [0, result.depth, result.selectivity];
 }
 
 /** Whether the first is at least as well founded. @param {Result} one @param {Result} two */

@@ -68,7 +68,7 @@ function scores(picture, steps, count, bottom) {
   steps.forEach((step, at) => {
     if (step.score === null) return;
     const result = /** @type {any} */ (step.sure);
-    const height = step.exact ? 12 : Math.max(2, Math.min(11, (result.source === "book" ? result.level : result.depth) / 2.5));
+    const height = step.exact ? 12 : Math.max(2, Math.min(11, result.depth / 2.5));
     const width = Math.max(2, (WIDTH - LEFT - RIGHT) / count - 1);
     picture.append(
       svg("rect", { class: `sure${step.exact ? " exact" : ""}`, x: xOf(at, count) - width / 2, y: bottom + 14 - height, width, height },
