@@ -20,6 +20,10 @@ class Unreadable(BookError):
         super().__init__(f"{path}{place}: {problem}")
 
 
+class Damaged(Unreadable):
+    """A block of the book in use turned out to be damaged."""
+
+
 class Locked(BookError):
     """Another process has the book open for writing; ``pid`` is that process, 0 when it is not known."""
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from desdaemon.book import layout
 from desdaemon.book.chunks import address
-from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.links import Links
@@ -163,10 +163,10 @@ def write(
 
     Counts saturate at 2^32 - 1. A human's level is written as the leaf's level, or 60 without a leaf; an unknown level
     as 0; a level of Egaroucid's as one that is read as no surer. ``links`` are written instead of the computed ones.
-    Raises WriteFailed.
+    Raises WriteFailed, and BookError for a book of too many positions.
     """
     if len(table) >= 1 << 31:
-        raise WriteFailed(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")
+        raise BookError(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")
     header = HEADER.pack(
         MAGIC,
         VERSION,

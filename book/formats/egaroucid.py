@@ -20,7 +20,7 @@ import numpy.typing as npt
 from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Bytes, address
-from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import (
     FINISHED,
@@ -259,7 +259,7 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
     Positions with a forced pass are left out; if the position after the pass is missing, it is written instead, with
     the sign of the score changed. Finished games get level 60, own searches the highest level that Egaroucid does not
     read as more reliable. Leaves and line counts of a book with Egaroucid's `Rule` are written unchanged, those of
-    others are converted. Raises WriteFailed if a position has no score.
+    others are converted. Raises WriteFailed, and BookError if a position has no score.
     """
     table = book.table
     as_they_are = book.options.rule is Rule.EGAROUCID
@@ -276,7 +276,7 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
         for number, chunk in enumerate(table.chunks()):
             here = slice(number * CHUNK_ROWS, number * CHUNK_ROWS + len(chunk))
             if ((chunk["score"] < -64) | (chunk["score"] > 64)).any():
-                raise WriteFailed(f"{path}: a position has no score; complete the book first")
+                raise BookError(f"{path}: a position has no score; complete the book first")
             made = np.zeros(len(chunk), _RECORD3)
             for name in ("player", "opponent", "score", "leaf_score", "leaf_move"):
                 made[name] = chunk[name]

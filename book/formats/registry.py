@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from desdaemon.book.book import Book
-from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.layout import FINISHED, LINKED, OPEN
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
@@ -186,9 +186,9 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 
 
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
-    """Write our own format, with a new identity, for a book that has no file of its own. Raises WriteFailed, also if a
-    journal exists: it belongs to another book, perhaps an open one.
+    """Write our own format, with a new identity, for a book that has no file of its own. Raises WriteFailed, and
+    BookError if a journal exists: it belongs to another book, perhaps an open one.
     """
     if journal_path(path).exists():
-        raise WriteFailed(f"{path}: a journal lies beside it: open that book, or choose another name")
+        raise BookError(f"{path}: a journal lies beside it: open that book, or choose another name")
     snapshot.write(path, book, secrets.randbits(64), 0, progress=progress)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from desdaemon.book import layout
 from desdaemon.book.chunks import Bytes, address
-from desdaemon.book.errors import Unreadable
+from desdaemon.book.errors import Damaged
 from desdaemon.book.exports import kernels
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import platform
@@ -95,13 +95,13 @@ class Blocks:
         return len(self._states)
 
     @property
-    def damage(self) -> Unreadable | None:
+    def damage(self) -> Damaged | None:
         """The error of the first block that did not match its checksum; None while there is none."""
         number = int(self._words[layout.GUARD_DAMAGED // layout.WORD])
         if not number:
             return None
         at = self._first + (number - 1) * self._block
-        return Unreadable(
+        return Damaged(
             self.path,
             at,
             f"block {number - 1} ({self._block >> 10} KiB) does not match its checksum, or has impossible numbers: "

@@ -388,10 +388,10 @@ class Store:
 
 
 def create_store(path: Path, book: Book) -> Store:
-    """Give a book without a file one. Raises WriteFailed when ``path`` exists, and Locked."""
+    """Give a book without a file one. Raises BookError when ``path`` exists, WriteFailed and Locked."""
     path = path.resolve()
     if path.exists() or journal_path(path).exists():
-        raise WriteFailed(f"{path}: already exists; choose another name or move it away")
+        raise BookError(f"{path}: already exists; choose another name or move it away")
     lock = lock_book(lock_path(path))
     try:
         identity = secrets.randbits(64)

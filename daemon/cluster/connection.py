@@ -18,7 +18,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.system.logs import message
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ def security(tls: str) -> Security | None:
 
 
 def connect(text: str, tls: str) -> Client:
-    """Return a client of the scheduler that ``text`` names; raises `BadInput` if there is none, or it refuses."""
+    """Return a client of the scheduler that ``text`` names. Raises `BadInput` for a text that names none, and
+    `Unfinished` if it does not answer, or refuses."""
     configure()
     address = scheduler_address(text)
     checked_address(address, tls)
@@ -178,7 +179,7 @@ def connect(text: str, tls: str) -> Client:
         return Client(address, security=security(tls), set_as_default=False, timeout=CONNECT_S, name="desdaemon")
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise BadInput(f"cluster {quoted(address)}: {reason}: expected a scheduler that answers") from None
+        raise Unfinished(f"cluster {quoted(address)}: {reason}: expected a scheduler that answers") from None
 
 
 class Connections:

@@ -1,14 +1,19 @@
 """The book through the text protocol: scores by hand, games' results, shrinking, schedules, other files."""
 
+import errno
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from book_dialogue import BookDialogue
 from toys import contents
 
+from desdaemon.book.errors import WriteFailed
 from desdaemon.book.growth.schedule import RECIPES
 from desdaemon.book.record import START
+from desdaemon.core.search.loader import EngineFailure
 
+SEARCH = "desdaemon.book.growth.engine_evaluator.Searches.__call__"
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
 
 
@@ -26,6 +31,76 @@ def results(dialogue: BookDialogue, *moves: str) -> tuple[float, float, float]:
         dialogue.book.table.find(position.player, position.opponent)
     )
     return found
+
+
+def failing(error: Exception) -> Callable[..., object]:
+    def fail(*_: object, **__: object) -> object:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("broken", "error", "said"),
+    [
+        ("desdaemon.book.storage.journal.Writer.write", WriteFailed("no room"), "no room"),
+        (SEARCH, EngineFailure("no weights"), "book deviate 3 6: not finished: no weights"),
+        (SEARCH, MemoryError(), "book deviate 3 6: not enough memory"),
+        (SEARCH, OSError(errno.EIO, "worn out"), "book deviate 3 6: not finished: [Errno 5] worn out"),
+        (SEARCH, KeyError(3), "book deviate 3 6: not finished: an internal error: KeyError: 3"),
+    ],
+)
+def test_a_script_ends_with_the_first_book_command_that_fails(
+    broken: str, error: Exception, said: str, dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialogue.say("book new 1 8")
+    dialogue.say(f"book save {tmp_path / 'b.book'}")
+    with monkeypatch.context() as patched:
+        patched.setattr(broken, failing(error))
+        _, complaint = dialogue.both("book deviate 3 6")
+        assert (complaint, dialogue.text.leaving) == (f"WARNING: {said}\n", None)
+        dialogue.text.scripted = True
+        dialogue.session.settings.keep_going = True
+        _, complaint = dialogue.both("book deviate 3 6")
+        assert said in complaint
+        assert dialogue.text.leaving is None
+        dialogue.session.settings.keep_going = False
+        _, complaint = dialogue.both("book deviate 3 6")
+        assert complaint.endswith(": the script ends here (-keep-going on goes on)\n")
+        assert dialogue.text.leaving == 1
+
+
+def test_a_script_ends_where_the_book_takes_no_changes(dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.text.scripted = True
+    dialogue.say("book load builtin")
+    _, complaint = dialogue.both("book edit f5 3")
+    assert "opened for reading only" in complaint
+    assert dialogue.text.leaving == 1
+
+
+def test_a_script_goes_on_after_lines_that_are_wrong(dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.text.scripted = True
+    grown(dialogue)
+    dialogue.say(f"book save {tmp_path / 'b.book'}")
+    dialogue.say("book edit f5 3")
+    (tmp_path / "noise.dat").write_bytes(b"noise" * 20)
+    for line in (
+        "book deviate x",
+        "book deviat 1 2",
+        "book deviate 200 1",
+        "book subtree 3",
+        "book add nowhere.pgn",
+        "book merge nowhere.dat",
+        f"book merge {tmp_path / 'noise.dat'}",
+        f"book load {tmp_path / 'noise.dat'}",
+        "book schedule nowhere.txt",
+        f"book export {tmp_path / 'b.book'}",
+        "book uncount nothing",
+    ):
+        _, complaint = dialogue.both(line)
+        assert complaint.startswith("WARNING: "), line
+        assert "the script ends" not in complaint
+        assert dialogue.text.leaving is None, line
 
 
 def test_a_score_by_hand_outranks_searches_and_survives(dialogue: BookDialogue, tmp_path: Path) -> None:

@@ -8,7 +8,10 @@ import referee
 from book_dialogue import BookDialogue
 from toys import contents
 
+from desdaemon.book.book import Book
 from desdaemon.book.formats.registry import load
+from desdaemon.book.options import BookOptions
+from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.store import UNDOABLE, open_store
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, parse_line, written_line
@@ -23,40 +26,68 @@ COMMANDS = (
     "reduce 6 1 2",
     "delete f5",
     "rule egaroucid",
+    "uncount whole.txt",
+    "unedit",
+    "adjust black",
+    "verify --repair",
 )
+
+BEFORE = {
+    "subtree": ["play f5"],
+    "uncount": ["book add {whole}", "book save {native}"],
+    "unedit": ["book edit f5 9", "book save {native}"],
+    "adjust": ["play {line}", "book add {whole}", "book save {native}"],
+}
+"""What is done before a command that needs something to remove."""
+
+State = tuple[list[tuple[int, ...]], dict[tuple[int, int], tuple[float, ...]], list[bytes], BookOptions]
+
+
+def state(book: Book) -> State:
+    """All that a book holds: its positions, their results, the games that were counted, its options."""
+    table = book.table
+    results = {entry[:2]: table.results(table.find(*entry[:2])) for entry in contents(book)}
+    return contents(book), results, sorted(game.tobytes() for game in book.games), book.options
 
 
 @pytest.fixture
 def files(tmp_path: Path, dialogue: BookDialogue) -> dict[str, str]:
     """A grown book of our own in use, another one, and games."""
-    found = {name: str(tmp_path / name) for name in ("native.book", "other.dat", "games.txt")}
-    squares = [referee.name(move).lower() for move in referee.random_moves(3, 12)]
-    Path(found["games.txt"]).write_text(f"{''.join(squares)}\nf5d6c3d3c4\n", encoding="utf-8")
+    found = {name: str(tmp_path / name) for name in ("native.book", "other.dat", "games.txt", "whole.txt")}
+    line = "".join(referee.name(move).lower() for move in referee.random_moves(3, 60))
+    Path(found["games.txt"]).write_text(f"{line[:24]}\nf5d6c3d3c4\n", encoding="utf-8")
+    Path(found["whole.txt"]).write_text(f"{line}\n", encoding="utf-8")
     dialogue.say("book new 2 7")
     dialogue.say("book deviate 0 4")
     dialogue.say(f"book save {found['other.dat']}")
     dialogue.say("book new 1 7")
     dialogue.say("book deviate 1 3")
     dialogue.say(f"book save {found['native.book']}")
-    return {name.split(".")[0]: path for name, path in found.items()}
+    return {"line": line[:8], **{name.split(".")[0]: path for name, path in found.items()}}
 
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_is_taken_back(line: str, dialogue: BookDialogue, files: dict[str, str]) -> None:
-    line = line.format(**files)
-    assert line.split()[0] in UNDOABLE
-    if line == "subtree":
-        dialogue.say("play f5")
-    before, options = contents(dialogue.book), dialogue.book.options
+    name, line = line.split()[0], line.format(**files)
+    for earlier in BEFORE.get(name, ()):
+        dialogue.say(earlier.format(**files))
+    if name == "verify":
+        dialogue.book.put(dialogue.book.entry(*START)._replace(leaf_move=0))
+    before = state(dialogue.book)
     dialogue.say(f"book {line}")
-    assert (contents(dialogue.book), dialogue.book.options) != (before, options)
+    assert state(dialogue.book) != before
     told = dialogue.say("book undo")
-    assert told == f"book {line} is taken back: {len(before)} positions; nothing before it, since the book was saved\n"
-    assert (contents(dialogue.book), dialogue.book.options) == (before, options)
-    assert verify(dialogue.book).clean
+    positions = len(before[0])
+    assert told == f"book {line} is taken back: {positions} positions; nothing before it, since the book was saved\n"
+    assert state(dialogue.book) == before
+    assert verify(dialogue.book).clean is (name != "verify")
     assert "nothing was removed or written over" in dialogue.refused("book undo")
     dialogue.reopen(Path(files["native"]))
-    assert contents(dialogue.book) == before
+    assert state(dialogue.book) == before
+
+
+def test_every_command_that_is_taken_back_is_tried() -> None:
+    assert {line.split()[0] for line in COMMANDS} == set(UNDOABLE)
 
 
 def test_what_was_learnt_since_stays(dialogue: BookDialogue, files: dict[str, str]) -> None:

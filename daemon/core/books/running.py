@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from desdaemon.core.books.job_journal import Data
     from desdaemon.core.settings import SessionSettings
     from desdaemon.protocol.commands.book import BookCommand, BookValues
+
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
+"""What the disk refuses, whatever the file's name."""
 
 IN_MEMORY = "The last changes are in memory alone ({failure}): make room, or book save FILE on another disk"
 

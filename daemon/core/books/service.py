@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands import ADMIN
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.system import platform
@@ -443,7 +443,7 @@ class Books:
         ARENA.limit = settings.book_memory << 20
 
     def weights_of(self, eval_file: str) -> Weights:
-        """The weights for the searches of book commands; those of the last file are kept. Raises BadInput."""
+        """The weights for the searches of book commands; those of the last file are kept. Raises Unfinished."""
         from desdaemon.engine.evaluation.weights import Weights, WeightsError
 
         with self._lock:
@@ -451,7 +451,7 @@ class Books:
                 try:
                     self._weights = {eval_file: Weights.load(eval_file or None)}
                 except WeightsError as error:
-                    raise BadInput(str(error)) from None
+                    raise Unfinished(str(error)) from None
             return self._weights[eval_file]
 
 

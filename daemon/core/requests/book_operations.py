@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import os
 import time
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from desdaemon.core.books.allowed_files import Forbidden
 from desdaemon.core.books.jobs import CANCELLED, FAILED, QUEUED, RUNNING, BookJob, BookJobs
 from desdaemon.core.books.lookup import Looks
-from desdaemon.core.books.running import run_command
+from desdaemon.core.books.running import DISK_ERRORS, run_command
 from desdaemon.core.books.service import Books, Caller, NoBook
 from desdaemon.core.paths import Hidden
 from desdaemon.core.settings import SessionSettings
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from desdaemon.protocol.wire.messages import Operation
 
     from .request import ClientRecord, Data, PendingRequest, TextLines
-
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 
 _LINES_KEPT = 50_000
 _AT_ONCE_S = 0.004
@@ -267,7 +264,7 @@ def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
         return RequestError("internal", str(failure))
     if any(isinstance(cause, FileNotFoundError) for cause in causes):
         return RequestError("not_found", str(failure), "file")
-    if any(isinstance(cause, OSError) and cause.errno in _DISK_ERRORS for cause in causes):
+    if any(isinstance(cause, OSError) and cause.errno in DISK_ERRORS for cause in causes):
         return RequestError("internal", str(failure))
     if not elsewhere and any(isinstance(cause, ReadOnly) for cause in causes):
         return RequestError("internal", str(failure))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from desdaemon.core.books.running import run_command
+from desdaemon.core.books.running import DISK_ERRORS, run_command
 from desdaemon.core.books.service import Books, Caller
+from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.context import CommandContext
 from desdaemon.dialogue.session import Session
 from desdaemon.protocol.commands.book import parse_line
@@ -67,7 +68,7 @@ def run(context: CommandContext, argument: str) -> None:
                 watch.follow()
         watch.show()
     if job.failure is not None:
-        raise job.failure
+        raise _reason(f"book {argument}", job.failure)
     for note in job.result.get("notes", ()):
         context.warn(note)
     *lines, last = job.result.get("text") or [""]
@@ -78,6 +79,17 @@ def run(context: CommandContext, argument: str) -> None:
         context.say(f"{last} ({spent:.1f} s)" if spent >= LINE_S else last)
     if job.obstacle:
         raise Unfinished(f"book {argument}: not finished")
+
+
+def _reason(line: str, failure: Exception) -> Exception:
+    """Return the error of a line whose job has failed: `Unfinished` unless the line is wrong or was given up."""
+    if isinstance(failure, BadInput | Abandoned) or (isinstance(failure, OSError) and failure.errno not in DISK_ERRORS):
+        return failure
+    if isinstance(failure, MemoryError):
+        return Unfinished(f"{line}: not enough memory")
+    if isinstance(failure, EngineFailure | OSError):
+        return Unfinished(f"{line}: not finished: {failure}")
+    return Unfinished(f"{line}: not finished: an internal error: {type(failure).__name__}: {failure}")
 
 
 class _Canceller:

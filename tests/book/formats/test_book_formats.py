@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toys import canonical, contents, dat_file, dat_record, small_book, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.formats import edax, egaroucid, registry, text
 from desdaemon.book.growth.add import add_positions, enumerate_book, fix, game_positions
 from desdaemon.book.growth.grow import deviate
@@ -384,7 +384,7 @@ def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -
         registry.load(tmp_path / "y")
     loaded = registry.load(dat_file(tmp_path / "d.dat", 2 * dat_record(*START), 2))
     assert loaded.notes
-    with create_store(tmp_path / "s.book", book), pytest.raises(WriteFailed, match="journal"):
+    with create_store(tmp_path / "s.book", book), pytest.raises(BookError, match="journal"):
         registry.save(tmp_path / "s.book", book)
 
 

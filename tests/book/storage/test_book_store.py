@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from toys import contents, small_book, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.errors import Locked, ReadOnly, Unreadable, WriteFailed
+from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START, PositionEntry
@@ -105,7 +105,7 @@ def test_nothing_is_written_that_was_not_asked_for(tmp_path: Path) -> None:
 def test_an_existing_file_is_never_taken_for_a_new_book(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     path.write_text("precious")
-    with pytest.raises(WriteFailed, match="already exists"):
+    with pytest.raises(BookError, match="already exists"):
         create_store(path, small_book())
     with pytest.raises(Unreadable, match=r"b\.book"):
         open_store(path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from desdaemon.book.errors import BookError, NotInBook, OutOfRange
-from desdaemon.protocol.errors import BadInput
+from desdaemon.book.errors import BookError, Damaged, NotInBook, OutOfRange, ReadOnly, WriteFailed
+from desdaemon.protocol.errors import BadInput, Unfinished
 
 from . import changing, games, growing, looking
 from . import loading as files
@@ -23,9 +23,12 @@ WORK: dict[str, Work] = {
 
 @contextmanager
 def explained(name: str) -> Iterator[None]:
-    """A context that turns the book library's errors in the command ``name`` into `BadInput`."""
+    """Turn the book library's errors in the command ``name`` into `BadInput`, and into `Unfinished` where nothing is
+    wrong with the command."""
     try:
         yield
+    except (Damaged, ReadOnly, WriteFailed) as error:
+        raise Unfinished(str(error)) from error
     except (NotInBook, OutOfRange) as error:
         # These name neither a file nor a command.
         raise BadInput(f"book {name}: {error}") from error
