@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 import time
@@ -10,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from book_dialogue import BookDialogue
 from served import Peer, Served, serving, until
+
+from desdaemon.server.backups import BackupPlan, Backups
 
 SCHEDULE = "learn {depth} 4 8 4 1\nlearn {depth} 2 4 2 2\n"
 HOUR_S = 3600.0
@@ -133,6 +137,47 @@ def test_a_clean_end_lets_jobs_go_on_and_a_cancel_does_not(tmp_path: Path) -> No
             until(lambda: not list(jobs.glob("*.json")))
     finally:
         served.end()
+
+
+def test_a_job_whose_book_is_opened_no_more_is_forgotten_in_the_end(tmp_path: Path) -> None:
+    served = begun(tmp_path, 4)
+    try:
+        served.end()
+        jobs = served.data / "jobs"
+        jobs.mkdir(exist_ok=True)
+        data = {"book": "/elsewhere/b.book", "command": "fix", "values": {}, "client": "somebody"}
+        for number, days in ((5, 31), (6, 29)):
+            path = jobs / f"{number}.json"
+            path.write_text(json.dumps(data))
+            written = time.time() - 86400 * days
+            os.utime(path, (written, written))
+        served.start()
+        until(lambda: not (jobs / "5.json").exists())
+        until(lambda: "5.json: this job has waited for its book for 30 days: forgotten" in served.log.read_text())
+        assert (jobs / "6.json").exists()
+    finally:
+        served.end()
+
+
+@pytest.mark.parametrize(("copies_that_fit", "kept"), [(0.5, 1), (2.5, 2), (9.0, 4)])
+def test_backups_take_no_more_bytes_than_they_may(copies_that_fit: float, kept: int, tmp_path: Path) -> None:
+    dialogue = BookDialogue()
+    try:
+        dialogue.say("book new 1 8")
+        dialogue.say("book deviate 2 4")
+        dialogue.say(f"book save {tmp_path / 'b.book'}")
+        books, folder = dialogue.books, tmp_path / "copies"
+        limit = int(copies_that_fit * (tmp_path / "b.book").stat().st_size)
+        backups = Backups(books, dialogue.session.settings, folder, BackupPlan(1, 7, limit))
+        names: list[str] = []
+        for hours in range(4):
+            backups.look(time.time() + 2 * HOUR_S * hours)
+            assert books.jobs.listed()[-1].wait(60)
+            names.append(max(path.name for path in folder.iterdir()))
+        assert len(set(names)) == 4
+        assert sorted(path.name for path in folder.iterdir()) == names[-kept:]
+    finally:
+        dialogue.close()
 
 
 def test_a_hook_that_fails_is_one_line_of_the_log(tmp_path: Path) -> None:

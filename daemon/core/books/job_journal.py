@@ -24,6 +24,9 @@ from .jobs import DONE, BookJob
 WRITE_S = 1.0
 """What a running job has done is written this often."""
 
+FORGOTTEN_DAYS = 30
+"""A job that no process has taken up for so long is forgotten."""
+
 HOOK_S = 60.0
 """The command that hears of the end of a job may take so long."""
 
@@ -82,6 +85,15 @@ class JobJournal:
             begin(partial(self._run_hook, number, ended), f"hook-{number}")
         else:
             self._remove(number)
+
+    def forget(self) -> None:
+        """Remove the files of jobs that were not written for `FORGOTTEN_DAYS`: their book is opened no more."""
+        before = time.time() - 86400 * FORGOTTEN_DAYS
+        for path in self._folder.glob("*.json"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < before:
+                    path.unlink()
+                    self.complain(f"{path}: this job has waited for its book for {FORGOTTEN_DAYS} days: forgotten")
 
     def _run_hook(self, number: int, ended: Data) -> None:
         line = json.dumps(ended).encode() + b"\n"

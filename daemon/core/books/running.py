@@ -94,6 +94,7 @@ def _go_on(books: Books, settings: SessionSettings) -> None:
                 run_command(books, command, complete(command, data["values"]), caller, (number, data))
         except (KeyError, ValueError, TypeError, BadInput) as error:
             journal.complain(f"job {number} cannot go on: {error!r}")
+    journal.forget()
 
 
 def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: Callable[[str], None]) -> None:
