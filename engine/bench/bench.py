@@ -31,10 +31,8 @@ from desdaemon.protocol.othello.rules import START
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import logs
-from desdaemon.protocol.system.terminal import ProgressLine
 
-from .peer import Peer, PeerError
-from .problems import contradicts, random_problems, read_problems, simple_positions
+from .problems import contradicts, random_problems, read_problems
 
 
 class Measurement(NamedTuple):
@@ -44,6 +42,15 @@ class Measurement(NamedTuple):
     seconds: float
     nodes: int
     note: str = ""
+
+    def __str__(self) -> str:
+        speed = f"{self.nodes / self.seconds / 1e6:8.1f}" if self.nodes and self.seconds else ""
+        seconds = f"{self.seconds:9.4f}" if self.seconds else ""
+        return f"{self.name:44} {seconds:>9} {self.nodes or '':>14} {speed:>8} {self.note}"
+
+
+HEAD = f"{'measurement':44} {'seconds':>9} {'count':>14} {'M/s':>8}"
+"""Above measurements as text."""
 
 
 class EngineBench:
@@ -58,8 +65,6 @@ class EngineBench:
         """Threads that `threads` compares with one."""
         self.level = 21
         """Of the selective searches of `threads`."""
-        self.peer: Peer | None = None
-        """Another program, whose solves stand beside ours."""
 
     def _set(self, file: str, first: int, last: int, empties: int) -> tuple[str, list[Problem]]:
         path = self.problems / file if self.problems else None
@@ -67,7 +72,7 @@ class EngineBench:
             return f"{path.stem}[{first}:{last}]", read_problems(path, first, last)
         return f"random, {empties} empties", random_problems(8, empties, 1)
 
-    def _searched(
+    def searched(
         self,
         name: str,
         problems: Sequence[Problem],
@@ -75,6 +80,7 @@ class EngineBench:
         *,
         bits: int = 21,
     ) -> Measurement:
+        """Searches of ``problems`` within ``limits`` of their empties, one thread, each from an empty table."""
         searcher = Searcher(hash_bits=bits, weights=self.weights)
         clock = time.process_time
         seconds, nodes, wrong = [], 0, 0
@@ -91,6 +97,19 @@ class EngineBench:
             seconds.append(total)
         return Measurement(name, statistics.median(seconds), nodes, f"{wrong} WRONG" if wrong else "")
 
+    def exact(self) -> Iterator[tuple[str, list[Problem], int]]:
+        """The sets of `solve`: name, problems, and the logarithm (base 2) of the table's entries."""
+        for file, first, last, bits in (
+            ("fforum-1-19.obf", 0, 19, 16),
+            ("fforum-20-39.obf", 0, 20, 21),
+            ("fforum-40-59.obf", 0, 5, 21),
+            ("fforum-40-59.obf", 0, 10, 22),
+        ):
+            name, problems = self._set(file, first, last, 18)
+            yield name, problems, bits
+            if name.startswith("random"):
+                break
+
     def perft(self) -> list[Measurement]:
         """Perft 11, both modes, one thread."""
         from desdaemon.engine.counting import perft
@@ -106,72 +125,17 @@ class EngineBench:
         return rows
 
     def solve(self) -> list[Measurement]:
-        """Exact scores, one thread; the peer's after ours.
-
-        Raises PeerError.
-        """
-        rows = []
-        for file, first, last, bits in (
-            ("fforum-1-19.obf", 0, 19, 16),
-            ("fforum-20-39.obf", 0, 20, 21),
-            ("fforum-40-59.obf", 0, 5, 21),
-            ("fforum-40-59.obf", 0, 10, 22),
-        ):
-            name, problems = self._set(file, first, last, 18)
-            if self.peer is None:
-                rows.append(self._searched(f"exact {name}", problems, Limits, bits=bits))
-            else:
-                rows += self._beside(self.peer, f"exact {name}", problems, bits)
-            if name.startswith("random"):
-                break
-        return rows
-
-    def _beside(self, peer: Peer, name: str, problems: Sequence[Problem], bits: int) -> list[Measurement]:
-        """Our solves and the peer's, in turn, so that what else the machine does disturbs both alike."""
-        turns = EngineBench(self.weights, None, 1)
-        ours, theirs = [], []
-        for _ in range(self.repeat):
-            ours.append(turns._searched(name, problems, Limits, bits=bits))
-            theirs.append(peer.solve(problems, bits))
-        own = ours[-1]._replace(seconds=statistics.median(run.seconds for run in ours))
-        seconds, nodes, wrong = statistics.median(run.seconds for run in theirs), theirs[-1].nodes, theirs[-1].wrong
-        note = f"ours: {own.seconds / seconds:.2f} of its time" if seconds else "too fast for its clock"
-        note += f", {own.nodes / nodes:.2f} of its nodes" if nodes else ""
-        note += f"; {wrong} WRONG" if wrong else ""
-        return [own, Measurement(f"  {peer.name}", seconds, nodes, note)]
+        """Exact scores, one thread."""
+        return [self.searched(f"exact {name}", problems, Limits, bits=bits) for name, problems, bits in self.exact()]
 
     def midgame(self) -> list[Measurement]:
         """Levels 12, 16 and 21, one thread."""
         name, problems = self._set("midgame-8.obf", 0, 8, 36)
         levels = (12, 16, 21) if name.startswith("midgame") else (10, 12)
         return [
-            self._searched(f"level {level} {name}", problems, lambda empties, level=level: level_limits(level, empties))  # type: ignore[misc]
+            self.searched(f"level {level} {name}", problems, lambda empties, level=level: level_limits(level, empties))  # type: ignore[misc]
             for level in levels
         ]
-
-    def levels(self) -> Iterator[Measurement]:
-        """Levels 12, 16, 18 and 20 on positions that are the same for all weights; no level reads them to the end.
-
-        The sum is that of the largest trees; the geometric mean beside it, of which no position decides, tells best
-        whether a change makes trees smaller. One thread.
-        """
-        positions = [position for empties in (36, 40, 44) for position in simple_positions(60, empties, 1)]
-        searcher, line = Searcher(hash_bits=21, weights=self.weights), ProgressLine()
-        for level in (12, 16, 18, 20):
-            nodes: list[int] = []
-            begun = time.process_time()
-            for player, opponent in positions:
-                line.show(f"level {level}: {len(nodes)} of {len(positions)} positions")
-                searcher.clear()
-                limits = level_limits(level, 64 - (player | opponent).bit_count())
-                nodes.append(searcher.search(player, opponent, limits).nodes)
-            line.clear()
-            yield Measurement(
-                f"level {level}, {len(positions)} positions",
-                time.process_time() - begun,
-                sum(nodes),
-                f"geometric mean {statistics.geometric_mean(nodes):,.0f} nodes",
-            )
 
     def evaluation(self) -> list[Measurement]:
         """Incremental evaluations: flips, update of the features and the sum of the weights."""
@@ -295,7 +259,6 @@ _MEASUREMENTS: dict[str, str] = {
     "perft": "perft 11 in both modes",
     "solve": "exact scores of the fforum problems",
     "midgame": "levels 12, 16 and 21",
-    "levels": "nodes of levels 12 to 20 on 180 positions",
     "eval": "incremental evaluations",
     "short": "searches of level 5 one after the other, wall time",
     "threads": "one thread against several",
@@ -325,7 +288,6 @@ def command_line() -> Parser:
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
     parser.add_argument("--threads", type=_numbers, default=(2,), metavar="N,N", help="threads: their numbers (2)")
     parser.add_argument("--level", type=int, default=21, help="threads: level of the selective searches (21)")
-    parser.add_argument("--peer", metavar="COMMAND", help="solve: beside ours, a program that solves as Edax does")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
 
@@ -350,20 +312,16 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"--problems {arguments.problems}: expected a folder")
     bench = EngineBench(weights, arguments.problems, arguments.repeat)
     bench.numbers, bench.level = arguments.threads, arguments.level
-    try:
-        bench.peer = Peer(arguments.peer) if arguments.peer else None
-        return _run(bench, chosen, as_json=arguments.json)
-    except PeerError as error:
-        logs.message(str(error), level="error")
-        return 1
+    _run(bench, chosen, as_json=arguments.json)
+    return 0
 
 
-def _run(bench: EngineBench, chosen: Sequence[str], *, as_json: bool) -> int:
-    """Take the measurements and print them; returns the exit status. Raises PeerError."""
+def _run(bench: EngineBench, chosen: Sequence[str], *, as_json: bool) -> None:
+    """Take the measurements and print them."""
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
     if not as_json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))
-        print(f"{'measurement':44} {'seconds':>9} {'count':>14} {'M/s':>8}")
+        print(HEAD)
     for what in chosen:
         if what == "signature":
             nodes, scores = bench.signature()
@@ -374,9 +332,6 @@ def _run(bench: EngineBench, chosen: Sequence[str], *, as_json: bool) -> int:
         for row in getattr(bench, "evaluation" if what == "eval" else what)():
             report["rows"].append(row._asdict())
             if not as_json:
-                speed = f"{row.nodes / row.seconds / 1e6:8.1f}" if row.nodes and row.seconds else ""
-                seconds = f"{row.seconds:9.4f}" if row.seconds else ""
-                print(f"{row.name:44} {seconds:>9} {row.nodes or '':>14} {speed:>8} {row.note}", flush=True)
+                print(row, flush=True)
     if as_json:
         print(json.dumps(report))
-    return 0

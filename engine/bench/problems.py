@@ -8,17 +8,12 @@ from pathlib import Path
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.exports import SPEC
-from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line
-from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.obf import Problem, parse_problem
-from desdaemon.protocol.othello.rules import CORNERS, START, squares
+from desdaemon.protocol.othello.rules import START, squares
 
 _MAX = 64
-_RANDOM_PLIES = 16
-_CORNER = 12
-"""As many of the opponent's moves is a corner worth in `simple_positions`."""
 
 
 def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[Problem]:
@@ -46,8 +41,8 @@ def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int,
     return (player, opponent) if engine.board_moves(player, opponent) else None
 
 
-def _games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) -> list[tuple[int, int]]:
-    """``number`` positions by `_game_to`."""
+def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) -> list[tuple[int, int]]:
+    """``number`` positions, mover first, of games whose moves ``choose`` names, as in `_game_to`."""
     found: list[tuple[int, int]] = []
     while len(found) < number:
         position = _game_to(empties, choose)
@@ -56,7 +51,8 @@ def _games_to(number: int, empties: int, choose: Callable[[int, int, int], int])
     return found
 
 
-def _by_lot(dice: random.Random, legal: int) -> int:
+def by_lot(dice: random.Random, legal: int) -> int:
+    """Draw one of the squares."""
     moves = squares(legal)
     return moves[int(dice.random() * len(moves))]
 
@@ -64,44 +60,8 @@ def _by_lot(dice: random.Random, legal: int) -> int:
 def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
     """Positions with a legal move and ``empties`` empty squares, reached by seeded random play; scores unknown."""
     dice = random.Random(seed)
-    positions = _games_to(number, empties, lambda _player, _opponent, legal: _by_lot(dice, legal))
+    positions = games_to(number, empties, lambda _player, _opponent, legal: by_lot(dice, legal))
     return [Problem(Position(*position, True), {}) for position in positions]
-
-
-def play_positions(searcher: Searcher, number: int, empties: int, seed: int) -> list[tuple[int, int]]:
-    """Positions (mover first, with a move) of games that begin with 16 random moves and go on at depth 2."""
-    dice = random.Random(seed * 100 + empties)
-
-    def choose(player: int, opponent: int, legal: int) -> int:
-        if (player | opponent).bit_count() < 4 + _RANDOM_PLIES:
-            return _by_lot(dice, legal)
-        return searcher.search(player, opponent, Limits(2)).lines[0].move
-
-    return _games_to(number, empties, choose)
-
-
-def simple_positions(number: int, empties: int, seed: int) -> list[tuple[int, int]]:
-    """Positions (mover first, with a move), the same for all weights.
-
-    Of games that begin with 16 random moves and go on with those that leave the opponent the fewest replies, where a
-    corner counts as twelve; among equals the lot decides. The simple player of `training.games.simple` plays by the
-    same rule, but is compiled by numba when it is called, which a measurement does not wait for.
-    """
-    engine = library.load(SPEC)
-    dice = random.Random(seed * 100 + empties)
-
-    def replies(square: int, player: int, opponent: int) -> int:
-        flips = engine.board_flip(square, player, opponent)
-        left: int = engine.board_moves(opponent ^ flips, player | flips | 1 << square)
-        return left.bit_count() + _CORNER * ((left & CORNERS).bit_count() - (CORNERS >> square & 1))
-
-    def choose(player: int, opponent: int, legal: int) -> int:
-        if (player | opponent).bit_count() < 4 + _RANDOM_PLIES:
-            return _by_lot(dice, legal)
-        left = {square: replies(square, player, opponent) for square in squares(legal)}
-        return _by_lot(dice, sum(1 << square for square in left if left[square] == min(left.values())))
-
-    return _games_to(number, empties, choose)
 
 
 def contradicts(line: Line, problem: Problem) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from desdaemon.engine.bench.problems import play_positions, read_problems, simple_positions
+from desdaemon.engine.bench.problems import read_problems
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.exports import SPEC
@@ -27,6 +27,8 @@ from desdaemon.protocol.othello.obf import Problem
 from desdaemon.protocol.othello.rules import final_score
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system.terminal import ProgressLine
+
+from .positions import play_positions, simple_positions
 
 # Moves
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import referee
 from checkout import ROOT
+from lab.positions import play_positions
 
-from desdaemon.engine.bench.problems import play_positions
 from desdaemon.engine.evaluation.patterns import CONSTANT, EDAX_INSTANCES, EDAX_SIZE, PACKED_SIZE
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped

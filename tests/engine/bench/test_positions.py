@@ -5,8 +5,9 @@ from __future__ import annotations
 from statistics import mean
 
 import pytest
+from lab.positions import simple_positions
 
-from desdaemon.engine.bench.problems import random_problems, simple_positions
+from desdaemon.engine.bench.problems import random_problems
 from desdaemon.protocol.othello.rules import legal_moves
 
 

@@ -115,7 +115,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l eval-file -r -d 
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l repeat -r -d 'runs of which the median counts (3)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l threads -r -d 'threads: their numbers (2)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l level -r -d 'threads: level of the selective searches (21)'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l peer -r -d 'solve: beside ours, a program that solves as Edax does'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSON object instead of a table'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'

@@ -1,7 +1,7 @@
-"""Another program beside ours in `desdaemon bench solve`: anything that takes Edax's options and prints Edax's lines.
+"""`python tests/lab peer COMMAND`: the solves of `desdaemon bench solve` beside those of another program.
 
-It is started once a set of problems, with one thread and a table of as many entries as ours, and its times and nodes
-are what it says itself: a start is not counted.
+That is anything that takes Edax's options and prints Edax's lines. It is started once a set of problems, with one
+thread and a table of as many entries as ours, and its times and nodes are what it says itself: a start is not counted.
 """
 
 from __future__ import annotations
@@ -9,12 +9,18 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import statistics
 import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from desdaemon.engine.bench.bench import HEAD, EngineBench, Measurement
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.limits import Limits
+from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.othello.obf import Problem, problem_text
 
 _CLOCK = r"(?:\d+:)*\d+\.\d+"
@@ -49,10 +55,10 @@ class Peer:
         try:
             words = shlex.split(command)
         except ValueError as error:
-            raise PeerError(f"--peer {command}: {error}") from None
+            raise PeerError(f"{command}: {error}") from None
         found = shutil.which(words[0]) if words else None
         if found is None:
-            raise PeerError(f"--peer {command}: no such program")
+            raise PeerError(f"{command}: no such program")
         self.name = Path(found).name
         self._command = [found, *words[1:]]
 
@@ -95,3 +101,49 @@ def _seconds(clock: str) -> float:
     for part in clock.split(":"):
         seconds = 60 * seconds + float(part)
     return seconds
+
+
+def beside(
+    weights: Weights, peer: Peer, name: str, problems: Sequence[Problem], bits: int, repeat: int = 1
+) -> list[Measurement]:
+    """Our solves and the peer's, in turn, so that what else the machine does disturbs both alike.
+
+    Raises PeerError.
+    """
+    bench = EngineBench(weights, None, 1)
+    ours, theirs = [], []
+    for _ in range(repeat):
+        ours.append(bench.searched(name, problems, Limits, bits=bits))
+        theirs.append(peer.solve(problems, bits))
+    own = ours[-1]._replace(seconds=statistics.median(run.seconds for run in ours))
+    seconds, nodes, wrong = statistics.median(run.seconds for run in theirs), theirs[-1].nodes, theirs[-1].wrong
+    note = f"ours: {own.seconds / seconds:.2f} of its time" if seconds else "too fast for its clock"
+    note += f", {own.nodes / nodes:.2f} of its nodes" if nodes else ""
+    note += f"; {wrong} WRONG" if wrong else ""
+    return [own, Measurement(f"  {peer.name}", seconds, nodes, note)]
+
+
+def measure(weights: Weights, peer: Peer, folder: Path | None, repeat: int) -> Iterator[Measurement]:
+    """The sets of `desdaemon bench solve`. Raises PeerError."""
+    for name, problems, bits in EngineBench(weights, folder, repeat).exact():
+        yield from beside(weights, peer, f"exact {name}", problems, bits, repeat)
+
+
+def main(arguments: list[str]) -> int:
+    """Print the measurements; returns the exit status."""
+    parser = Parser(prog="python tests/lab peer", description=__doc__)
+    parser.add_argument("command", metavar="COMMAND", help="the program with options of its own")
+    parser.add_argument("--problems", type=Path, metavar="FOLDER", help="folder of OBF files")
+    parser.add_argument("--eval-file", help="weights other than the shipped ones")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
+    options = parser.parse_args(arguments)
+    try:
+        peer = Peer(options.command)
+        sys.stdout.write(f"{HEAD}\n")
+        for row in measure(Weights.load(options.eval_file), peer, options.problems, options.repeat):
+            sys.stdout.write(f"{row}\n")
+            sys.stdout.flush()
+    except PeerError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
