@@ -45,7 +45,9 @@ def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 
 def _parts(
     library: Any, player: int, opponent: int, depth: int, mode: int, short: int
 ) -> Iterator[tuple[int, int, int]]:
-    """Positions (player, opponent, depth left) at most ``short`` plies from the end whose lines add up to all."""
+    """Yield positions (player, opponent, depth left) at most ``short`` plies from the end; the sum of their lines is
+    the result.
+    """
     moves = library.board_moves(player, opponent)
     if depth <= short or not (moves or library.board_moves(opponent, player)):
         yield player, opponent, depth
@@ -110,7 +112,7 @@ def count_positions(depth: int, definition: int = 1) -> int:
     passes made. Definition 3: as 2, without the games that are over. No game is continued after its end.
 
     A quarter to three quarters of the 16-byte slots of a hash table are used: 0.5 GiB at depth 11, 4 GiB at 12. Raises
-    ValueError for a negative depth or another definition, MemoryError where half of the machine's memory is not enough.
+    ValueError for a negative depth or another definition, MemoryError if half of the machine's memory is not enough.
     """
     if depth < 0:
         raise ValueError(f"depth {depth}: expected 0 or more plies")

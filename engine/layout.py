@@ -26,7 +26,7 @@ DATE = 48
 BEST = 56
 """Out: the best move of the last node that has tried its moves; after a search, of the root."""
 NODE_LIMIT = 64
-"""Visited nodes at which this thread draws more of the team's (`TEAM_NODES`), or sets the stop word itself."""
+"""Visited nodes at which this thread draws more of the team's nodes (`TEAM_NODES`) or, alone, sets the stop word."""
 TEAM = 72
 """Address of the words of the threads that search together (`TEAM_...`); 0 for a thread that searches alone."""
 PROBCUT_TABLE = 80
@@ -52,32 +52,32 @@ NETWORK = 232
 """Address of a network (`kernels.evaluate`), which is used instead of linear weights; 0 for none."""
 
 UNWIND = 152
-"""0, or how far the thread returns: to the node of this number on its `PATH`, `UNWIND_ALL` for the whole search.
+"""0, or the target of the thread's return: the node of this number on its `PATH`, `UNWIND_ALL` for the whole search.
 
 No value that a node returns while this is not 0 may be compared or stored.
 """
 CHECK_AT = 160
-"""Visited nodes at which `kernels.context.checkpoint` is called: the node limit, or where a virtual turn ends."""
+"""Visited nodes at which `kernels.context.checkpoint` is called: the node limit, or the end of a virtual turn."""
 THREAD = 168
 """The number of the thread, 0 for the one that leads."""
 JOB = 176
 """The number of the shared search that the thread takes part in."""
 SHARE_FROM = 184
-"""Least depth of nodes that are shared; `NEVER_SHARED` outside a shared search."""
+"""Least depth of shared nodes; `NEVER_SHARED` outside a shared search."""
 EPOCH_SEEN = 192
-"""`TEAM_EPOCH` when the thread last looked at its `PATH`."""
+"""`TEAM_EPOCH` when the thread last checked its `PATH`."""
 PATH_LENGTH = 200
-"""Shared nodes between the root and where the thread is."""
+"""Number of shared nodes between the root and the thread's node."""
 HOOK = 208
 """Address of a C function i64(i64 reason, i64 thread) by which a thread waits; the reasons are `HOOK_...`."""
 SPINS = 216
-"""How often a thread looks again, at once, for what it waits for, before it calls the hook."""
+"""Immediate retries while waiting, before the thread calls the hook."""
 EXPECTED = 224
-"""In a shared search, set by whoever calls a null-window search: `CUT_NODE` or `ALL_NODE`, what its node should be."""
+"""The expected kind of the next null-window node of a shared search, `CUT_NODE` or `ALL_NODE`; set by the caller."""
 LEAVE = 512
 """Not 0 when a helper is to leave its team. Others write it: it has a cache line of its own."""
 PATH = 1024
-"""The shared nodes that the thread is in, the root's side first: words of each are bucket, key, draft, alpha, beta."""
+"""The shared nodes that the thread is in, from the root on: for each the words bucket, key, draft, alpha, beta."""
 PATH_BYTES = 40
 PATH_CAPACITY = 64
 """The most nodes of a path. Depths fall from node to node, from 60 at the root, in reduced searches of a board as
@@ -85,28 +85,27 @@ well; only internal iteration searches a board to the same depth, and a path has
 """
 
 PV_NODE, CUT_NODE, ALL_NODE = range(3)
-"""What a node of a shared search is or is expected to be: with an open window; to fail high by its first move; to have
-all its moves searched. (D. Knuth and R. Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6(4),
-1975.)
+"""The kind of a node of a shared search: open window; expected to fail high by its first move; expected to have all its
+moves searched. (D. Knuth and R. Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6(4), 1975.)
 """
 
 UNWIND_ALL = 1 << 32
 NEVER_SHARED = 127
 
 CONTEXT_BYTES = 4096
-"""The allocation for a context: a page of its own, so that no two threads write to one cache line."""
+"""Bytes of a context: a page of its own, so that no two threads write to one cache line."""
 
 # The words of a team: what different threads write stands 128 bytes apart, for processors fetch pairs of cache lines.
 TEAM_OPEN = 0
-"""The number of the shared search that is going on, 0 for none."""
+"""The number of the running shared search, 0 for none."""
 TEAM_EPOCH = 8
-"""Goes up whenever a thread has finished a shared node, or the whole search."""
+"""Incremented whenever a thread has finished a shared node, or the whole search."""
 TEAM_ACTIVE = 128
 """Helpers in the shared search."""
 TEAM_SLEEPERS = 256
 """Helpers that wait in the hook."""
 TEAM_NODES = 384
-"""Nodes that threads have drawn of the node limit so far."""
+"""Nodes of the limit that threads have drawn so far."""
 TEAM_NODE_LIMIT = 392
 """The node limit of all threads together; all bits for none."""
 TEAM_PORTION = 400
@@ -116,17 +115,19 @@ TEAM_CLAIMED = 512
 TEAM_SCORE = 520
 TEAM_BEST = 528
 TEAM_ROOT = 640
-"""The arguments of `kernels.interface.search_root` after the context, a word each; the leader writes them."""
+"""The arguments of `kernels.interface.search_root` after the context, a word each; written by the leader."""
 TEAM_SHARE_FROM = 704
 """Least depth of nodes that are shared."""
 TEAM_BUSY = 4096
-"""`BUSY_WORDS` words that say which positions threads are searching, in groups of `BUSY_WAYS`."""
+"""`BUSY_WORDS` words that record the positions being searched, in groups of `BUSY_WAYS`."""
 BUSY_WORDS = 1 << 15
 BUSY_WAYS = 4
 TEAM_BYTES = TEAM_BUSY + BUSY_WORDS * WORD
 
 HOOK_TURN, HOOK_SLEEP, HOOK_WAKE, HOOK_WAIT = range(4)
-"""The thread has used up its turn; it has no search to take part in; a search begins; its helpers are to leave it."""
+"""Reasons for a call of the hook: the thread has used up its turn; it has no search to take part in; a search begins;
+its helpers must leave it.
+"""
 
 OFF_ETC, OFF_EVALUATION = 1, 2
 """Bits at `SWITCHED_OFF`: enhanced transposition cutoffs; the evaluation in move ordering."""
@@ -140,12 +141,12 @@ SELECTIVITY_BIAS = 64
 """Added to the selectivity index in an entry, so that one byte holds it."""
 PV_TABLE_BUCKETS = 1 << 13
 LOCAL_TABLE_BUCKETS = 1 << 12
-"""Few enough to stay in the processor's cache."""
+"""Buckets of a thread's own table, few enough to stay in the processor's cache."""
 LOCAL_TABLE_EMPTIES = 11
 
 # Values.
 NO_MOVE = 64
-"""A square that is none, for kernels."""
+"""Stands for no square, in kernels."""
 INFINITE = 127
 """A score beyond all scores."""
 EXACT = int(Selectivity.FULL.index)
@@ -173,7 +174,7 @@ CURVE_STEP_BITS = 4
 # 128 a disc, and enough for a reader of 32 bits, to a multiple of 32.
 PLIES = 61
 WEIGHTS_TABLE_BYTES = 454_896
-"""Configurations of all patterns' tables; `kernels.evaluate` adds them up from the patterns."""
+"""Configurations of all patterns' tables; `kernels.evaluate` checks the number against the patterns."""
 WEIGHTS_ROW_BYTES = (WEIGHTS_TABLE_BYTES + 4 + 31) // 32 * 32
 
 # An expanded network: `PLIES` heads, then a table of `LANES` bytes a configuration for each band of plies. A head has
@@ -181,7 +182,9 @@ WEIGHTS_ROW_BYTES = (WEIGHTS_TABLE_BYTES + 4 + 31) // 32 * 32
 # far from the head the table of its ply's band is.
 LANES = 32
 LINEAR_LANES = 2
-"""The first lanes, which are linear: weights that all plies of the band share, and that change with the ply."""
+"""Number of the first lanes, which are linear: weights shared by all plies of the band, with factors that change with
+the ply.
+"""
 HEAD_FACTORS = 2 * LANES
 HEAD_CONSTANT = HEAD_FACTORS + 2 * LANES
 HEAD_TABLE = HEAD_CONSTANT + 8
@@ -189,13 +192,13 @@ HEAD_BYTES = (HEAD_TABLE + WORD + 31) // 32 * 32
 HEADS_BYTES = (PLIES * HEAD_BYTES + 63) // 64 * 64
 NETWORK_TABLE_BYTES = LANES * WEIGHTS_TABLE_BYTES
 HIDDEN_ONE = 128
-"""Where a hidden lane is cut off: a sum of 1."""
+"""Upper limit of a hidden lane, which stands for 1."""
 LINEAR_MOST = 511
-"""Where a linear lane is, in eighths of a disc."""
+"""Limit of a linear lane, in eighths of a disc."""
 LINEAR_SCALE = 64
-"""What a linear lane is multiplied with, where a hidden one is squared."""
+"""Factor of a linear lane, in place of the squaring of a hidden one."""
 NETWORK_SHIFT = 15
-"""Bits by which the sum of lanes times factors, and the constant, are finer than a 128th of a disc."""
+"""Bits by which the sum of lanes times factors, and the constant, are more precise than a 128th of a disc."""
 
 # A record of `kernels.short_searches`. In: boards, plies (the empties or more: to the end), index of the selectivity.
 SHORT_PLAYER = 0

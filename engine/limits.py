@@ -11,19 +11,19 @@ from .layout import ENTRY_BYTES
 MAX_LEVEL = 60
 
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
-"""The least and the greatest logarithm (base 2) of the entries of a transposition table."""
+"""Least and greatest logarithm (base 2) of the entries of a transposition table."""
 
 
 def hash_bits_within(size: int) -> int:
-    """The logarithm (base 2) of the entries of the largest transposition table of at most ``size`` bytes.
+    """Return the logarithm (base 2) of the entries of the largest transposition table of at most ``size`` bytes.
 
-    At least `MIN_HASH_BITS`, which may take more.
+    At least `MIN_HASH_BITS`, even if that needs more.
     """
     return min(MAX_HASH_BITS, max(MIN_HASH_BITS, (size // ENTRY_BYTES).bit_length() - 1))
 
 
 UNBOUNDED_PLIES = 36
-"""A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
+"""Plies beyond which a search without a limit on nodes or time may never end."""
 
 
 class Limits(NamedTuple):
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
 
 
 def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
-    """Pairs (most empties, selectivity in percent) with which a search of ``level`` (0..60) goes to the end.
+    """Return pairs (most empties, selectivity in percent) at which a search of ``level`` (0..60) goes to the end.
 
     With more empties than the last pair has, the depth is the level.
     """
@@ -82,10 +82,10 @@ def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
 
 
 def level_limits(level: int, empties: int) -> Limits:
-    """The depth and selectivity that Edax's ``level`` (0..60) means with ``empties`` (0..64) left.
+    """Return the depth and selectivity of Edax's ``level`` (0..60) with ``empties`` (0..64) left.
 
-    Level 0 has depth 0: the score is the static evaluation. More than 60 empties, on boards that no game reaches, are
-    taken for 60. Raises ValueError outside the ranges.
+    Level 0 has depth 0: the score is the static evaluation. More than 60 empties, on boards that no game reaches, count
+    as 60. Raises ValueError outside the ranges.
     """
     if not 0 <= level <= MAX_LEVEL:
         raise ValueError(f"level {level} is outside 0..{MAX_LEVEL}")
@@ -99,14 +99,14 @@ def level_limits(level: int, empties: int) -> Limits:
 
 
 _ESTIMATED_US = (5, 5, 10, 20, 50, 140, 400, 1100)
-"""Microseconds of a search by depth, about, on a processor of 2023; deeper ones are not short."""
+"""Approximate microseconds of a search by depth, on a processor of 2023; deeper searches are not short."""
 
 _ESTIMATED_END_US = (2, 2, 2, 3, 4, 6, 10, 20, 35, 70, 120, 250, 500, 900)
 """The same for searches to the end, by empties."""
 
 
 def estimated_us(limits: Limits, empties: int) -> int:
-    """An estimate of a search's microseconds; 0 for one that is not short, or is bounded by nodes or time."""
+    """Estimate a search's microseconds; 0 for one that is not short, or is bounded by nodes or time."""
     if limits.nodes or limits.time_ms:
         return 0
     if limits.depth >= empties:

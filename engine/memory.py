@@ -57,7 +57,7 @@ class MappedFile:
 
 
 def _bound(memory: Block | MappedFile, size: int) -> None:
-    """Register the bounds of this memory with interpreted kernels for as long as it lives."""
+    """Register the bounds of ``memory`` with interpreted kernels until it is freed."""
     if INTERPRETED:
         import weakref
 

@@ -15,11 +15,11 @@ from desdaemon.protocol.othello.selectivity import SelectivityIndex
 from .layout import PROBCUT_DEPTHS, PROBCUT_FACTORS, PROBCUT_ONE_BITS, PROBCUT_ROW, PROBCUT_UNIT_BITS
 
 CONFIDENCE = (1.3, 1.6, 2.5, 3.5, 4.5)
-"""Standard errors of the margin before the end, by selectivity index.
+"""Margin before the end, in standard errors, by selectivity index.
 
-A cut whose reduced search just reaches the margin is wrong as often as one tail of the errors says: 0.6, 1.1, 1.65,
-2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins than that, and so do whole searches,
-which have to come out right as often as their percentage says (docs/notes/selectivity.md).
+The chance that a cut whose reduced search just reaches the margin is wrong is one tail of the normal distribution: 0.6,
+1.1, 1.65, 2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins, and so do whole searches,
+which must be right as often as their percentage says (docs/notes/selectivity.md).
 """
 
 CONFIDENCE_TO_THE_END = (0.95, 1.15, 1.7, 2.25, 2.75)
@@ -34,10 +34,9 @@ class ErrorModel(NamedTuple):
 
     scale * (depth - shallow)^gap_exponent * (depth_offset + shallow)^-depth_exponent * exp(-empties_rate * empties).
 
-    For a search to the end of the game it is ``sigma_to_end``, whatever the empties: one reduced search errs less with
-    more empties, but a tree has more of them then. Such a search also misses the score by ``bias_odd`` or
-    ``bias_even`` discs on average, by the parity of the empties: the evaluation does not know the value of the last
-    move.
+    For a search to the end of the game it is ``sigma_to_end``, whatever the empties: with more empties a single reduced
+    search errs less, but a tree has more of them. Such a search also misses the score by ``bias_odd`` or ``bias_even``
+    discs on average, by the parity of the empties, because the evaluation does not know the value of the last move.
     """
 
     scale: float = 106.0
@@ -50,18 +49,20 @@ class ErrorModel(NamedTuple):
     bias_even: float = -0.9
 
     def to_record(self) -> dict[str, float]:
-        """The entry ``probcut`` of a weights file's record."""
+        """Return the entry ``probcut`` of a weights file's record."""
         return dict(zip(_RECORD_KEYS, self, strict=True))
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
-        """The standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) for one of ``depth``."""
+        """Return the standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) as a prediction of
+        one of ``depth``.
+        """
         if depth >= empties and shallow:
             return self.sigma_to_end
         far = math.pow(depth - shallow, self.gap_exponent) * math.pow(self.depth_offset + shallow, -self.depth_exponent)
         return self.scale * far * math.exp(-self.empties_rate * empties)
 
     def bias(self, empties: int, depth: int) -> float:
-        """Discs by which the reduced search for one of ``depth`` plies is too high on average."""
+        """Return the discs by which the reduced search for one of ``depth`` plies is too high on average."""
         if depth < empties:
             return 0.0
         return self.bias_odd if empties % 2 else self.bias_even
@@ -73,7 +74,7 @@ _RECORD_KEYS = ("size", "gap", "start", "decay", "calm", "end", "odd", "even")
 _FIELDS = dict(zip(_RECORD_KEYS, ErrorModel._fields, strict=True))
 
 DEFAULT = ErrorModel()
-"""For weights whose file has no model: about the one fitted to the weights v6 (docs/notes/selectivity.md)."""
+"""For weights whose file has no model: close to the model fitted to the weights v6 (docs/notes/selectivity.md)."""
 
 
 class Cut(NamedTuple):
@@ -90,10 +91,10 @@ class Cut(NamedTuple):
 
 
 def stand_in(empties: int, depth: int) -> int:
-    """The depth in plies of the reduced search for one of ``depth`` plies, about half.
+    """Return the depth in plies of the reduced search for one of ``depth`` plies, about half.
 
-    Of the same parity before the end, because evaluations of unlike parity differ; to the end an even number, which
-    costs a third of the odd one above it and is hardly less sure.
+    Before the end it has the same parity, because evaluations of different parity differ; to the end it is even, which
+    costs a third of the next odd depth and is hardly less reliable.
     """
     if depth >= empties:
         return max(2, (depth - 1) // 4 * 2)
@@ -101,7 +102,7 @@ def stand_in(empties: int, depth: int) -> int:
 
 
 def table(errors: ErrorModel) -> array[int]:
-    """The table for the kernels, in signed 16-bit numbers.
+    """Return the table for the kernels, in signed 16-bit numbers.
 
     `PROBCUT_DEPTHS` rows by depth for searches that end before the game does: the error of the reduced search with
     no square empty, the error of the static evaluation and the bias of the reduced search, all in discs times 128, and
@@ -126,7 +127,7 @@ def table(errors: ErrorModel) -> array[int]:
 
 
 def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityIndex) -> Cut:
-    """The condition that the compiled search reads from the table ``words`` for a node."""
+    """Return the condition that the compiled search reads from the table ``words`` for a node."""
     row, factors = PROBCUT_ROW * depth, 2 * PROBCUT_ROW * PROBCUT_DEPTHS
     if depth == empties:
         row += PROBCUT_ROW * PROBCUT_DEPTHS

@@ -12,7 +12,9 @@ _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def processors() -> int:
-    """At least 1. A quota of one and a half processors counts as two; it is read once in a process."""
+    """Return the number, at least 1. A quota of one and a half processors counts as two; it is read once in a
+    process.
+    """
     return max(1, min(platform.processors(), _quota()))
 
 
@@ -29,10 +31,10 @@ def _groups() -> str:
 
 
 def quotas(groups: str, root: Path) -> list[int]:
-    """The processors that the control groups of ``groups``, the lines of /proc/self/cgroup, leave, rounded up.
+    """Return the processors that the control groups of ``groups``, the lines of /proc/self/cgroup, allow, rounded up.
 
-    ``root`` is where their file systems are mounted. Version 2 has ``cpu.max`` in the group and in those above it,
-    version 1 a quota and a period beside each other.
+    ``root`` is the mount point of their file systems. Version 2 has ``cpu.max`` in the group and its ancestors, version
+    1 a quota and a period in separate files.
     """
     found: list[int] = []
     for line in groups.splitlines():

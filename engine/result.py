@@ -36,8 +36,8 @@ class Line(NamedTuple):
 class Result(NamedTuple):
     """The lines of a search, best first; none when the game is over. ``nodes`` and ``time_ms`` are those of all lines.
 
-    ``complete`` is False when a limit or a stop ended the search before the requested depth. ``threads`` is 1, or how
-    many searched together: then a selective score may be another one the next time.
+    ``complete`` is False when a limit or a stop ended the search before the requested depth. ``threads`` is the number
+    that searched together: if it is above 1, a selective score may differ the next time.
     """
 
     lines: tuple[Line, ...]

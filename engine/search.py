@@ -61,22 +61,22 @@ _NO_LIMIT = (1 << 64) - 1
 _UNLIMITED = Limits(0)
 _LOWEST, _HIGHEST = MoverScore(-64), MoverScore(64)
 _SHALLOW = 3
-"""Plies of a step that takes less time than to give the GIL up and win it back."""
+"""Plies of a step that takes less time than releasing the GIL and getting it back."""
 
 _TOGETHER_FROM = 10
-"""Least plies of an iteration that threads share: what is shallower is over before they have come."""
+"""Least plies of an iteration that threads share: shallower ones end before they have joined."""
 
 _OLD = 200
-"""The date from which clearing goes over the whole table: dates end at `LAST_DATE`."""
+"""The date from which `clear` empties the whole table, because dates end at `LAST_DATE`."""
 
 _PASS_FROM = {Selectivity.PERCENT_73: 15, Selectivity.PERCENT_87: 24, Selectivity.PERCENT_95: 20}
 """Least empties at which a selective pass prepares a search to the end (docs/notes/constants-of-the-search.md)."""
 
 _SELECTIVE_LATER = 3
-"""Additional empties from which the second and third pass repay themselves in a search that is itself selective."""
+"""Additional empties from which the second and third pass pay off in a search that is itself selective."""
 
 _SEEN = 1 << 16
-"""Slots of the set of positions that `Searcher.check_entries` has met."""
+"""Slots of the set of positions visited by `Searcher.check_entries`."""
 
 Progress = Callable[[int, Line], None]
 
@@ -133,7 +133,7 @@ class Control:
 
 
 class _Iteration(NamedTuple):
-    """One iteration."""
+    """One iteration of a search."""
 
     depth: int
     selectivity: Selectivity
@@ -170,7 +170,7 @@ class KnownScore(NamedTuple):
 
 @cache
 def edge_table() -> Block:
-    """The stable discs of all edges (`kernels.stability.fill_edge_table`), made once in a process."""
+    """Return the stable discs of all edges (`kernels.stability.fill_edge_table`), made once in a process."""
     table = Block(1 << 16)
     library.load(SPEC).fill_edge_table(table.address)
     return table
@@ -180,8 +180,8 @@ class Searcher:
     """The compiled search with its tables. One search at a time; `Control.stop` may be called from any thread.
 
     ``threads`` share a search, and up to ``guests`` other threads may join it (`team.Team.join`); the transposition
-    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``waiting`` is how threads wait for each other, real or
-    virtual ones.
+    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``waiting`` is the way in which threads, real or virtual, wait
+    for each other.
 
     Raises ValueError for settings out of range, LibraryError when the kernels cannot be compiled, WeightsError.
     """
@@ -212,7 +212,7 @@ class Searcher:
         self._threads = threads
         self._contexts = [self._context() for _ in range(threads + guests)]
         self.team = Team(self._engine, self._contexts, threads - 1, waiting) if threads + guests > 1 else None
-        """Where other threads join a search."""
+        """The threads that search together; others may join."""
 
     def _context(self) -> Context:
         context = Context()
@@ -252,7 +252,7 @@ class Searcher:
             context[SALT] = self._clearings % (1 << 32) << 32
 
     def switch_off(self, bits: int) -> None:
-        """Leave out parts of the search (`layout.OFF_...`): exact scores must not change, for tests."""
+        """Switch off parts of the search (`layout.OFF_...`), for tests: exact scores must not change."""
         for context in self._contexts:
             context[SWITCHED_OFF] = bits
 
@@ -263,7 +263,7 @@ class Searcher:
     def feed(self, player: int, opponent: int, known: Iterable[KnownScore]) -> None:
         """Store scores known from elsewhere in the table, for searches from (``player``, ``opponent``).
 
-        The positions are in the orientation in which moves from that board lead to them.
+        The positions are in the orientation in which moves lead to them from that board.
         """
         image, symmetry = self._engine.board_symmetric, self._canonical(player, opponent)[2]
         self._date = max(1, self._date)
@@ -277,11 +277,11 @@ class Searcher:
     def check_entries(
         self, judge: Searcher, player: int, opponent: int, *, thread: int, fewest: int, share: int
     ) -> tuple[int, int, int]:
-        """Compare exact entries for a board and positions after it with searches by ``judge``: positions looked up,
-        their exact entries, and how many of these are wrong.
+        """Compare exact entries for a board and later positions with searches by ``judge``; return the numbers of
+        positions looked up, of their exact entries, and of wrong ones.
 
-        The entries are those of the tables shared, and of the table of one of this searcher's threads. Positions have
-        ``fewest`` empties at least, and ``share`` in 256 moves of each are followed; half of `_SEEN` at most.
+        The entries are those of the shared tables, and of the table of one of this searcher's threads. Positions have
+        at least ``fewest`` empties, and ``share`` in 256 moves of each are followed; at most half of `_SEEN` positions.
         """
         player, opponent, _ = self._canonical(player, opponent)
         judge._prepare(_UNLIMITED, Control())
@@ -306,7 +306,7 @@ class Searcher:
         limits: Limits,
         control: Control | None = None,
     ) -> None:
-        """Scores of many positions, one after the other on one thread, for labelling.
+        """Score many positions, one after the other on one thread, for labelling.
 
         ``players`` and ``opponents`` are addresses of ``number`` unsigned 64-bit boards, ``scores`` of as many signed
         64-bit results (discs, mover's view). Depth 0 gives unrounded static evaluations, 128 a disc. Runs without the
@@ -361,11 +361,11 @@ class Searcher:
         attempts: Progress | None = None,
         welcome: Callable[[], None] | None = None,
     ) -> Result:
-        """The ``multipv`` best moves of the side to move among the squares ``allow``, best first.
+        """Return the ``multipv`` best moves of the side to move among the squares ``allow``, best first.
 
         ``player`` has the move. Scores lie in (``alpha``, ``beta``), or are bounds at its edge. After every iteration
         ``progress`` is called with the rank of the line, from 0, and the line; ``attempts`` likewise after each search
-        of a part of the window that gave a bound only. ``welcome`` is called once, when the iterations are long enough
+        of a part of the window that gave only a bound. ``welcome`` is called once, when the iterations are long enough
         to be shared: from then on guests may join; without it none can. Without a legal move the result is the line of
         the forced pass, or no line when the game is over. Raises ValueError for an impossible board.
         """
@@ -477,7 +477,7 @@ class Searcher:
         return Result(tuple(answers), nodes, job.milliseconds(), finished, threads)
 
     def _any_line(self, job: _SearchState, legal: int) -> Line:
-        """A legal move as the result of a search that was stopped before its first iteration."""
+        """Return a legal move as the result of a search that was stopped before its first iteration."""
         move = (legal & -legal).bit_length() - 1
         return Line(
             move, MoverScore(0), _LOWEST, _HIGHEST, 0, Selectivity.FULL, (move,), 0, job.milliseconds(), job.empties
@@ -486,7 +486,7 @@ class Searcher:
     def _line(
         self, job: _SearchState, step: _Iteration, allowed: int, guess: Line | None, window: tuple[int, int]
     ) -> tuple[Line | None, bool]:
-        """The best of ``allowed`` in this iteration, and whether the iteration was finished."""
+        """Return the best of ``allowed`` in this iteration, and whether the iteration was finished."""
         nodes_before = sum(context.nodes for context in self._contexts)
         begun = time.perf_counter()
         lowest, highest = window
@@ -543,7 +543,7 @@ class Searcher:
     def _root(
         self, job: _SearchState, low: int, high: int, step: _Iteration, allowed: int, hint: int
     ) -> tuple[MoverScore, int]:
-        """One call of the compiled search, by all threads where that is faster."""
+        """Call the compiled search once, with all threads if that is faster."""
         main = self._contexts[0]
         root = (job.player, job.opponent, low, high, step.depth, step.selectivity.index, allowed, hint)
         together = self._threads > 1 or job.welcome is not None
@@ -557,7 +557,7 @@ class Searcher:
     def _variation(
         self, job: _SearchState, move: int, step: _Iteration, score: int, *, complete: bool
     ) -> tuple[int, ...]:
-        """The principal variation to its full depth: from the tables, or searched again where their entries were
+        """Return the principal variation to its full depth: from the tables, or searched again if their entries were
         replaced.
         """
         engine = self._engine
@@ -604,8 +604,8 @@ class Searcher:
 
 
 def _steps(limits: Limits, empties: int) -> Iterator[_Iteration]:
-    """The iterations: depths of one parity up to the depth asked for; in a search to the end, with rising selectivity
-    at last.
+    """Yield the iterations: depths of one parity up to the depth asked for; in a search to the end, then with rising
+    selectivity.
     """
     selectivity = limits.selectivity
     if limits.depth <= 0:

@@ -27,7 +27,7 @@ from .search import Control, Searcher
 __all__ = ["MOST_AT_ONCE", "ShortSearches"]
 
 MOST_AT_ONCE = 128
-"""Searches in one call."""
+"""Most searches in one call."""
 
 _IN = struct.Struct("<QQqq")
 _OUT = struct.Struct(f"<qQQq{SHORT_LINE_MOST}s")
@@ -37,7 +37,7 @@ _OUT_AT = _IN.size
 
 
 Question = tuple[int, int, Limits]
-"""The discs of the side to move, those of the other side, and how far to search; the game is not over there."""
+"""The discs of the side to move, those of the other side, and the limits; the game must not be over."""
 
 
 class ShortSearches:
@@ -50,13 +50,13 @@ class ShortSearches:
         self._control = Control()
 
     def stop(self) -> None:
-        """End the present call; the results of its searches that are not finished are None."""
+        """End the present call; its unfinished searches have the result None."""
         self._control.interrupt()
 
     def search(self, questions: Sequence[Question]) -> list[Result | None]:
         """Search at most `MOST_AT_ONCE` positions.
 
-        ``time_ms`` of a result is its part of the call's time by nodes. The GIL is released meanwhile.
+        ``time_ms`` of a result is a share of the call's time in proportion to its nodes. The GIL is released meanwhile.
         """
         records = self._records
         self._control.resume()

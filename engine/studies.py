@@ -1,7 +1,7 @@
 """Counts about the game: discs turned by a move, shortest drawn games, shortest Stoner (`desdaemon count`).
 
 Numba compiles them each time they run, which takes some seconds. Lines of play are lists of squares, with 64 for a
-pass; all begin with f5, whose mirror images the other first moves are.
+pass; all begin with f5, because the other first moves are mirror images of it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from desdaemon.engine.training.compiled import compiled, inlined
 from desdaemon.protocol.othello import rules
 
 Progress = Callable[[str, int, int], None]
-"""(what, done, total): the progress callback of a count."""
+"""Progress callback of a count: (name, done, total)."""
 SILENT: Progress = lambda what, done, total: None  # noqa: E731
 
 F5, PASS = 37, 64
 _ROOM = 1 << 18
-"""For lines, of which there are hundreds, and shapes, 25,000 at most."""
+"""Capacity for lines, of which there are hundreds, and for shapes, at most 25,000."""
 _U = np.uint64
 
 
@@ -38,9 +38,10 @@ _BLACK, _WHITE = map(_U, rules.START)
 
 
 class PlyFlips(NamedTuple):
-    """One ply: discs turned by a legal move, mean and standard deviation, and by the move played, mean.
+    """One ply: mean and standard deviation of the discs turned by a legal move, and the mean of those turned by the
+    move played.
 
-    ``games`` reached it; the means are 0 where none did.
+    ``games`` is the number of games that reached it; without any the means are 0.
     """
 
     ply: int
@@ -53,8 +54,8 @@ class PlyFlips(NamedTuple):
 def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[PlyFlips]:
     """Flips of each ply over random games from the opening position, every legal move as likely as another.
 
-    All legal moves of a position count, those of all positions of a ply alike; passes are no plies. The same seed and
-    number of games give the same figures.
+    Every legal move of every position of a ply has the same weight; passes are no plies. The same seed and number of
+    games give the same figures.
     """
     sums = np.zeros((60, 5), np.int64)
     for first in range(0, games, _GAMES_AT_ONCE):
@@ -71,7 +72,7 @@ def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[
 
 @compiled
 def _random_games(state: Any, games: int, sums: Any) -> None:
-    """Play ``games`` games, and add to the row of each ply its legal moves, the discs that they turn, the squares of
+    """Play ``games`` games, and add to the row of each ply: its legal moves, the discs that they turn, the squares of
     these numbers, moves played, and the discs that these turn.
     """
     for _ in range(games):
@@ -107,7 +108,7 @@ def _random_games(state: Any, games: int, sums: Any) -> None:
 
 
 def mean_of_plies(plies: list[PlyFlips]) -> tuple[float, float]:
-    """The means over the plies that were reached, each counted once: of all legal moves, of those played."""
+    """Return the means over the plies reached, each with the same weight: of all legal moves, and of those played."""
     reached = [ply for ply in plies if ply.games]
     return sum(ply.mean for ply in reached) / len(reached), sum(ply.played for ply in reached) / len(reached)
 
@@ -120,12 +121,12 @@ def mean_of_plies(plies: list[PlyFlips]) -> tuple[float, float]:
 _PREFIX = 6
 _X_SQUARES = _U(0x0042000000004200)
 _CORNERS = np.zeros((64, 3), np.int64)
-"""For each X-square its corner, and the steps along the two edges from there."""
+"""For each X-square its corner, and the steps from it along the two edges."""
 _CORNERS[[9, 14, 49, 54]] = (0, 1, 8), (7, -1, 8), (56, 1, -8), (63, -1, -8)
 
 
 def is_stoner(line: list[int]) -> bool:
-    """Whether the last move of a line of moves from the opening position is one. Raises `rules.IllegalMove`."""
+    """Whether the last move of a line of moves from the opening position is a Stoner. Raises `rules.IllegalMove`."""
     other, mover = _after(line)
     return bool(_is_stoner(_U(mover), _U(other), line[-1]))
 
@@ -138,7 +139,7 @@ def _after(line: list[int]) -> tuple[int, int]:
 
 
 def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[int]]:
-    """All shortest lines that end in a Stoner, without passes; none where none is of up to ``most`` plies.
+    """Return all shortest lines that end in a Stoner, without passes; an empty list if none has up to ``most`` plies.
 
     13 plies take half a minute.
     """
@@ -161,9 +162,9 @@ def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[i
 
 @compiled
 def _note_stoners(player: Any, opponent: Any, played: int, line: Any, lines: Any, number: int) -> int:
-    """Fill ``line`` from ``played`` on in every way whose last move is a Stoner, and write each to ``lines``.
+    """Complete ``line`` from ``played`` on in every way that ends with a Stoner, and append each to ``lines``.
 
-    ``number`` lines are there; returns how many there are then.
+    ``number`` lines are there already; returns the new number.
     """
     if played == len(line):
         if _is_stoner(opponent, player, line[-1]):
@@ -188,7 +189,7 @@ def _note_stoners(player: Any, opponent: Any, played: int, line: Any, lines: Any
 
 @compiled
 def _is_stoner(mover: Any, other: Any, square: int) -> bool:
-    """Whether the move to ``square`` that has just been made, ``other`` being to move, is a Stoner."""
+    """Whether the last move, to ``square``, was a Stoner; ``other`` is to move."""
     corner, both, replies = _CORNERS[square, 0], mover | other, moves(other, mover)
     if _bit(square) & _X_SQUARES == _U(0) or (both | replies) & _bit(corner) != _U(0):
         return False
@@ -209,7 +210,9 @@ def _is_stoner(mover: Any, other: Any, square: int) -> bool:
 
 @compiled
 def _wins_a_corner(mover: Any, other: Any, far: Any, near: Any) -> bool:
-    """Whether ``mover`` attacks the far corner, ``other``, to move, can take neither, and no answer saves both."""
+    """Whether ``mover`` attacks the far corner while ``other``, to move, can take neither corner and has no reply that
+    saves both.
+    """
     answers = moves(other, mover)
     if moves(mover, other) & far == _U(0) or answers & (far | near) != _U(0):
         return False
@@ -229,7 +232,7 @@ def _wins_a_corner(mover: Any, other: Any, far: Any, near: Any) -> bool:
 
 _CENTRE = _U(rules.CENTRE)
 _STEPS = np.array([1, 8, 9, 7], np.uint64)
-"""Of the axes: rank, file, to H8, to A8; then the squares that a step forward and one back may land on."""
+"""For each axis (rank, file, to H8, to A8): the squares from which a step forward and one back stay on the board."""
 _FORWARD = np.array([rules.NOT_A, rules.FULL, rules.NOT_A, rules.NOT_H], np.uint64)
 _BACK = np.array([rules.NOT_H, rules.FULL, rules.NOT_H, rules.NOT_A], np.uint64)
 
@@ -242,11 +245,11 @@ for _axis, (_x, _y) in enumerate(((0, 1), (1, 0), (-1, 1), (1, 1))):
     _LINES += [(squares, _axis) for squares in _squares.values() if squares.bit_count() > 1]
 
 _LONG = [squares for squares, _ in _LINES if squares.bit_count() > 2]
-"""Two discs on a line of two squares are never joined by it."""
+"""Lines of two squares never join their discs."""
 
 
 def _joined(full: list[int]) -> Any:
-    """The squares whose lines are neither ``full`` nor of two squares, by axis."""
+    """Return the squares whose lines are neither ``full`` nor of two squares, by axis."""
     joined = np.full(4, ~_U(0))
     for squares, axis in _LINES:
         if squares in full or squares not in _LONG:
@@ -255,8 +258,8 @@ def _joined(full: list[int]) -> Any:
 
 
 def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
-    """Sets of lines that may be full in a shape of so many discs, one of each eight mirror images; and the squares of
-    each set with the centre's.
+    """Yield sets of lines that may be full in a shape of ``discs`` discs, one of each eight mirror images; and the
+    squares of each set with the centre's.
     """
     images = [[_LONG.index(rules.transform(squares, symmetry)) for squares in _LONG] for symmetry in range(8)]
 
@@ -272,9 +275,9 @@ def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
 
 
 def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
-    """The sets of that many squares on which a drawn game may end, one of each eight mirror images.
+    """Return the sets of ``discs`` squares on which a drawn game may end, one of each eight mirror images.
 
-    Every drawn game ends on one of them, but not every one of them ends a game.
+    Every drawn game ends on one of them, but some of them end no game.
     """
     sets, found, shapes = list(_full_line_sets(discs)), set[int](), np.zeros(_ROOM, np.uint64)
     for done, (wanted, full) in enumerate(sets):
@@ -290,7 +293,7 @@ def canonical(shape: int) -> int:
 
 
 def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int]]:
-    """All shortest games that end in a draw; none where none is of up to ``most`` plies.
+    """Return all shortest games that end in a draw; an empty list if none has up to ``most`` plies.
 
     20 plies take less than a minute.
     """
@@ -302,7 +305,7 @@ def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int
 
 
 def drawn_games(shapes: list[int], progress: Progress = SILENT, what: str = "games") -> list[list[int]]:
-    """The drawn games that end on one of the shapes or a mirror image."""
+    """Return the drawn games that end on one of the shapes or a mirror image."""
     player, opponent = map(_U, rules.play(*rules.START, F5))
     line, games, number = np.full(64, F5), np.full((_ROOM, 64), -1), 0
     for done, shape in enumerate(shapes):
@@ -326,7 +329,7 @@ def _back(b: Any, axis: int) -> Any:
 
 @compiled
 def _reachable(b: Any) -> Any:
-    """The squares next to two of ``b`` in a row, where a move may turn a disc."""
+    """Return the squares next to two of ``b`` in a row, where a move may turn a disc."""
     found = _U(0)
     for axis in range(4):
         found |= _forward(b & _forward(b, axis), axis) | _back(b & _back(b, axis), axis)
@@ -335,7 +338,7 @@ def _reachable(b: Any) -> Any:
 
 @compiled
 def _cell_of(seed: Any, shape: Any, joined: Any) -> Any:
-    """The cell of ``shape`` that the squares ``seed`` are in."""
+    """Return the connected part of ``shape`` that contains the squares ``seed``."""
     cell, more = _U(0), seed
     while more != cell:
         cell = more
@@ -346,7 +349,7 @@ def _cell_of(seed: Any, shape: Any, joined: Any) -> Any:
 
 @compiled
 def _cells(shape: Any, joined: Any) -> Any:
-    """The cells of a shape."""
+    """Return the connected parts of a shape."""
     cells = np.zeros(64, np.uint64)
     number, left = 0, shape
     while left != _U(0):
@@ -358,10 +361,11 @@ def _cells(shape: Any, joined: Any) -> Any:
 
 @compiled
 def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, shapes: Any, number: int) -> int:
-    """Write every shape of ``discs`` discs to which ``reached`` squares and those ``wanted`` grow to ``shapes``.
+    """Append to ``shapes`` every shape of ``discs`` discs that contains ``reached`` and ``wanted`` and grows from
+    ``reached``.
 
-    Squares are added where a move could put a disc, each taken or excluded once. ``number`` shapes are there; returns
-    how many there are then.
+    A square is added if a move could put a disc on it, and is taken or excluded once. ``number`` shapes are there
+    already; returns the new number.
     """
     while _reachable(reached) & wanted != _U(0):
         reached |= _reachable(reached) & wanted
@@ -383,9 +387,10 @@ def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, sha
 
 @compiled
 def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
-    """Whether discs that stay what they are already make two colours in a cell, or an even end impossible.
+    """Whether discs that cannot change any more make a draw impossible: two colours in a connected part, or the final
+    count.
 
-    Those on lines whose squares of the shape are occupied stay.
+    Discs cannot change if all squares of the shape on their lines are occupied.
     """
     empty, loose = shape & ~(player | opponent), _U(0)
     for axis in range(4):
@@ -407,9 +412,9 @@ def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
 
 @compiled
 def _fill(player: Any, opponent: Any, shape: Any, cells: Any, line: Any, played: int, games: Any, number: int) -> int:
-    """Write every way to go on that fills the shape and ends the game drawn to ``games``.
+    """Append to ``games`` every continuation that fills the shape and ends the game drawn.
 
-    ``number`` games are there; returns how many there are then.
+    ``number`` games are there already; returns the new number.
     """
     if player | opponent == shape:
         over = moves(player, opponent) | moves(opponent, player) == _U(0)

@@ -45,10 +45,10 @@ from .layout import (
 from .memory import Block
 
 _LOOKS = 4000
-"""How often a helper looks for the next search before it sleeps: for some ten microseconds."""
+"""Polls for the next search before a helper sleeps: some ten microseconds."""
 
 _PORTIONS = 16
-"""In so many portions each thread draws its share of a node limit."""
+"""Portions in which each thread draws its share of a node limit."""
 
 _NO_LIMIT = (1 << 64) - 1
 
@@ -56,7 +56,7 @@ HookFunction = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class Context:
-    """The memory of one search thread: the context block of `desdaemon.engine.layout`, and a table of its own."""
+    """The memory of one search thread: the context block of `desdaemon.engine.layout`, and its own table."""
 
     def __init__(self) -> None:
         self._memory = Block(CONTEXT_BYTES)
@@ -80,12 +80,12 @@ class Context:
 
 
 class Waiting(Protocol):
-    """The way in which the threads of a team wait (for the reasons ``HOOK_...``); called from any of them, without
-    exceptions.
+    """The way in which the threads of a team wait (for the reasons ``HOOK_...``). Any of them may call it; it must not
+    raise.
     """
 
     spins: int
-    """How often a thread looks again before it waits."""
+    """Polls of a thread before it waits."""
 
     def begin(self, team: Team) -> None:
         """Called on the leader's thread when a search begins; the helpers' threads have been started."""
@@ -94,11 +94,11 @@ class Waiting(Protocol):
         """The hook that kernels call: wait for ``reason``."""
 
     def end(self) -> None:
-        """Wake all helpers, which have to leave."""
+        """Wake all helpers, so that they leave."""
 
 
 class Sleeping:
-    """`Waiting` of real threads: a helper without a search sleeps on a condition; a thread that waits for helpers to
+    """`Waiting` for real threads: a helper without a search sleeps on a condition; a thread that waits for helpers to
     leave yields.
     """
 
@@ -129,7 +129,7 @@ class Sleeping:
 
 
 class Team:
-    """The threads of one `Searcher`: the caller's, which leads, helpers of its own, and guests.
+    """The threads of one `Searcher`: the leader, which is the caller's thread, its own helpers, and guests.
 
     The searcher's own helpers live as long as a search. A guest is any other thread: it takes a seat (`join`), helps
     until the search is over or it is dismissed (`dismiss`), and may come back. The leader's thread calls `prepare`,
@@ -140,14 +140,14 @@ class Team:
     """Least depth of nodes that are shared."""
 
     def __init__(self, engine: Any, contexts: Sequence[Context], own: int, waiting: Waiting | None = None) -> None:
-        """``contexts`` are of the leader, of ``own`` helpers and of as many guests as there may be."""
+        """``contexts`` belong to the leader, to ``own`` helpers and to all possible guests, in this order."""
         self.contexts = contexts
         self.waiting: Waiting = waiting or Sleeping()
         self._engine = engine
         self._own = own
         self._memory = Block(TEAM_BYTES)
         self._stopped = Block(WORD)
-        """A stop word that is always set, for threads that are dismissed."""
+        """A stop word that is always set, for dismissed threads."""
         self._stopped.words()[0] = 1
         self._words = self._memory.words()
         self._hook = HookFunction(self._wait)
@@ -192,7 +192,7 @@ class Team:
         self._came.clear()
 
     def begin(self) -> bool:
-        """Start the searcher's own helpers and admit guests. Returns False when that was done before."""
+        """Start the searcher's own helpers and admit guests. Returns False if that was done before."""
         if self._open:
             return False
         with self._seats:
@@ -214,7 +214,7 @@ class Team:
         return int(self._engine.lead_root(self.contexts[0].address, *root))
 
     def end(self) -> None:
-        """Dismiss all helpers; returns when they have left."""
+        """Dismiss all helpers; return when they have left."""
         if not self._open:
             return
         with self._seats:
@@ -227,7 +227,7 @@ class Team:
                 self._seats.wait()
 
     def join(self) -> int:
-        """A seat for a thread that will call `help`; 0 where there is none: no search is running, or all are taken."""
+        """Return a seat for a thread that will call `help`; 0 if no search is running, or all seats are taken."""
         with self._seats:
             if not self._open or not self._free:
                 return 0
@@ -252,7 +252,7 @@ class Team:
             self._seats.notify_all()
 
     def dismiss(self, seat: int) -> None:
-        """Make the helper in that seat return: within a millisecond or two where a processor is free for it."""
+        """Make the helper in that seat return, within a millisecond or two if a processor is free for it."""
         with self._seats:
             if seat in self._taken:
                 # LEAVE keeps it from entering another iteration. Its search looks at the stop word far more often, in

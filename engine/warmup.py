@@ -1,4 +1,4 @@
-"""`desdaemon warmup`: compile the kernels and expand the weights into the cache, so that no later start has to."""
+"""`desdaemon warmup`: compile the kernels and expand the weights into the cache, so that no later start needs to."""
 
 from __future__ import annotations
 

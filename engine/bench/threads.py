@@ -20,8 +20,8 @@ HASH_BITS = 22
 class Spread(NamedTuple):
     """Searches of some positions by ``threads`` threads, from an empty table each.
 
-    ``speedup`` is the geometric mean over the positions of one thread's time by this one, ``extra`` the share of nodes
-    beyond one thread's, ``longest`` the share of all nodes that the thread with most of them visited.
+    ``speedup`` is the geometric mean over the positions of one thread's time divided by this one, ``extra`` the share
+    of nodes beyond one thread's, ``longest`` the share of nodes of the thread that visited most.
     """
 
     threads: int
@@ -41,7 +41,7 @@ class Spread(NamedTuple):
 
 
 class OneSearch(NamedTuple):
-    """A search: its time (seconds, or nodes of virtual threads), nodes, and those of the thread with most."""
+    """A search: its time (seconds, or nodes of virtual threads), its nodes, and the nodes of the busiest thread."""
 
     time: float
     nodes: int

@@ -1,4 +1,4 @@
-"""`desdaemon kernels`: the compiled kernels listed, and their LLVM code or assembly shown."""
+"""`desdaemon kernels`: list the compiled kernels, show their LLVM code or assembly."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The sub-command; 1 for a kernel that does not exist."""
+    """Run the sub-command; return 1 for a kernel that does not exist."""
     options = command_line().parse_args(arguments)
     # The compiler is loaded only here: `desdaemon kernels --help` needs none of it.
     from . import jit
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def listing(kernels: dict[str, Kernel], entries: set[str]) -> list[str]:
-    """A line for each kernel: name, signature, whether Python calls it or it is inlined, file and line."""
+    """Return a line for each kernel: name, signature, whether Python calls it or it is inlined, file and line."""
     lines = []
     for name, kernel in sorted(kernels.items()):
         kind = "entry" if name in entries else "inline" if kernel.inline else ""
@@ -78,12 +78,12 @@ def listing(kernels: dict[str, Kernel], entries: set[str]) -> list[str]:
 
 
 def code_of(module: str, symbol: str) -> str:
-    """The definition of a function in the text of an LLVM module, "" where there is none."""
+    """Return the definition of a function in the text of an LLVM module, "" if it has none."""
     found = re.search(rf'^define [^\n]*@"?{re.escape(symbol)}"?\(.*?^}}\n', module, re.MULTILINE | re.DOTALL)
     return found[0] if found else ""
 
 
 def assembly_of(text: str, symbol: str) -> str:
-    """The lines of a function in an assembly listing, "" where there are none."""
+    """Return the lines of a function in an assembly listing, "" if it is not there."""
     found = re.search(rf"^{re.escape(symbol)}:.*?^\.Lfunc_end\d+:", text, re.MULTILINE | re.DOTALL)
     return found[0] + "\n" if found else ""

@@ -1,4 +1,4 @@
-"""Kernels run as the Python functions they are written as: for breakpoints, bounds checks, coverage, and comparison.
+"""Kernels run as plain Python functions: for breakpoints, bounds checks, coverage, and comparison.
 
 With ``DESDAEMON_KERNELS=python`` in the environment `desdaemon.engine.compiler.library.load` returns an
 `InterpretedLibrary` instead of compiled code. The same kernels then run unchanged on:
@@ -30,7 +30,7 @@ _STACK_BYTES = 1 << 22
 _REDZONE = 64
 _POISON = 0xA5
 RECURSION = 20_000
-"""Calls within calls that a search of kernels as Python may need."""
+"""Depth of calls that a search may need when kernels run as Python."""
 
 
 class MixedIntegers(TypeError):
@@ -113,7 +113,7 @@ class _Stack(threading.local):
         self.ends: list[int] = []
 
     def allocate(self, size: int) -> int:
-        """``size`` bytes of poison, aligned to 64, until the kernel that is running returns."""
+        """Return the address of ``size`` poisoned bytes, aligned to 64, valid until the running kernel returns."""
         start = self.top
         self.top = -(-(start + size) // 64) * 64 + _REDZONE
         if self.top > self.limit:
@@ -173,7 +173,7 @@ class _Regions:
 
 
 def _read_mappings() -> tuple[list[int], list[int]]:
-    """The mapped ranges of addresses; the whole address space where the system does not list them."""
+    """Return the mapped ranges of addresses; the whole address space if the system does not list them."""
     try:
         lines = Path("/proc/self/maps").read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
@@ -194,9 +194,9 @@ def _read_mappings() -> tuple[list[int], list[int]]:
 
 _regions = _Regions()
 add_region = _regions.add
-"""(address, size): memory whose bounds are to be respected."""
+"""(address, size): register memory with bounds to check."""
 remove_region = _regions.remove
-"""(address): that memory is no longer there."""
+"""(address): unregister that memory."""
 
 
 def check(address: int, size: int) -> None:
@@ -239,7 +239,7 @@ _constants: dict[str, Any] = {}
 
 
 def constant(name: str, values: Sequence[int], width: int) -> int:
-    """The address of an array of that name with ``width`` bits an element, made once."""
+    """Return the address of a constant array with ``width`` bits an element, made once for each name."""
     if name not in _constants:
         size = width // 8
         content = b"".join((value & ((1 << width) - 1)).to_bytes(size, sys.byteorder) for value in values)
@@ -249,17 +249,17 @@ def constant(name: str, values: Sequence[int], width: int) -> int:
 
 
 def poll(address: int) -> int:
-    """The 64-bit number at ``address``, which other threads write: in no order with other numbers."""
+    """Read the 64-bit number at ``address``, which other threads write; not ordered with other numbers."""
     return load(address, 8, signed=False)
 
 
 def agreed(address: int) -> int:
-    """The 64-bit number at ``address``: everything before it was written is seen, too."""
+    """Read the 64-bit number at ``address`` with acquire order: everything written before it is visible."""
     return load(address, 8, signed=False)
 
 
 def post(address: int, value: int) -> None:
-    """Write the 64-bit number at ``address`` for other threads: in no order with other numbers."""
+    """Write the 64-bit number at ``address`` for other threads; not ordered with other numbers."""
     store(address, 8, value)
 
 
@@ -286,7 +286,7 @@ _HOOK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 def call_hook(function: int, reason: int, thread: int) -> int:
-    """Call the C function of that address."""
+    """Call the C function at that address."""
     return int(_HOOK(function)(reason, thread))
 
 
@@ -296,7 +296,7 @@ def stack_buf(size: int) -> U64:
 
 
 def read_signature(signature: str) -> tuple[str, tuple[str, ...]]:
-    """The result and the arguments of "i64(u64,u64)"."""
+    """Split a signature such as "i64(u64,u64)" into the result and the arguments."""
     returns, _, arguments = signature.replace(" ", "").rstrip(")").partition("(")
     return returns, tuple(name for name in arguments.split(",") if name)
 
@@ -311,7 +311,7 @@ _CONVERSIONS = {"u64": "U64({})", "i64": "signed({})", "void": "{}"}
 
 
 def _generated(name: str, arguments: tuple[str, ...], body: str, **namespace: Any) -> Callable[..., Any]:
-    """A function of that name whose arguments are checked before ``body``, code that may use ``values``."""
+    """Return a function that checks its arguments before ``body``, code that may use ``values``."""
     names = [f"a{place}" for place in range(len(arguments))]
     lines = [f"def {name}({', '.join(names)}):"]
     for place, kind in enumerate(arguments):
@@ -329,7 +329,9 @@ def _generated(name: str, arguments: tuple[str, ...], body: str, **namespace: An
 
 
 def intrinsic(python: Callable[..., Any], name: str, signature: str) -> Callable[..., Any]:
-    """An intrinsic that calls ``python``, a function on plain integers, with checked arguments and a wrapped result."""
+    """Return an intrinsic that calls ``python``, a function on plain integers, with checked arguments and a wrapped
+    result.
+    """
     returns, arguments = read_signature(signature)
     values = ", ".join(f"int(a{place})" if kind == "u64" else f"a{place}" for place, kind in enumerate(arguments))
     return _generated(name, arguments, f"return {_CONVERSIONS[returns].format(f'python({values})')}", python=python)
@@ -339,7 +341,7 @@ _kernels: dict[str, Callable[..., Any]] = {}
 
 
 def kernel(function: FunctionType, signature: str) -> Callable[..., Any]:
-    """``function`` as a kernel that runs as Python: arguments and result are checked, and its stack buffers are freed
+    """Wrap ``function`` as a kernel run as Python: arguments and result are checked, and its stack buffers are freed
     when it returns.
     """
     name = function.__name__

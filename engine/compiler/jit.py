@@ -51,7 +51,7 @@ def _parse(signature: str) -> tuple[Any, tuple[Any, ...]]:
 
 
 class Kernel:
-    """A registered kernel: its Python function, signature, and the symbol that other kernels call."""
+    """A registered kernel: its Python function, its signature, and the symbol by which other kernels call it."""
 
     def __init__(self, function: FunctionType, signature: str, inline: bool) -> None:
         self.function = function
@@ -64,7 +64,7 @@ class Kernel:
             raise KernelError(f"{function.__name__} raises, which a kernel cannot")
 
     def declare(self, module: ir.Module) -> ir.Function:
-        """The external declaration of this kernel inside ``module``."""
+        """Return the external declaration of this kernel inside ``module``."""
         known = module.globals.get(self.symbol)
         if known is not None:
             return known
@@ -72,7 +72,7 @@ class Kernel:
         return ir.Function(module, ir.FunctionType(result, [_I64] * len(self.arguments)), name=self.symbol)
 
     def lower(self) -> tuple[str, str]:
-        """Numba's unoptimised LLVM module for this kernel, and the name of its function there."""
+        """Return numba's unoptimised LLVM module for this kernel, and the function's name in it."""
         flags = compiler.Flags()
         flags.no_compile = True
         flags.no_cpython_wrapper = True
@@ -97,7 +97,9 @@ class Kernel:
         return str(library._final_module), result.fndesc.llvm_func_name
 
     def wrapper(self, mangled: str) -> str:
-        """LLVM text of the plain C function around numba's calling convention (result and status by pointer)."""
+        """Return LLVM text of a plain C function that hides numba's calling convention (result and status by
+        pointer).
+        """
         arguments = ", ".join(f"i64 %a{k}" for k in range(len(self.arguments)))
         attributes = "alwaysinline " if self.inline else ""
         # numba stores a null pointer as the result of a function that returns nothing.
@@ -152,7 +154,7 @@ def kernel(signature: str, *, inline: bool = False) -> Callable[[Any], Any]:
 
 
 Report = Callable[[str, float, int, int], None]
-"""Told (kernel, seconds, done, total) after each step of a build."""
+"""Called with (kernel, seconds, done, total) after each step of a build."""
 
 
 def _check(text: str) -> None:
@@ -229,6 +231,6 @@ def assembly(linked: Any) -> str:
 
 
 def build(modules: Iterable[str], entries: Mapping[str, str], report: Report | None = None) -> bytes:
-    """The object file of the kernels of ``modules``: see `link`, whose errors it raises."""
+    """Return the object file of the kernels of ``modules``; arguments and errors as `link`."""
     linked = link(modules, entries, report)
     return bytes(target_machine(host_target()).emit_object(linked))

@@ -37,7 +37,7 @@ OnProgress = Callable[[str], None]
 
 
 def not_kept(folder: Path, error: OSError) -> None:
-    """Report, once, that nothing can be kept in a folder: everything works without it, but slower."""
+    """Report, once, that a folder takes no files: everything works without it, but slower."""
     notice.say_once(f"what is compiled cannot be kept in {folder}: {error.strerror}: {_EACH_TIME}")
 
 
@@ -48,11 +48,11 @@ class LibraryError(Exception):
 class Spec(NamedTuple):
     """The definition of a library.
 
-    ``exports`` is the module that defines this, as its ``SPEC``; ``modules`` are those with the kernels that Python
-    calls, ``entries`` these kernels and their signatures.
+    ``exports`` is the module that defines it as its ``SPEC``; ``modules`` have the kernels that Python calls,
+    ``entries`` gives these kernels and their signatures.
 
-    ``quick`` are entries that take microseconds, by the names of their C functions, which may differ. They are called
-    with the GIL held: releasing and taking it again takes longer as soon as several threads search.
+    ``quick`` are entries that take microseconds, keyed by the names of their C functions, which may differ. They are
+    called with the GIL held, because releasing it takes longer as soon as several threads search.
     """
 
     name: str
@@ -75,10 +75,10 @@ _IMPORTS = re.compile(r"^(?:from +([\w.]+) +import +(?:\(([^)]*)\)|([^\n#]*))|im
 
 
 def imported_sources(modules: Iterable[str]) -> list[Path]:
-    """The files of ``modules`` and of all modules that these import from their own top-level packages and ours, ordered
-    by name.
+    """Return the files of ``modules`` and of all modules that these import from their own top-level packages and ours,
+    ordered by name.
 
-    Read from the text of import statements outside functions, because it has to be quick at a start.
+    The files' import statements outside functions are read as text, because this has to be quick at a start.
     """
     found: dict[str, Path] = {}
     waiting = list(modules)
@@ -112,7 +112,7 @@ def _absolute(source: str, package: str) -> str:
 
 
 def _module_file(name: str) -> Path | None:
-    """The file of a module, which is not imported; None where there is none of that name."""
+    """Return the file of a module, without importing it; None if there is none of that name."""
     top, *parts = name.split(".")
     if top == _OWN_PACKAGE:
         folders = [_OWN_FOLDER]
@@ -189,7 +189,7 @@ def _unseal(content: bytes) -> bytes | None:
 
 
 def cached_path(spec: Spec) -> Path | None:
-    """The file that holds, or would hold, this library's object code; None without a cache folder."""
+    """Return the path of this library's object file, whether it exists or not; None without a cache folder."""
     folder = cache_folder()
     return folder / f"{spec.name}-{digest(spec)}.o" if folder else None
 
@@ -285,7 +285,7 @@ def _compile(spec: Spec, on_progress: OnProgress) -> bytes:
 
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The folder of the packages that run, installed or not: the first argument of a child that begins with `OURSELVES`."""
+"""The folder of the running packages, installed or not: the first argument of a child that begins with `OURSELVES`."""
 
 OURSELVES = """
 import importlib, os, sys
@@ -298,7 +298,9 @@ if os.path.isdir(os.path.join(root, "daemon")):
 else:
     sys.path.insert(0, os.path.dirname(root))
 """
-"""The beginning of a program for a child: it imports the packages that its parent runs from, installed or not."""
+"""The first lines of a child's program: they make it import the packages that its parent runs from, installed
+or not.
+"""
 
 _CHILD = f"""{OURSELVES}
 import threading
@@ -360,7 +362,7 @@ _lock = threading.Lock()
 
 
 def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
-    """The library, from memory, the cache or the compiler (which takes seconds). Raises LibraryError."""
+    """Return the library, from memory, the cache or the compiler (which takes seconds). Raises LibraryError."""
     with _lock:
         library = _loaded.get(spec.name)
         if library is None and INTERPRETED:

@@ -1,4 +1,4 @@
-"""Messages about the compiler: that it runs, if that takes long, its progress, and folders that cannot be written.
+"""Messages about the compiler: that it runs if it takes long, its progress, and folders that cannot be written.
 
 Called by `library` and by the dialogue on standard input and output, from any thread. A message is a line on standard
 error unless `logs.redirect` has set another sink. Progress is one line that is rewritten where standard error is a
@@ -17,7 +17,7 @@ from desdaemon.protocol.system.logs import message, redirected
 from desdaemon.protocol.system.terminal import ProgressLine
 
 AFTER_S = 0.5
-"""A compilation that ends within so many seconds reports nothing."""
+"""Seconds within which a compilation reports nothing."""
 
 EVERY_S = 5.0
 """Seconds between two lines of progress where standard error is no terminal."""
@@ -37,7 +37,7 @@ def in_dialogue(free: Callable[[], bool] | None) -> None:
     """Called when a dialogue on the standard streams begins.
 
     ``free`` returns, from any thread, whether the cursor of the terminal is at the beginning of a line that is not
-    being edited: there the line of progress is rewritten, and `wipe` must be called before anything else is written.
+    being edited. There the line of progress is rewritten, and `wipe` must be called before anything else is written.
     Without ``free`` progress takes at most three lines.
     """
     global _sparse, _free

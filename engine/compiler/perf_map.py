@@ -17,7 +17,7 @@ _FUNCTION = 2
 
 
 class Symbol(NamedTuple):
-    """A function of an object file: its section, its place there and its size in bytes."""
+    """A function of an object file: its section, its offset there and its size in bytes."""
 
     name: str
     section: int
@@ -46,7 +46,7 @@ def functions(code: bytes) -> list[Symbol]:
 
 
 def lines(code: bytes, symbol: str, address: int) -> list[str]:
-    """The map's lines of the functions in the section of ``symbol``, which is loaded at ``address``."""
+    """Return the map's lines for the functions in the section of ``symbol``, which is loaded at ``address``."""
     known = {function.name: function for function in functions(code)}
     if symbol not in known:
         return []

@@ -41,7 +41,7 @@ class CompileTarget(NamedTuple):
 
     @property
     def tier(self) -> str:
-        """The code that kernels have for it, for people."""
+        """A description of the code that kernels use on it, for people."""
         if self.avx512:
             return "AVX-512 with GFNI" if self.gfni else "AVX-512"
         if self.has("avx2"):
@@ -64,7 +64,7 @@ def initialise() -> None:
 
 @cache
 def host_target() -> CompileTarget:
-    """This machine, or the target that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name instead (as numba reads them)."""
+    """Return this machine, or the target that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name (as numba reads them)."""
     name = os.environ.get("NUMBA_CPU_NAME", "")
     features = os.environ.get("NUMBA_CPU_FEATURES")
     if name and name != "host":

@@ -1,10 +1,10 @@
 """The score curve, which maps the sum of the weights to a score, as a table for the kernels.
 
-With the curve A the score of the sum s is A tanh(s / A), in discs; without, s itself. The memory holds two tables over
-the size of the sum, for the sign of the score is that of the sum. The search reads whole discs, rounded and at most 63:
-a byte for each eighth of a disc. The unrounded evaluation reads 128ths of a disc at the eighths' borders, 16 bits each,
-and lies on the straight lines between them. Sums beyond the tables' end, 128 discs, are read there: the last entry of
-the first table, the last line of the second prolonged.
+With the curve A the score of the sum s is A tanh(s / A), in discs; without, s itself. The memory holds two tables,
+indexed by the absolute value of the sum, whose sign is that of the score. The search reads whole discs, rounded and at
+most 63: a byte for each eighth of a disc. The unrounded evaluation reads 128ths of a disc at the eighths' borders, 16
+bits each, and interpolates linearly. Sums beyond 128 discs, the tables' end, get the last entry of the first table, and
+the last segment of the second, prolonged.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from functools import cache
 from desdaemon.engine.layout import CURVE_STEP_BITS, CURVE_STEPS
 
 _STEP = 1 << CURVE_STEP_BITS
-"""128ths of a disc in a step."""
+"""Size of a step, in 128ths of a disc."""
 
 
 def score(total: float, curve: float | None) -> float:
-    """The score in discs of a sum in discs; ``curve`` is A above, None for no curve."""
+    """Return the score in discs for a sum in discs; ``curve`` is A above, None for no curve."""
     return total if curve is None else curve * math.tanh(total / curve)
 
 

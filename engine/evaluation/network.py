@@ -1,8 +1,8 @@
-"""A network of the evaluation as the weights file holds it: numbers of the layout in `engine.layout`, packed.
+"""A network of the evaluation in the form of the weights file: packed numbers of the layout in `engine.layout`.
 
-Lanes are of packed configurations (`patterns.packing`), one row of bytes after the other for each band of plies, which
-compresses better than the bytes of a configuration side by side. Only light modules are imported: this runs when the
-program starts.
+Lanes have a byte for each packed configuration (`patterns.packing`); for each band of plies they are stored one lane
+after the other, which compresses better than keeping the bytes of a configuration together. Only light modules are
+imported: this runs when the program starts.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _LARGEST_LANE = [LINEAR_MOST * LINEAR_SCALE] * LINEAR_LANES + [HIDDEN_ONE**2] * 
 
 
 class Head(NamedTuple):
-    """The numbers that a ply has of its own."""
+    """The numbers of one ply."""
 
     bias: tuple[int, ...]
-    """Added to each lane, 16 bits."""
+    """Numbers added to the lanes, 16 bits."""
     factors: tuple[int, ...]
-    """What the lanes are multiplied with, 16 bits."""
+    """Factors of the lanes, 16 bits."""
     constant: int
     """Added to their sum, 32 bits."""
 
@@ -63,8 +63,8 @@ class Network(NamedTuple):
 
 
 def reason_against(bands: tuple[int, ...], heads: tuple[Head, ...]) -> str | None:
-    """The reason why a network of these cannot be used, None where it can: the bands must ascend, and 32 bits must hold
-    all sums.
+    """Return the reason why a network with these bands and heads cannot be used, None if it can: the bands must ascend,
+    and all sums must fit 32 bits.
     """
     if not bands or bands[0] != 0 or bands[-1] >= PLIES or any(a >= b for a, b in pairwise(bands)):
         return f"bands of plies that begin at {list(bands)[:PLIES]}, expected to ascend from 0 to less than {PLIES}"
@@ -81,14 +81,14 @@ def packed_heads(heads: tuple[Head, ...]) -> bytes:
 
 
 def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
-    """The inverse of `packed_heads`; what is lacking to `LANES` is 0."""
+    """The inverse of `packed_heads`; lanes missing to `LANES` are 0."""
     numbers = _head_of(lanes).iter_unpack(content)
     nothing = (0,) * (LANES - lanes)
     return tuple(Head(n[:lanes] + nothing, n[lanes:-1] + nothing, n[-1]) for n in numbers)
 
 
 def expanded_heads(network: Network) -> bytes:
-    """The heads as the kernels read them, `HEADS_BYTES` bytes, with the bands' tables behind."""
+    """Return the heads as the kernels read them: `HEADS_BYTES` bytes, followed by the bands' tables."""
     content = bytearray(HEADS_BYTES)
     for ply, head in enumerate(network.heads):
         place = ply * HEAD_BYTES

@@ -6,8 +6,8 @@ mirror image if it has one; packed numbers are given in order of first appearanc
 
 The first twelve classes are Edax's, and a ply's weights begin as in its eval.dat: these classes' packed tables one
 after the other, then the constant. The wide classes' tables follow. Some of Edax's patterns lie within a wide one: they
-let the fit say something of configurations that the wide one has seen too seldom. An evaluation adds their weights
-to those of the wide one beforehand, which is exact (they are integers), and looks up the sums: `TABLES`.
+supply weights for configurations that the fit saw too seldom in the wide one. An evaluation adds their weights to those
+of the wide pattern beforehand, which is exact (they are integers), and looks up the sums: `TABLES`.
 
 Nothing but the standard library is imported: kernels read these tables when they are compiled.
 """
@@ -50,8 +50,9 @@ class PatternClass(NamedTuple):
     instances: tuple[tuple[int, ...], ...]
     """Squares (0 = A1 .. 63 = H8) of each instance, most significant digit first."""
     mirror: tuple[int, ...]
-    """Digit j of a configuration's mirror image is digit `mirror[j]` of the configuration; the digits as they are
-    where no symmetry but the identity maps a pattern onto itself."""
+    """Digit j of a configuration's mirror image is digit `mirror[j]` of the configuration; 0, 1, 2 ... if only the
+    identity maps the pattern onto itself.
+    """
     packed_offset: int
     """The index of the class's first weight among a ply's weights."""
     packed_size: int
@@ -76,7 +77,7 @@ class PatternTable(NamedTuple):
     instances: tuple[tuple[int, ...], ...]
     """Squares of each instance, most significant digit first."""
     parts: tuple[tuple[int, tuple[int, ...]], ...]
-    """The classes, and of each its digits' places among the table's: digit j of the class is digit `places[j]`."""
+    """The classes, each with the places of its digits among the table's: digit j of the class is digit `places[j]`."""
 
     @property
     def length(self) -> int:
@@ -85,7 +86,7 @@ class PatternTable(NamedTuple):
 
 
 def _symmetries() -> list[tuple[int, ...]]:
-    """The eight symmetries of the board, each as the image of every square."""
+    """The eight symmetries of the board, each as a list of every square's image."""
     images = []
     for transpose in (False, True):
         for flip_rank in (0, 7):
@@ -97,7 +98,7 @@ def _symmetries() -> list[tuple[int, ...]]:
 
 
 def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """A pattern and its distinct images, each with its squares in the pattern's order."""
+    """Return a pattern and its distinct images, each with its squares in the pattern's order."""
     found: dict[frozenset[int], tuple[int, ...]] = {}
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
@@ -106,7 +107,7 @@ def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def _mirror(squares: tuple[int, ...]) -> tuple[int, ...]:
-    """The order of digits in which a symmetry that maps the pattern onto itself sees it."""
+    """Return the order of digits under a symmetry that maps the pattern onto itself."""
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
         if seen != squares and set(seen) == set(squares):
@@ -141,8 +142,8 @@ CLASSES = _classes()
 
 
 def _places(part: PatternClass, whole: PatternClass) -> tuple[int, ...] | None:
-    """The places of a class's digits among those of another class each of whose instances contains one of its
-    instances; else None.
+    """Return the places of a class's digits among those of another class, if each instance of the latter contains one
+    of the former; else None.
     """
     if len(part.instances) != len(whole.instances):
         return None
@@ -162,19 +163,19 @@ def _tables() -> tuple[PatternTable, ...]:
 
 
 EDAX_CLASSES = len(_LAYOUT.split("\n")) - 2
-"""How many of them are Edax's."""
+"""Number of Edax's classes."""
 
 TABLES = _tables()
-"""Each class is part of one of these tables: its own, or that of a wider one that holds it."""
+"""The tables of the evaluation. Each class is part of one: its own, or that of a wider class that contains it."""
 
 INSTANCES = tuple(instance for pattern in CLASSES for instance in pattern.instances)
-"""Squares of all instances, class after class."""
+"""Squares of all instances, class by class."""
 
 INSTANCE_CLASS = tuple(number for number, pattern in enumerate(CLASSES) for _ in pattern.instances)
 """Class of each instance."""
 
 EDAX_INSTANCES = INSTANCE_CLASS.index(EDAX_CLASSES)
-"""How many of them are Edax's."""
+"""Number of instances of Edax's classes."""
 
 TABLE_SIZE = CLASSES[-1].table_offset + CLASSES[-1].table_size
 """Entries of all full tables laid end to end, the constant not counted."""
@@ -183,7 +184,7 @@ CONSTANT = CLASSES[EDAX_CLASSES - 1].packed_offset + CLASSES[EDAX_CLASSES - 1].p
 """Place of the constant among a ply's packed weights."""
 
 EDAX_SIZE = CONSTANT + 1
-"""Weights of one ply that Edax's layout has: the first ones."""
+"""Number of a ply's weights in Edax's layout: the first ones."""
 
 PACKED_SIZE = CLASSES[-1].packed_offset + CLASSES[-1].packed_size
 """Weights of one ply."""

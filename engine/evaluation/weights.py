@@ -1,11 +1,11 @@
 """Evaluation weights, laid out for the kernels: linear ones, or a network.
 
 The file on disk is packed (`desdaemon.engine.evaluation.weights_file`); the kernels read each pattern's full table, 28
-MB of linear weights, 15 MB for each band of a network's plies. That form is made once and written to the cache folder
-under the digest of the weights file, behind the metadata of the file's record and before the CRC-32 of each block of
-both; later starts map it, which takes no time and shares its pages between processes. The first block, which has the
-metadata and all that leads to other places, is compared before it is used, the others a moment later on a thread: to
-read them all would add tens of milliseconds to each start.
+MB of linear weights, 15 MB for each band of a network's plies. The expanded form is made once and written to the cache
+folder under the digest of the weights file, after the metadata of the file's record and before the CRC-32 of each block
+of both; later starts map it, which takes no time and shares its pages between processes. The first block, which has the
+metadata and everything that refers to other places, is verified before it is used, the others a moment later on a
+thread: verifying all would add tens of milliseconds to each start.
 """
 
 from __future__ import annotations
@@ -46,22 +46,23 @@ _LINEAR_BYTES = PLIES * WEIGHTS_ROW_BYTES
 _LAYOUT_VERSION = 6
 _BLOCK = 1 << 16
 _NICENESS = 10
-"""Of the thread that compares: with all processors busy it is done within a second all the same."""
+"""Niceness of the verifying thread: even with all processors busy it finishes within a second."""
 
 _AFTER_S = 0.2
-"""The thread waits so long: at once it would read the file while the first answer is searched, and delay that."""
+"""Seconds that the thread waits first: reading the file at once would delay the first answer."""
 
 
 class Weights:
     """Weights in memory, immutable and shared by any number of searchers and threads.
 
-    ``address`` is passed to the kernels, ``network`` says which kind lies there; ``digest`` is one of the file's
-    content, ``source`` its path.
+    ``address`` is passed to the kernels, ``network`` tells the kind of weights there; ``digest`` is the digest of the
+    file's content, ``source`` its path.
     """
 
     def __init__(self, memory: Block | MappedFile, size: int, digest: str, source: Path) -> None:
-        """``memory`` begins with the metadata and the expanded weights, ``size`` bytes in all. Raises ValueError where
-        that are no metadata."""
+        """``memory`` begins with the metadata and the expanded weights, ``size`` bytes in all. Raises ValueError if the
+        metadata is invalid.
+        """
         self._memory = memory
         self._size = size
         self._checker: threading.Thread | None = None
@@ -103,8 +104,9 @@ class Weights:
         return cls(memory, memory.size, digest, source)
 
     def _check(self, kept: Path, descriptor: int) -> None:
-        """Compare the file that is mapped, open as ``descriptor``; where a block does not match, put right ones in its
-        place, in memory and in the cache. A search that was quicker may have read wrong weights, but nothing else."""
+        """Verify the mapped file, open as ``descriptor``; if a block does not match, replace the weights in memory and
+        in the cache. A search before that may have read wrong weights, but nothing else.
+        """
         time.sleep(_AFTER_S)
         platform.lower_thread(_NICENESS)
         try:
@@ -122,7 +124,7 @@ class Weights:
 
 
 def _blocks(size: int) -> list[int]:
-    """The sizes of the blocks of so many bytes."""
+    """Return the sizes of the blocks of ``size`` bytes."""
     return [min(_BLOCK, size - at) for at in range(0, size, _BLOCK)]
 
 
@@ -131,8 +133,9 @@ def _packed(sums: list[int]) -> bytes:
 
 
 def _mapped(path: Path) -> tuple[MappedFile, int]:
-    """The cached expansion, and its size without checksums. Raises ValueError where it has another size than weights
-    can have, or the first block does not match its checksum, and OSError."""
+    """Map the cached expansion; return it and its size without checksums. Raises OSError, and ValueError if its size is
+    wrong or the first block does not match its checksum.
+    """
     memory = MappedFile(path)
     sizes = _LINEAR_BYTES, *(HEADS_BYTES + bands * NETWORK_TABLE_BYTES for bands in range(1, MOST_BANDS + 1))
     for size in (weights_metadata.BYTES + weights for weights in sizes):
@@ -158,7 +161,9 @@ def _keep(path: Path, memory: Block) -> None:
 
 
 def _expanded(source: Path) -> Block:
-    """Memory with the metadata of a weights file, then its weights as the kernels read them. Raises WeightsError."""
+    """Return memory with the metadata of a weights file, then its weights as the kernels read them. Raises
+    WeightsError.
+    """
     from .patterns import TABLES, packing
 
     packed, record = read(source)

@@ -52,7 +52,7 @@ SHIPPED_VERSION = 1
 FEATURE_SET = "wide46"
 EDAX_SET = "edax46"
 NETWORK_SETS = {"wide46n16": 16, "wide46n32": 32}
-"""Lanes of networks that are read; those of `LANES` are written."""
+"""Names of the networks that can be read, by number of lanes; only networks of `LANES` are written."""
 _WRITTEN_SET = next(name for name, lanes in NETWORK_SETS.items() if lanes == LANES)
 EDAX_MAGIC = b"XADELAVE"
 
@@ -62,7 +62,7 @@ _XZ_MAGIC = b"\xfd7zXZ\x00"
 _RECORD_LIMIT = 1 << 20
 MOST_BANDS = 16
 _UNPACKING_BYTES = 1 << 27
-"""The memory that unpacking may take; what `write_shipped` packs takes half of it."""
+"""Bytes of memory that unpacking may take; files of `write_shipped` need half of it."""
 _FILE_LIMIT = _SHIPPED_HEADER.size + _RECORD_LIMIT + max(PACKED_BYTES, (MOST_BANDS + 1) * _BAND_BYTES)
 
 
@@ -71,7 +71,7 @@ class WeightsError(ValueError):
 
 
 def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
-    """Read a file of linear weights, with its record; see `read`. Raises WeightsError for a network, too."""
+    """Read a file of linear weights, with its record; see `read`. Raises WeightsError, also for a network."""
     found, record = read(path)
     if isinstance(found, Network):
         raise WeightsError(
@@ -144,10 +144,9 @@ def write_shipped(
 def write_edax(
     path: str | os.PathLike[str], packed: bytes, record: dict[str, Any] | None = None, *, date: float = 0.0
 ) -> None:
-    """Write Edax's eval.dat layout, version 3.2.5; `date` is stored as given, of the weights' record nothing.
+    """Write Edax's eval.dat layout, version 3.2.5, with the given `date`; it has no place for the weights' record.
 
-    Raises WeightsError when the wide classes have weights or the record a score curve: the layout has no place for
-    them.
+    Raises WeightsError if the wide classes have weights or the record has a score curve.
     """
     _check_packed(packed)
     curve = weights_metadata.of_record(record or {}).curve
@@ -168,7 +167,7 @@ def write_edax(
 
 
 def widened(table: bytes | memoryview) -> bytes:
-    """The packed table of ours with the weights of one of Edax's set (61 * EDAX_WEIGHTS_PER_PLY int16)."""
+    """Return the packed table of our set for weights of Edax's set (61 * EDAX_WEIGHTS_PER_PLY int16)."""
     nothing = bytes(2 * (WEIGHTS_PER_PLY - EDAX_WEIGHTS_PER_PLY))
     step = 2 * EDAX_WEIGHTS_PER_PLY
     return b"".join(part for ply in range(PLIES) for part in (table[step * ply : step * (ply + 1)], nothing))
@@ -198,7 +197,7 @@ def _packed_network(network: Network) -> bytes:
 
 
 def _parse_network(name: str, content: memoryview, lanes: int) -> Network:
-    """The network of a file whose checksum is right, so that only a writer's fault can be found here."""
+    """Read the network of a file whose checksum is right; an error can then only come from the writer."""
     number = content[0] if content else 0
     heads = 1 + number
     first = heads + PLIES * packed_head_bytes(lanes)

@@ -1,7 +1,7 @@
 """The metadata of weights that a search needs: the score curve, and the error model of ProbCut.
 
-Both are entries of the file's record, absent or null where the weights have none of their own. The engine gets them
-with the weights, also from the cache folder, where they follow the expanded weights as JSON padded with zero bytes.
+Both are entries of the file's record, absent or null if the weights use the defaults. The engine gets them with the
+weights, also from the cache folder, where they come before the expanded weights as JSON padded with zero bytes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from desdaemon.engine.probcut import ErrorModel, model_of
 LEAST_CURVE, GREATEST_CURVE = 30, 1000
 
 BYTES = 4096
-"""Bytes of the metadata after the expanded weights."""
+"""Bytes of the metadata in the cache."""
 
 
 class WeightsMetadata(NamedTuple):
     """The metadata of one set of weights."""
 
     curve: float | None = None
-    """A sum of weights s (discs) means a score of curve * tanh(s / curve) discs; None: of s itself."""
+    """With a sum of weights s (discs) the score is curve * tanh(s / curve) discs; None: the score is s."""
     probcut: ErrorModel | None = None
     """The error of shallow searches with these weights; None: `probcut.DEFAULT`."""
 

@@ -1,8 +1,8 @@
 """Bits, raw memory, and the rules of the game on pairs of 64-bit words (A1 = bit 0, H8 = bit 63).
 
-All values are scalars; what is a vector stays inside an intrinsic, where LLVM keeps it in registers. Which
-instructions are used is decided by the target while code is emitted (`desdaemon.engine.kernels.emit`): an instruction
-that the target lacks is never asked for, because LLVM would abort the process.
+All values are scalars; vectors stay inside an intrinsic, where LLVM keeps them in registers. The target decides about
+the instructions while code is emitted (`desdaemon.engine.kernels.emit`): instructions that it lacks are never used,
+because LLVM would abort the process.
 
 numba makes a float of ``uint64`` with ``int64``: cross over with `u2i` and `i2u`, and write constants with `U`.
 """
@@ -169,7 +169,7 @@ prefetch = simple(_emit_prefetch, lambda address: None, void, u64)
 
 @intrinsic(prefer_literal=True)
 def _stack_buf(context, size):
-    """The address of ``size`` (a literal) bytes in the caller's stack frame, aligned to 64."""
+    """Return the address of ``size`` (a literal) bytes in the caller's stack frame, aligned to 64."""
     if not isinstance(size, types.IntegerLiteral):
         return None
     count = size.literal_value
@@ -189,7 +189,7 @@ stack_buf = interpreted.stack_buf if INTERPRETED else _stack_buf
 # ---------------------------------------------------------------------------------------------------- geometry
 
 DIRECTIONS = ((1, 0), (0, 1), (1, 1), (-1, 1))
-"""Towards the higher bit: east, south, south-east, south-west; shifts by 1, 8, 9, 7."""
+"""Directions towards higher bits: east, south, south-east, south-west; shifts by 1, 8, 9, 7."""
 
 SHIFTS = (1, 8, 9, 7)
 
@@ -211,7 +211,7 @@ _NEIGHBOURS = [
 ]
 
 neighbours = lookup64("neighbours", _NEIGHBOURS)
-"""The squares that touch a square."""
+"""The squares adjacent to a square."""
 
 # ---------------------------------------------------------------------------------------------------- legal moves
 
@@ -243,14 +243,16 @@ def _emit_moves4(b, p, o):
 
 
 def _by_lanes(b, data, matrix):
-    """Products of the bytes of ``data`` with the 8 x 8 bits of ``matrix``, eight boards at once."""
+    """Multiply the bytes of ``data`` by the 8 x 8 bits of ``matrix``, eight boards at once."""
     bytes_ = ir.VectorType(i8, 64)
     product = external(b, "llvm.x86.vgf2p8affineqb.512", bytes_, [bytes_, bytes_, i8])
     return b.bitcast(b.call(product, [b.bitcast(data, bytes_), b.bitcast(matrix, bytes_), const(0, i8)]), data.type)
 
 
 def emit_moves_of(b, p, o, lanes):
-    """Legal moves of ``lanes`` boards at once: one board a lane; scalars when ``lanes`` is 0."""
+    """Return the legal moves of ``lanes`` boards at once, one board a lane; of one board in scalars when ``lanes`` is
+    0.
+    """
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)
@@ -312,8 +314,9 @@ moves = simple(_emit_moves4 if AVX2 else lambda b, p, o: emit_moves_of(b, p, o, 
 
 
 def _emit_flip_lanes(b, x, p, o):
-    """Four directions a vector. Upwards the first square that is not the opponent's is the lowest set bit; downwards
-    it is found by counting leading zeros (the AVX-512 tier has an instruction for four of them)."""
+    """Flips, four directions a vector. Upwards the first square that is not the opponent's is the lowest set bit;
+    downwards it is found by counting leading zeros (the AVX-512 tier has an instruction for four of them).
+    """
     rays = [ray for square in range(64) for ray in UP_RAYS[square] + DOWN_RAYS[square]]
     base = b.add(table_address(b, "rays", rays), b.shl(x, const(6)))
     up, down = load(b, base, v4, 32), load(b, b.add(base, const(32)), v4, 32)
@@ -336,7 +339,9 @@ _LINE_OFFSETS = [256 * (line & ((1 << s) - 1)).bit_count() for s in range(64) fo
 
 
 def _outflanks(place, others):
-    """On an 8-square line: where a disc of the mover would close a run of ``others`` next to ``place``."""
+    """Return the squares of an 8-square line where a disc of the mover would enclose a run of ``others`` next to
+    ``place``.
+    """
     found = 0
     for step in (1, -1):
         k = place + step
@@ -376,7 +381,7 @@ def _emit_flip_pext(b, x, p, o):
 
 
 def _emit_flip_flood(b, x, p, o):
-    """Eight floods of one word each; needs nothing of the processor."""
+    """Flips by eight floods of one word each; works on every processor."""
     start = b.shl(const(1), x)
     inner = b.and_(o, const(INNER_COLUMNS))
     flips = const(0)
@@ -396,7 +401,7 @@ emit_flip = _emit_flip_lanes if AVX512 else _emit_flip_pext if BMI2 and AVX2 els
 
 
 def turned_discs(x, p, o):
-    """`flip` in Python: along each ray the other side's discs, if a disc of the mover closes them."""
+    """`flip` in Python: along each ray the other side's discs, if they are enclosed by a disc of the mover."""
     flips = 0
     column, row = x & 7, x >> 3
     for dx, dy in DIRECTIONS + tuple((-dx, -dy) for dx, dy in DIRECTIONS):
@@ -457,7 +462,7 @@ last_flips = simple(_emit_last_flips, _last_turned, s64, u64, u64)
 
 @kernel("i64(u64,i64)", inline=True)
 def final_score(player, empties):
-    """Discs of the mover less the opponent's when nobody can move; the empties go to the winner."""
+    """Discs of the mover less the opponent's when neither side can move; empty squares count for the winner."""
     difference = 2 * popc(player) - 64 + empties
     if difference > 0:
         return difference + empties
@@ -468,18 +473,18 @@ def final_score(player, empties):
 
 @kernel("u64(u64)", inline=True)
 def mirror_columns(b):
-    """A <-> H."""
+    """Mirror the columns: A <-> H."""
     b = ((b >> U(1)) & U(0x5555555555555555)) | ((b & U(0x5555555555555555)) << U(1))
     b = ((b >> U(2)) & U(0x3333333333333333)) | ((b & U(0x3333333333333333)) << U(2))
     return ((b >> U(4)) & U(0x0F0F0F0F0F0F0F0F)) | ((b & U(0x0F0F0F0F0F0F0F0F)) << U(4))
 
 
 _TRANSPOSITION = ((0x00AA00AA00AA00AA, 7), (0x0000CCCC0000CCCC, 14), (0x00000000F0F0F0F0, 28))
-"""Rows <-> columns: bits to be exchanged with those so many places above, in turn."""
+"""Exchange rows and columns: masks of bits, each to be swapped with those a number of places above, in turn."""
 
 
 def _emit_transpose(b, board, lanes=0):
-    """The mirror at the diagonal A1-H8 of each word of a vector; of a word when ``lanes`` is 0."""
+    """Mirror each word of a vector at the diagonal A1-H8; one word when ``lanes`` is 0."""
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)
@@ -495,7 +500,7 @@ def _transpose(board):
 
 
 transpose = simple(_emit_transpose, _transpose, u64, u64)
-"""Rows <-> columns: the mirror at the diagonal A1-H8."""
+"""Mirror a board at the diagonal A1-H8, exchanging rows and columns."""
 
 
 @kernel("u64(u64,i64)")
@@ -511,15 +516,16 @@ def symmetric(b, which):
 
 
 def _emit_canonical(b, p, o, out):
-    """The eight images are made in four vectors and compared in pairs, three times, without a branch: which one is the
-    smallest cannot be predicted."""
+    """Make the eight images in four vectors and compare them in pairs, three times, without branches, because the
+    smallest is unpredictable.
+    """
     pair, two = ir.VectorType(i64, 2), ir.Constant(ir.VectorType(i64, 2), ir.Undefined)
 
     def lanes(x, y, *numbers):
         return b.shuffle_vector(x, y, vector(numbers, i32))
 
     def smaller(boards, others):
-        """Lane by lane the smaller of two pairs of movers and opponents."""
+        """Return, lane by lane, the smaller of two pairs of movers and opponents."""
         (p, o), (x, y) = boards, others
         less = b.icmp_signed("<", o, y)
         less = b.or_(b.icmp_signed("<", p, x), b.and_(b.icmp_signed("==", p, x), less))
@@ -555,8 +561,9 @@ def _canonical(p, o, out):
 
 
 canonical = simple(_emit_canonical, _canonical, void, u64, u64, u64)
-"""Store the smallest of the eight images of a position (first two words), by the mover's discs and then by the
-opponent's, at an address: the canonical board."""
+"""Store the canonical board of a position (first two words) at an address: the smallest of its eight images, by the
+mover's discs and then by the opponent's.
+"""
 
 
 @kernel("i64(u64,u64)")

@@ -82,7 +82,7 @@ from .bits import (
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def key_of(ctx, p, o):
-    """The hash key of a board in the tables. It depends on SALT: a new SALT clears the tables at once."""
+    """Return the hash key of a board for the tables. It depends on SALT: a new SALT clears the tables at once."""
     return folded_product(p ^ U(0x9E3779B97F4A7C15), o ^ U(0xC2B2AE3D27D4EB4F)) ^ ld64(ctx + U(SALT))
 
 
@@ -93,7 +93,7 @@ def bucket_of(ctx, key):
 
 @kernel("u64(u64,u64,i64)", inline=True)
 def exact_bucket_of(ctx, key, empties):
-    """The bucket of a position that is searched to the end: in the thread's own table where it has few empties."""
+    """Return the bucket of a position that is searched to the end: in the thread's own table if it has few empties."""
     if empties <= LOCAL_TABLE_EMPTIES:
         return ld64(ctx + U(LOCAL_TABLE)) + ((key & ld64(ctx + U(LOCAL_TABLE_MASK))) << U(6))
     return bucket_of(ctx, key)
@@ -106,7 +106,7 @@ def line_bucket_of(ctx, key):
 
 @kernel("u64(u64,u64)", inline=True)
 def probe(bucket, key):
-    """The data word of a board, 0 when it is not in the bucket."""
+    """Return the data word of a board, 0 when it is not in the bucket."""
     d = poll64(bucket + U(8))
     if poll64(bucket) ^ d == key:
         return d
@@ -144,7 +144,7 @@ def second_move_of(d):
 
 @kernel("u64(u64)", inline=True)
 def draft_of(d):
-    """Depth and selectivity as one number; the comparison of two drafts is `covers`."""
+    """Return depth and selectivity as one number; compare drafts by `covers`."""
     return d >> U(48)
 
 
@@ -155,7 +155,7 @@ def make_draft(depth, selectivity):
 
 @kernel("i64(u64,u64)", inline=True)
 def covers(have, need):
-    """1 when a result of draft ``have`` may be used where ``need`` is required: at least as deep, and as sure."""
+    """1 when a result of draft ``have`` may be used if ``need`` is required: at least as deep, and as reliable."""
     if (have & U(255)) >= (need & U(255)) and (have >> U(8)) >= (need >> U(8)):
         return 1
     return 0
@@ -163,7 +163,7 @@ def covers(have, need):
 
 @kernel("void(u64,u64,u64)")
 def put(bucket, key, d):
-    """Write an entry over the same board's, else over the oldest, then cheapest, of the bucket's four."""
+    """Write an entry in place of the same board's, else of the oldest, then cheapest, of the bucket's four."""
     place = bucket
     least = ~U(0)
     other = bucket
@@ -203,17 +203,18 @@ def log2_cost(nodes):
 
 
 SECOND_PLACE = 0x5851F42D4C957F2D
-"""XORed with a board's key: the key of its second place in the bucket, for results that the one at its first covers.
+"""XORed with a board's key it gives the key of the board's second place in the bucket, for results of a lower draft
+than the first's.
 
-Its low bits are not 0: a board that has such a key itself is in another bucket.
+Its low bits are not 0, so a board that has such a key itself is in another bucket.
 """
 
 
 @kernel("u64(u64,u64,u64,u64)", inline=True)
 def second_result(bucket, key, known, draft):
-    """The data word at the second place of a board whose first has ``known``.
+    """Return the data word at the second place of a board; ``known`` is the one at its first.
 
-    0 where there is none that covers ``draft``, or where the first is of just this draft.
+    0 if there is none that covers ``draft``, or if the first has exactly this draft.
     """
     if draft_of(known) != draft:
         other = probe(bucket, key ^ U(SECOND_PLACE))
@@ -224,10 +225,10 @@ def second_result(bucket, key, known, draft):
 
 @kernel("void(u64,u64,u64,i64,i64,i64,u64,u64,u64,u64)")
 def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known):
-    """Store that the search of window (alpha, beta) at ``draft`` gave ``best``; ``known`` is the old data word.
+    """Store ``best``, the result of a search of window (alpha, beta) at ``draft``; ``known`` is the old data word.
 
-    Where that covers ``draft`` and more it stays, moves included, and the new result goes to the board's second place:
-    a reduced search does not take the deeper result of its board away, and other threads find the reduced one.
+    If ``known`` is of a higher draft it stays, moves included, and the new result goes to the board's second place: so
+    a reduced search does not overwrite the deeper result of its board, and other threads find the reduced one.
     """
     lower = -64
     upper = 64
@@ -278,7 +279,8 @@ def count(ctx, nodes):
 # stored.
 
 ANSWERED = 128
-"""At BEST in the place of a move where a node has the result that another thread had stored: there is nothing to store.
+"""Stored at BEST instead of a move when a node returns a result that another thread has stored: there is nothing left
+to store.
 """
 
 
@@ -291,7 +293,7 @@ def stop_all(ctx):
 
 @kernel("void(u64)")
 def checkpoint(ctx):
-    """Called after `CHECK_AT` nodes: the thread's node limit is reached, or its turn is over."""
+    """Called after `CHECK_AT` nodes: draw more nodes of the limit or stop, or end a virtual turn."""
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
         team = ld64(ctx + U(TEAM))
         if team == U(0):
@@ -313,7 +315,7 @@ def checkpoint(ctx):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def table_answer(bucket, key, draft, alpha, beta):
-    """The table's score for a node of window (alpha, beta), INFINITE where it does not decide or has no move."""
+    """Return the table's score for a node of window (alpha, beta); INFINITE if it does not decide or has no move."""
     known = probe(bucket, key)
     if known == U(0) or covers(draft_of(known), draft) == 0 or move_of(known) == U(NO_MOVE):
         return INFINITE
@@ -334,7 +336,7 @@ def table_answer(bucket, key, draft, alpha, beta):
 
 @kernel("u64(u64,u64,u64,u64,i64,i64)")
 def enter_node(ctx, bucket, key, draft, alpha, beta):
-    """Put a shared node on the thread's path. Returns its level there."""
+    """Put a shared node on the thread's path. Returns its level."""
     level = ld64(ctx + U(PATH_LENGTH))
     place = ctx + U(PATH) + level * U(PATH_BYTES)
     st64(place, bucket)
@@ -355,7 +357,7 @@ def leave_node(ctx):
 
 @kernel("i64(u64,u64)")
 def path_answer(ctx, level):
-    """`table_answer` for the node of that level of the path; where there is one, BEST is ANSWERED."""
+    """`table_answer` for the node of that level of the path; if it decides, BEST becomes ANSWERED."""
     place = ctx + U(PATH) + (level - U(1)) * U(PATH_BYTES)
     alpha = lds64(place + U(24))
     score = table_answer(ld64(place), ld64(place + U(8)), ld64(place + U(16)), alpha, lds64(place + U(32)))
@@ -366,7 +368,7 @@ def path_answer(ctx, level):
 
 @kernel("void(u64)")
 def check_team(ctx):
-    """Set UNWIND when the search is over, a node of the thread's path is finished, or the thread has to leave."""
+    """Set UNWIND if the search is over, a node of the thread's path is finished, or the thread must leave."""
     team = ld64(ctx + U(TEAM))
     if poll64(ctx + U(LEAVE)):
         st64(ctx + U(UNWIND), U(UNWIND_ALL))
@@ -392,31 +394,31 @@ def check_team(ctx):
 
 @kernel("void(u64)")
 def announce(ctx):
-    """Mark a shared node, whose result is stored, as finished: other threads that are in it return."""
+    """Mark a shared node, whose result is stored, as finished, so that other threads inside it return."""
     atomic_add64(ld64(ctx + U(TEAM)) + U(TEAM_EPOCH), U(1))
 
 
 @kernel("u64(u64,i64,u64)", inline=True)
 def search_sign(key, alpha, draft):
-    """Identifies the search of a board with a window from ``alpha`` for a node of ``draft``."""
+    """Return a number that identifies the search of a board with a window from ``alpha`` for a node of ``draft``."""
     return key ^ i2u(alpha + 64) ^ (draft << U(8))
 
 
 @kernel("u64(u64,i64,u64)", inline=True)
 def probcut_sign(key, alpha, draft):
-    """Identifies a node in which ProbCut has been tried in vain; another number than `search_sign`."""
+    """Return a number that identifies a node in which ProbCut has failed; different from `search_sign`."""
     return ~search_sign(key, alpha, draft)
 
 
 @kernel("u64(u64,u64)", inline=True)
 def busy_group(ctx, sign):
-    """The address of the words in which ``sign`` may be marked."""
+    """Return the address of the words in which ``sign`` may be marked."""
     return ld64(ctx + U(TEAM)) + U(TEAM_BUSY) + ((sign & U(BUSY_WORDS // BUSY_WAYS - 1)) << U(5))
 
 
 @kernel("i64(u64,u64)")
 def is_busy(ctx, sign):
-    """1 when a thread is searching what ``sign`` identifies."""
+    """1 when a thread is searching the position that ``sign`` identifies."""
     place = busy_group(ctx, sign)
     for _ in range(BUSY_WAYS):
         if poll64(place) == sign:
@@ -427,7 +429,9 @@ def is_busy(ctx, sign):
 
 @kernel("u64(u64,u64)")
 def mark_busy(ctx, sign):
-    """Mark what ``sign`` identifies as searched by this thread. Returns the address of the mark, for `unmark`."""
+    """Mark the position that ``sign`` identifies as being searched by this thread. Returns the mark's address, for
+    `unmark`.
+    """
     group = busy_group(ctx, sign)
     place = group
     for _ in range(BUSY_WAYS):
@@ -449,7 +453,7 @@ def unmark(place, sign):
 
 @kernel("void(u64,i64)")
 def claim(ctx, score):
-    """Called by a thread back at the root: if it is the first to finish it, ``score`` and BEST are the result."""
+    """Called by a thread back at the root: if it is the first, ``score`` and BEST become the result."""
     team = ld64(ctx + U(TEAM))
     if ld64(ctx + U(UNWIND)):
         return
@@ -461,6 +465,6 @@ def claim(ctx, score):
 
 @kernel("void(u64)")
 def close_search(team):
-    """Let no thread enter the search any more, and make the helpers leave it."""
+    """Let no more threads enter the search, and make the helpers leave it."""
     exchange64(team + U(TEAM_OPEN), U(0))
     atomic_add64(team + U(TEAM_EPOCH), U(1))

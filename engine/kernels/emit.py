@@ -14,7 +14,7 @@ GFNI = TARGET.gfni
 BYTE_COMPRESSION = TARGET.byte_compression
 
 AVX2 = TARGET.has("avx2")
-"""256-bit vectors with a shift count of its own for each lane."""
+"""256-bit vectors with a separate shift count for each lane."""
 
 BMI2 = TARGET.bmi2
 
@@ -28,13 +28,13 @@ void = types.void
 
 
 U = interpreted.U64 if INTERPRETED else np.uint64
-"""Makes an unsigned constant."""
+"""Return an unsigned constant."""
 
 _SIGNATURE_NAMES = {u64: "u64", s64: "i64", void: "void"}
 
 
 def simple(emit, python, returns, *arguments):
-    """An intrinsic of fixed types whose code is ``emit(builder, *values)``.
+    """Return an intrinsic of fixed types whose code is ``emit(builder, *values)``.
 
     ``python(*values)`` computes the same on plain integers, for kernels that run as Python; results wrap around.
     """

@@ -1,10 +1,10 @@
 """The exact solver's lower half: null-window searches to the end of the game, with up to about 12 empties.
 
-Scores are final disc differences, seen from the side to move; `alpha` asks "more than alpha?" (the window is
-[alpha, alpha + 1]); all searches are fail-soft. Layers by empties, each with what pays there: 1 to 4 empties written
-out; up to `PARITY_TO` ordered by quadrant parity; above with a transposition table and ordered by the opponent's
-mobility, from `ETC_FROM` with enhanced transposition cutoff. The steps of `solve_with_table` have the numbers of
-`kernels.midgame`: 1, 2, 3, 4, 5, 6, 9, 10.
+Scores are final disc differences, seen from the side to move; `alpha` asks "more than alpha?" (the window is [alpha,
+alpha + 1]); all searches are fail-soft. Methods by the number of empties: 1 to 4 are written out; up to `PARITY_TO`
+moves are ordered by quadrant parity; above that with a transposition table and ordered by the opponent's mobility, from
+`ETC_FROM` with enhanced transposition cutoff. The steps of `solve_with_table` have the numbers of `kernels.midgame`: 1,
+2, 3, 4, 5, 6, 9, 10.
 """
 
 from desdaemon.engine.compiler.jit import kernel
@@ -59,13 +59,13 @@ from .stability import stability_bound, stability_threshold
 PARITY_TO = 6
 ETC_FROM = 9
 POLL_FROM = 9
-"""Least empties of the nodes that look at the stop word."""
+"""Least empties of nodes that read the stop word."""
 _CORNERS_AND_REST = 0xFFBDFFFFFFFFBDFF
 
 
 @kernel("i64(u64,i64,u64)", inline=True)
 def solve1(p, alpha, x):
-    """One empty square ``x``: no board is made, only the discs turned are counted."""
+    """Solve with one empty square ``x``: the turned discs are only counted, no board is made."""
     score = 2 * popc(p) - 62
     turned = last_flips(x, p)
     if turned:
@@ -128,7 +128,7 @@ def solve2(ctx, p, o, alpha, x1, x2):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,u64)", inline=True)
 def _best_of_three(ctx, p, o, alpha, x1, x2, x3):
-    """The best of the mover's moves, -INFINITE when it has none."""
+    """Return the best score of the mover's moves with three empties, -INFINITE if it has none."""
     best = -INFINITE
     if neighbours(x1) & o:
         f = flip(x1, p, o)
@@ -206,7 +206,7 @@ def solve4(ctx, p, o, alpha, empty, odd):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
-    """5 to `PARITY_TO` empties, with the mover's ``legal`` moves: odd quadrants first, X-squares last."""
+    """Solve 5 to `PARITY_TO` empties, given the mover's ``legal`` moves: odd quadrants first, X-squares last."""
     count(ctx, U(1))
     if alpha >= stability_threshold(i2u(empties)):
         score = stability_bound(ctx, p, o)
@@ -246,9 +246,9 @@ def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
-    """More than `PARITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering.
+    """Solve more than `PARITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering.
 
-    ``legal`` are the mover's moves; the node above knows them, for it orders its moves by their number.
+    ``legal`` are the mover's moves, which the parent has computed to order its own.
     """
     # 1
     count(ctx, U(1))
@@ -336,7 +336,7 @@ def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve(ctx, p, o, alpha, empty, odd, empties):
-    """Any number of empties up to about 12, to the right layer."""
+    """Solve any number of empties up to about 12 by the method for it."""
     if empties > PARITY_TO:
         return solve_with_table(ctx, p, o, alpha, moves(p, o), odd, empties)
     if empties >= 5:

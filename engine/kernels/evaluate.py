@@ -10,10 +10,10 @@ Linear ones, at WEIGHTS: a row for each ply, of an int8 for each configuration o
 them stay in the cache; rounding moves a score by a quarter of a disc (root mean square).
 
 A network, at NETWORK: a head for each ply, then a table of `LANES` int8 for each configuration, shared by the plies of
-a band. The lanes of the position's configurations are added to the head's; the first LINEAR_LANES are cut off at
--LINEAR_MOST and LINEAR_MOST, the others at 0 and HIDDEN_ONE and squared; then they are added up with the head's
-factors. So it is a network with one hidden layer, whose first matrix is looked up: the squares of sums are what
-patterns have to say together.
+a band. The lanes of the position's configurations are added to the head's biases. The first LINEAR_LANES are clamped to
+-LINEAR_MOST .. LINEAR_MOST; the others are clamped to 0 .. HIDDEN_ONE and squared; then the head's factors weight and
+sum them. So it is a network with one hidden layer whose first matrix is looked up; squaring the sums lets patterns
+interact.
 
 The tables at CURVE turn the result into a score: CURVE_STEPS bytes, whole discs for each eighth of a disc of the sum's
 absolute value, then as many 16-bit numbers and one more, 128 a disc, at the borders of the eighths
@@ -72,22 +72,22 @@ from .emit import (
 )
 
 FEATURES = sum(len(table.instances) for table in patterns.TABLES)
-"""Look-ups of an evaluation, but for the constant."""
+"""Look-ups of an evaluation, without the constant."""
 
 # 32 bytes are written at a time: what was just written is read back sooner than after writes of 64 (Zen 4).
 _LANES_AT_ONCE = 16
 _AT_A_TIME = ir.VectorType(i16, _LANES_AT_ONCE)
 _GROUPS = (FEATURES + 15) // 16
 FEATURE_BYTES = 32 * _GROUPS
-"""Bytes that the features of a position take."""
+"""Bytes of the features of a position."""
 
 _TURNED_AT_ONCE = 3
-"""Turned discs that are added without a loop: more are rare."""
+"""Turned discs that are added without a loop; more are rare."""
 
 
 def _digits(squares):
-    """The order of a table's digits, most significant first. The board's centre, which changes most, comes last, so
-    that configurations that follow one another in a search are near in memory.
+    """Return the order of a table's digits, most significant first. The board's centre, which changes most, comes last,
+    so that configurations that follow one another in a search are close in memory.
     """
     return sorted(range(len(squares)), key=lambda k: -abs(2 * (squares[k] & 7) - 7) - abs(2 * (squares[k] >> 3) - 7))
 
@@ -103,7 +103,7 @@ if TABLE_SIZE != WEIGHTS_TABLE_BYTES:
 ROW = WEIGHTS_ROW_BYTES
 
 _UNIT = CURVE_STEP_BITS
-"""Bits by which a constant is finer than a weight."""
+"""Bits by which a constant is more precise than a weight."""
 
 _POWERS = [[0] * (16 * _GROUPS) for _ in range(65)]
 _MIDDLES = []
@@ -158,7 +158,7 @@ def _emit_update(b, source, target, x, flips, side):
 
 
 def _sign(b, side):
-    """A vector of all bits for side 1, of none for side 0."""
+    """Return a vector of all ones for side 1, of zeros for side 0."""
     return splat(b, b.trunc(b.sub(const(0), side), i16), _LANES_AT_ONCE)
 
 
@@ -176,11 +176,13 @@ def _update(source, target, x, flips, side):
 
 
 update_features = simple(_emit_update, _update, void, u64, u64, u64, u64, u64)
-"""(source, target, square, flips, side): the features after ``side`` has played."""
+"""(source, target, square, flips, side): write the features after ``side`` has played."""
 
 
 def _entries(b, features, side):
-    """The entries that the mover sees: vectors of 16 numbers of 32 bits, counted from the first table's first entry."""
+    """Return the mover's table entries: vectors of 16 numbers of 32 bits, counted from the first table's first
+    entry.
+    """
     sign = _sign(b, side)
     kind = ir.VectorType(i32, _LANES_AT_ONCE)
     middles = table_address(b, "pattern_middles", _MIDDLES + [0] * (-FEATURES % _LANES_AT_ONCE), i32)
@@ -190,10 +192,10 @@ def _entries(b, features, side):
 
 
 def _addresses(b, features, side, base, size):
-    """The addresses of the entries that the mover sees, of ``size`` bytes each in tables at ``base``.
+    """Return the addresses of the mover's entries, of ``size`` bytes each, in tables at ``base``.
 
-    The numbers are read as they were stored: reading vectors, changing their signs and storing them again takes longer.
-    What is exclusive-ored with all bits is the number with the other sign less 1, which the base makes good.
+    The numbers are read one by one as they were stored, which is faster than reading vectors, changing their signs and
+    storing them again. XOR with all ones gives the negative less 1; the base makes up for that.
     """
     sign = b.sub(const(0), side)
     base = b.sub(base, b.mul(sign, const(size)))
@@ -203,7 +205,7 @@ def _addresses(b, features, side, base, size):
 
 
 def _gathered(b, features, weights, side, lanes):
-    """The sum, without the constant, by gathers of 32 bits, of which the lower 8 are the weight."""
+    """Return the sum, without the constant, by gathers of 32 bits; the lower 8 bits are the weight."""
     kind, mask_kind = ir.VectorType(i32, lanes), ir.VectorType(i1, lanes)
     base, zero = b.inttoptr(weights, i8.as_pointer()), vector([0] * lanes, i32)
     total = zero
@@ -228,7 +230,7 @@ def _gathered(b, features, weights, side, lanes):
 
 
 def _loaded(b, features, weights, side):
-    """The sum, without the constant, one load at a time."""
+    """Return the sum, without the constant, one load at a time."""
     total = const(0, i32)
     for address in _addresses(b, features, side, weights, 1):
         total = b.add(total, b.sext(load(b, address, i8, 1), i32))
@@ -331,7 +333,7 @@ def weighted_result(ctx, features, side, empties):
 
 @kernel("i64(i64)", inline=True)
 def curve_step(value):
-    """The index of a sum, 128 a disc, in the tables of the score curve."""
+    """Return the index of a sum, 128 a disc, in the tables of the score curve."""
     step = abs(value) >> _UNIT
     if step > CURVE_STEPS - 1:
         step = CURVE_STEPS - 1
@@ -396,7 +398,7 @@ def map_weights(places, target):
 
 @kernel("i64(i64)", inline=True)
 def rounded(weight):
-    """A weight of 128 a disc rounded to 8 a disc, halves away from 0, clamped to int8."""
+    """Return a weight of 128 a disc rounded to 8 a disc, halves away from 0, clamped to int8."""
     half = 1 << (_UNIT - 1)
     size = (half + abs(weight)) >> _UNIT
     if size > 127:
@@ -408,7 +410,7 @@ def rounded(weight):
 
 @kernel("void(u64,u64,u64,u64)")
 def expand_weights(packed, map_, scratch, target):
-    """From one packed table a ply to linear weights as this module reads them.
+    """Expand one packed table a ply to linear weights as this module reads them.
 
     ``packed``: 61 rows of PACKED_SIZE int16; ``map_``: see `map_weights`; ``scratch``: for TABLE_SIZE int32.
     """
@@ -435,9 +437,9 @@ def expand_weights(packed, map_, scratch, target):
 
 @kernel("void(u64,u64,u64)")
 def expand_network(packed, map_, target):
-    """From the packed lanes of one band of plies to its table.
+    """Expand the packed lanes of one band of plies to its table.
 
-    ``packed``: LANES rows of PACKED_SIZE int8, of which those of classes that lie within a wider one are not used.
+    ``packed``: LANES rows of PACKED_SIZE int8; those of classes contained in a wider one are not used.
     """
     records = _records_at()
     entry = map_
@@ -460,7 +462,7 @@ def expand_network(packed, map_, target):
 
 @kernel("i64(u64,u64,u64,u64)")
 def static_sum(ctx, p, o, features):
-    """The unrounded evaluation of (p, o) from scratch, 128 a disc; ``features`` is memory for them."""
+    """Return the unrounded evaluation of (p, o) from scratch, 128 a disc; ``features`` is memory to work in."""
     set_features(p, o, features)
     empties = 64 - popc(p | o)
     value = weighted_result(ctx, features, U(0), empties)

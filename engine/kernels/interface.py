@@ -82,7 +82,7 @@ from .midgame import PART_OF_ROOT, ROOT, pv_moves
 from .positions import positions_add
 
 _SHARE_SALT = 0xA0761D6478BD642F
-"""Makes the choice of `check_entries` another than that of the keys."""
+"""Makes `check_entries` choose moves independently of the hash keys."""
 
 
 @kernel("u64(u64,u64)")
@@ -93,7 +93,7 @@ def board_moves(player, opponent):
 
 @kernel("u64(u64,u64,u64)")
 def board_flip(square, player, opponent):
-    """The discs that ``player`` turns on ``square`` (0..63); 0 when the move is illegal or the square taken."""
+    """The discs that ``player`` turns on ``square`` (0..63); 0 when the move is illegal or the square is occupied."""
     if ((player | opponent) >> square) & 1:
         return player ^ player
     return flip(square, player, opponent)
@@ -113,10 +113,11 @@ def board_canonical_symmetry(player, opponent):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
 def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
-    """The best score of the moves in ``allowed`` (at least one legal), seen from the mover; the move is left at BEST.
+    """Return the best score of the moves in ``allowed`` (at least one legal), seen from the mover; the move is left at
+    BEST.
 
-    ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives the static evaluation and no move. When UNWIND is
-    set on return the score is the best of the moves finished, -INFINITE when there is none.
+    ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives the static evaluation and no move. If UNWIND is set
+    on return, the score is the best of the finished moves, -INFINITE without any.
     """
     st64(ctx + U(UNWIND), U(0))
     st64(ctx + U(PATH_LENGTH), U(0))
@@ -148,10 +149,10 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
 def lead_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
-    """`search_root` by all threads of the team: the result is that of the thread that finishes first.
+    """`search_root` by all threads of the team; the first thread to finish gives the result.
 
-    Returns when no helper is in the search any more. When it was stopped before a thread had finished, the result is
-    this thread's, as in `search_root`.
+    Returns when no helper is left in the search. If it was stopped before a thread finished, the result is this
+    thread's, as in `search_root`.
     """
     team = ld64(ctx + U(TEAM))
     root = team + U(TEAM_ROOT)
@@ -230,7 +231,9 @@ def help_team(ctx):
 
 @kernel("u64(u64,u64,u64,i64,i64)")
 def known_move(ctx, p, o, depth, selectivity):
-    """The best move in the table for a position searched at least so deep with an exact result, else NO_MOVE."""
+    """Return the best move in the table for a position searched at least this deep with an exact result, else
+    NO_MOVE.
+    """
     draft = make_draft(depth, selectivity)
     key = key_of(ctx, p, o)
     for place in range(2):
@@ -262,12 +265,12 @@ def entry_is_wrong(judge, p, o, known):
 
 @kernel("void(u64,u64,u64,u64,i64,u64,u64,u64,u64)")
 def check_entries(ctx, judge, p, o, fewest, share, seen, mask, counts):
-    """Compare exact table entries of ``ctx`` for (p, o) and positions after it with searches of ``judge``.
+    """Compare exact table entries of ``ctx`` for (p, o) and later positions with searches of ``judge``.
 
-    Entries of the shared table, of that for principal variations and, with few empties, of the thread's own. Positions
-    of ``fewest`` empties are the last; of the moves of each, ``share`` in 256 are followed, as the boards' bits will
-    have it. ``seen`` is a set of `kernels.positions` with ``mask`` + 1 slots: no position is visited twice, and half as
-    many as it has slots at most. ``counts`` are words: positions visited, exact entries, wrong ones among them.
+    The entries are those of the shared table, of that for principal variations and, with few empties, of the thread's
+    own. Positions have at least ``fewest`` empties; ``share`` in 256 of the moves of each are followed, chosen by the
+    boards' bits. ``seen`` is a set of `kernels.positions` with ``mask`` + 1 slots: no position is visited twice, and at
+    most half as many as there are slots. ``counts`` are words: positions visited, exact entries, wrong ones.
     """
     legal = moves(p, o)
     if legal == U(0):
@@ -306,7 +309,7 @@ def check_entries(ctx, judge, p, o, fewest, share, seen, mask, counts):
 
 @kernel("void(u64,u64,u64,i64,i64,i64,u64)")
 def feed_score(ctx, p, o, score, depth, selectivity, move):
-    """Store a score and a move (a square or NO_MOVE), known from elsewhere, as the result of a search of this depth and
+    """Store a score and a move (a square or NO_MOVE) from elsewhere as the result of a search of this depth and
     selectivity.
     """
     key = key_of(ctx, p, o)
@@ -322,7 +325,7 @@ def static_score(ctx, p, o):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64)")
 def score_around(ctx, p, o, depth, selectivity, guess):
-    """The score of (p, o), at least one legal move, by windows that widen around ``guess``."""
+    """Return the score of (p, o), at least one legal move, by windows that widen around ``guess``."""
     width = 3
     low = guess - width
     high = guess + width
@@ -348,7 +351,9 @@ def score_around(ctx, p, o, depth, selectivity, guess):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def deepened_score(ctx, p, o, depth, selectivity):
-    """The score of (p, o), for the mover, by iterative deepening to ``depth`` (or to the end); passes are made."""
+    """Return the score of (p, o), for the mover, by iterative deepening to ``depth`` (or to the end); forced passes are
+    made.
+    """
     if moves(p, o) == U(0):
         if moves(o, p) == U(0):
             return final_score(p, 64 - popc(p | o))
@@ -371,7 +376,7 @@ def deepened_score(ctx, p, o, depth, selectivity):
 
 @kernel("void(u64,u64,u64,u64,i64,i64,i64)")
 def score_many(ctx, players, opponents, scores, number, depth, selectivity):
-    """`deepened_score` of ``number`` positions (arrays of u64) into an array of i64, until the stop word is set."""
+    """Write `deepened_score` of ``number`` positions (arrays of u64) to an array of i64, until the stop word is set."""
     for k in range(number):
         place = i2u(k) << U(3)
         score = deepened_score(ctx, ld64(players + place), ld64(opponents + place), depth, selectivity)
@@ -382,7 +387,7 @@ def score_many(ctx, players, opponents, scores, number, depth, selectivity):
 
 @kernel("void(u64,u64,u64,u64,i64)")
 def static_many(ctx, players, opponents, scores, number):
-    """`static_score` of ``number`` positions (arrays of u64) into an array of i64."""
+    """Write `static_score` of ``number`` positions (arrays of u64) to an array of i64."""
     for k in range(number):
         place = i2u(k) << U(3)
         sts64(scores + place, static_score(ctx, ld64(players + place), ld64(opponents + place)))
@@ -390,7 +395,9 @@ def static_many(ctx, players, opponents, scores, number):
 
 @kernel("i64(u64,u64,u64,i64)")
 def evaluate_often(ctx, p, o, number):
-    """Flip, update the features and evaluate, ``number`` times, over the moves of (p, o); the sum of the scores."""
+    """Flip, update the features and evaluate, ``number`` times, over the moves of (p, o); return the sum of the
+    scores.
+    """
     features = stack_buf(FEATURE_BYTES)
     below = stack_buf(FEATURE_BYTES)
     set_features(p, o, features)

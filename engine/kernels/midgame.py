@@ -122,28 +122,31 @@ from .ordering import (
 from .stability import stability_bound, stability_threshold
 
 SOLVE_TO = 12
-"""Reading to the end with so many empties, the exact solver's lower half takes over."""
+"""Most empties at which the exact solver's lower half searches to the end."""
 
 LOOK_1_FROM, LOOK_2_FROM = 20, 26
-"""Depths from which moves are ordered by a search of 1 and 2 plies instead of the evaluation."""
+"""Least depths at which moves are ordered by a search of 1 and 2 plies instead of the evaluation."""
 
 LOOK_SELECTIVITY = 0
-"""Selectivity index of these searches: the lowest, so that they leave the deeper results of the moves' boards where
-they are in the table. Shorter than `PROBCUT_FROM`, they leave nothing out (docs/notes/two-places.md).
+"""Selectivity index of these searches: the lowest, so that deeper results of the moves' boards stay in the table. They
+are shorter than `PROBCUT_FROM`, so they leave nothing out (docs/notes/two-places.md).
 """
 
 CHECK_TEAM_FROM = 5
-"""Least depth at which a thread of a shared search looks whether it is still needed where it is."""
+"""Least depth at which a thread of a shared search checks whether its node is still needed."""
 
 ANNOUNCE_FROM = 8
-"""Least depth of nodes whose end is announced to the team; what is shallower is over soon."""
+"""Least depth of nodes whose end is announced to the team; shallower ones end soon."""
 
 PART_AT_ONCE = 4
-"""The first so many threads of a team leave the first move of a node that is expected to fail low to the thread that
-searches it, and go on to the next moves; the other threads join it (docs/notes/threads.md)."""
+"""First threads of a team that leave the first move of a node expected to fail low to the thread that searches it, and
+go on to the next moves; the other threads join it (docs/notes/threads.md).
+"""
 
 ROOT, PART_OF_ROOT, INNER = 0, 1, 2
-"""Where an open-window node is: at the root, with all moves or with some left out (nothing is stored), or below."""
+"""Kind of an open-window node: the root with all moves, the root with some left out (nothing is stored), or below the
+root.
+"""
 
 ITERATED = ((EXACT, 21, 4), (4, 22, 2), (2, 24, 0))
 """Internal iteration: of searches to the end the selectivity index (4: 99 %, 2: 95 %, 0: 73 %), the least depth, and
@@ -152,7 +155,7 @@ the index at which the node is searched first (docs/notes/internal-iteration.md)
 PROBCUT_FROM = 3
 
 STAND_IN_SELECTIVITY = 1
-"""The selectivity index (87 %) up to which a reduced search is as selective as the search that it replaces."""
+"""The selectivity index (87 %) up to which a reduced search has the selectivity of the search that it replaces."""
 
 _PROBCUT_ROW_BYTES = 2 * PROBCUT_ROW
 _PROBCUT_MARGINS = 2 * PROBCUT_DEPTHS * _PROBCUT_ROW_BYTES
@@ -163,7 +166,7 @@ _ALMOST_ONE = (1 << (2 * PROBCUT_UNIT_BITS)) - 1
 
 @kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
 def search_one(ctx, p, o, alpha, side, empties, features):
-    """One ply: the best static score of the mover's moves."""
+    """Search one ply: return the best static score of the mover's moves."""
     count(ctx, U(1))
     legal = moves(p, o)
     below = stack_buf(FEATURE_BYTES)
@@ -199,7 +202,7 @@ def search_one(ctx, p, o, alpha, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """Any depth: to the layer that searches it."""
+    """Search any depth with a null window, by the function for it."""
     if depth >= empties and empties <= SOLVE_TO:
         empty = ~(p | o)
         return solve(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
@@ -213,7 +216,7 @@ def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("void(u64,u64,u64,i64,i64,i64,i64)")
 def sample(reservoir, p, o, alpha, depth, selectivity, empties):
-    """Record a node where a cut is tried: of all nodes of one depth, to the end or not, each with the same probability.
+    """Record a node where a cut is tried; all nodes of one depth, to the end or not, have the same probability.
 
     ``reservoir`` holds PROBCUT_DEPTHS classes of nodes by depth that end before the game does, then as many to the end:
     a class is the number of its nodes so far, and SAMPLED slots of p, o, alpha, selectivity index. Method R of Vitter,
@@ -240,9 +243,9 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """Multi-ProbCut (Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello",
     1997): `alpha + 1` when a shallow search makes a fail high likely enough, `alpha` for a fail low, else INFINITE.
 
-    The shallow search is tried only where the evaluation itself points that way. To the end it need not be surer than
-    STAND_IN_SELECTIVITY, for the margin counts for more; before the end, where its errors add up, it is one step less
-    sure than what is asked for. `engine.probcut.table` describes the table at PROBCUT_TABLE.
+    The shallow search is tried only if the evaluation itself points that way. To the end it need not be more reliable
+    than STAND_IN_SELECTIVITY, because the margin matters more; before the end, where its errors add up, it is one step
+    less reliable than the search it replaces. `engine.probcut.table` describes the table at PROBCUT_TABLE.
     """
     reservoir = ld64(ctx + U(SAMPLES))
     if reservoir:
@@ -283,7 +286,7 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("u64(u64,u64,u64,u64,u64,i64,u64,i64,u64,u64)")
 def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs):
-    """Fill ``pairs`` with (key << 8 | square, flips), unsorted, the greatest key the most promising.
+    """Fill ``pairs`` with (key << 8 | square, flips), unsorted; the greatest key is the most promising.
 
     Returns their number, or 0 when a move takes the opponent's last disc.
     """
@@ -328,7 +331,7 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
 
 @kernel("u64(u64,u64)")
 def take_best(pairs, n):
-    """Move the pair of the greatest key to place ``n - 1``."""
+    """Move the pair with the greatest key to place ``n - 1``."""
     j = U(0)
     top = U(0)
     i = U(0)
@@ -350,8 +353,8 @@ def take_best(pairs, n):
 
 @kernel("i64(u64,u64,u64,u64,i64,u64)")
 def transposition_cutoff(ctx, p, o, legal, alpha, below):
-    """Enhanced transposition cutoff: the bound of a move whose position the table already has with a good enough one,
-    else -INFINITE.
+    """Enhanced transposition cutoff: return a bound of at least the window's upper end that the table has for the
+    position after a move, else -INFINITE.
     """
     keys = stack_buf(272)
     end = keys
@@ -376,7 +379,9 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
 
 @kernel("u64(u64,i64)", inline=True)
 def _must_return(ctx, depth):
-    """Not 0 when the thread has to leave a node of ``depth``: UNWIND, after checking everything that may set it."""
+    """Return non-zero if the thread has to leave a node of ``depth``: UNWIND, after checking everything that may set
+    it.
+    """
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(CHECK_AT)):
         checkpoint(ctx)
     if poll64(ld64(ctx + U(STOP))):
@@ -388,13 +393,13 @@ def _must_return(ctx, depth):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64,u64)", inline=True)
 def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, kind):
-    """The best score of the moves ``legal``, at least one; the move is left at BEST.
+    """Return the best score of the moves ``legal``, at least one; the move is left at BEST.
 
     ``kind`` (PV_NODE, CUT_NODE or ALL_NODE) matters in a shared search only.
 
-    ``level`` is the number of the node on the thread's path (`context.enter_node`), 0 where it is not there. On the
-    path, the answer may be one that another thread has stored: BEST is ANSWERED then. When UNWIND is set on return,
-    the score is the best of the moves finished, -INFINITE when there is none.
+    ``level`` is the number of the node on the thread's path (`context.enter_node`), 0 if it is not on it. On the path,
+    the score may be one that another thread has stored: BEST is then ANSWERED. If UNWIND is set on return, the score is
+    the best of the finished moves, -INFINITE without any.
     """
     pairs = stack_buf(544)
     later = stack_buf(544)
@@ -490,7 +495,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 
 @kernel("i64(i64,i64,i64)", inline=True)
 def iterated_selectivity(depth, selectivity, empties):
-    """The selectivity index at which a node is to be searched first, -1 where it is not."""
+    """Return the selectivity index at which a node is to be searched first, -1 for none."""
     if depth == empties:
         for index, fewest, lower in ITERATED:
             if selectivity == index and depth >= fewest:
@@ -500,7 +505,7 @@ def iterated_selectivity(depth, selectivity, empties):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """A null-window node, two plies or more; the steps are those of the module."""
+    """Search a null-window node of two plies or more; the module lists the steps."""
     # 1
     kind = ld64(ctx + U(EXPECTED))
     count(ctx, U(1))
@@ -606,7 +611,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64)")
 def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features):
-    """A node with an open window, any depth; the steps are those of the module."""
+    """Search an open-window node of any depth; the module lists the steps."""
     # 1
     count(ctx, U(1))
     if depth > empties:
@@ -690,7 +695,7 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
 
 @kernel("u64(u64,u64,u64)")
 def wiping_move(p, o, legal):
-    """The move that takes the last disc of ``o``."""
+    """Return the move that takes the last disc of ``o``."""
     while legal:
         x = ctz(legal)
         if flip(x, p, o) == o:

@@ -43,7 +43,7 @@ square_rank = lookup8("square_rank", _SQUARE_RANKS)
 
 @kernel("u64(u64)", inline=True)
 def odd_quadrants(empty):
-    """All squares of the quadrants with an odd number of empties."""
+    """Return all squares of the quadrants with an odd number of empties."""
     odd = U(0)
     while empty:
         odd ^= quadrant(ctz(empty))
@@ -53,13 +53,13 @@ def odd_quadrants(empty):
 
 @kernel("i64(u64)", inline=True)
 def weighted_mobility(moves_):
-    """Moves, corners counted twice."""
+    """Count moves, corners twice."""
     return popc(moves_) + popc(moves_ & U(CORNERS))
 
 
 @kernel("i64(u64,u64)", inline=True)
 def potential_mobility(p, empty):
-    """Empty squares next to the discs ``p``, where the other side may be able to move later."""
+    """Count the empty squares next to the discs ``p``, where the other side may be able to move later."""
     inner = p & U(INNER_COLUMNS)
     across = (inner << U(1)) | (inner >> U(1))
     wide = p | across
@@ -71,7 +71,9 @@ _C_SQUARES = 0x4281000000008142
 
 @kernel("i64(u64)", inline=True)
 def corner_stability(p):
-    """Corners of ``p``, and its C-squares beside them; beside H1 also A2, beside A8 H7, the next bits of the word."""
+    """Count the corners of ``p``, and its C-squares next to them, by a cheap shift that also counts A2 with H1 and H7
+    with A8.
+    """
     corners = p & U(CORNERS)
     beside = ((corners << U(1)) | (corners >> U(1)) | (corners << U(8)) | (corners >> U(8))) & p
     return popc(corners) + popc(beside & U(_C_SQUARES))
@@ -81,7 +83,7 @@ def corner_stability(p):
 FIRST_TABLE_MOVE = 1 << 24
 SECOND_TABLE_MOVE = 1 << 23
 SECOND_TABLE_MOVE_SEARCHED = 1 << 29
-"""In the general search, where the term of `looked_at` may outweigh the other two."""
+"""In the general search the term of `looked_at` may outweigh the other two."""
 
 # Weights of the terms, as shifts: those of mobility and corners apart for the exact solver (`kernels.endgame`), for
 # searches to the end above it, and for those before the end. What the opponent may do counts from the most that there
@@ -97,14 +99,16 @@ _IN_TABLE = 1 << 10
 # Five times eight rows: the vectors fill eight at a time, and no position has more than 33 moves.
 RANKED_COLUMN = 8 * 40
 RANKED_BYTES = 3 * RANKED_COLUMN
-"""The memory that `rank_moves` fills, aligned to 64 bytes: three columns of words with a row for each move, which has
-its key (rank << 16 | square << 8 | row), the discs it turns, and the opponent's moves after it.
+"""Bytes that `rank_moves` fills, aligned to 64: three columns of words with a row for each move: its key (rank << 16 |
+square << 8 | row), the discs it turns, and the opponent's moves after it.
 """
 
 
 @kernel("i64(i64,u64)", inline=True)
 def looked_at(value, known):
-    """The term of a shallow search: ``value`` in discs for the mover; ``known`` is the table entry of the child."""
+    """Return the term of a shallow search: ``value`` in discs for the mover; ``known`` is the table entry of
+    the child.
+    """
     rank = (64 + value) << _VALUE
     if known:
         rank += _IN_TABLE
@@ -112,7 +116,7 @@ def looked_at(value, known):
 
 
 def _emit_flips_of_eight(b, p, o, legal):
-    """The discs that each of the first eight moves turns, and the moves that are left."""
+    """Return the discs that each of the first eight moves turns, and the remaining moves."""
     before = b.block
     loop, done = b.append_basic_block("flips.loop"), b.append_basic_block("flips.done")
     b.branch(loop)
@@ -137,7 +141,7 @@ def _emit_flips_of_eight(b, p, o, legal):
 
 def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
     """`_rank_eight` for a move a lane, in vectors of 512 bits. Lanes without a move get the key 0; the rest of their
-    rows means nothing.
+    rows is undefined.
     """
 
     def every(value):
@@ -150,7 +154,7 @@ def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_
         return call(b, "llvm.ctpop.v8i64", v8, words)
 
     def of_squares(values):
-        """Of 64 small values, one for each square, those of the first eight moves."""
+        """Return, of 64 small values by square, those of the first eight moves."""
         kind = ir.VectorType(i8, 64)
         squares = b.bitcast(legal, ir.VectorType(i1, 64))
         compress = external(b, "llvm.x86.avx512.mask.compress.v64i8", kind, [kind, kind, squares.type])
@@ -199,7 +203,7 @@ else:
     def _rank_eight(p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
         """Fill the rows ``n`` to ``n + 7`` for the first eight moves.
 
-        Returns the moves that are left, all squares where a move takes the opponent's last disc.
+        Returns the remaining moves; all squares if a move takes the opponent's last disc.
         """
         free = ~(p | o)
         row = ranked + (n << U(3))
@@ -239,8 +243,8 @@ else:
 def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ranked):
     """Fill ``ranked`` (`RANKED_BYTES`) with a row for each of the moves ``legal``, at most 40, in the order of squares.
 
-    ``odd`` are the squares of odd quadrants where they count, else 0; ``first`` and ``second`` the table's moves or
-    NO_MOVE; the shifts are the weights of mobility and of corners. Returns the number of moves, 0 where one takes the
+    ``odd`` are the squares of odd quadrants if they count, else 0; ``first`` and ``second`` the table's moves or
+    NO_MOVE; the shifts are the weights of mobility and of corners. Returns the number of moves, 0 if one takes the
     opponent's last disc.
     """
     number = i2u(popc(legal))
@@ -292,7 +296,7 @@ _greatest_of_eight = simple(lambda b, address: reduce(b, "umax", load(b, address
 
 @kernel("u64(u64,u64)", inline=True)
 def take_greatest(ranked, n):
-    """The greatest key of the first ``n`` rows; the row's key becomes 0. At least one must not have been taken."""
+    """Return the greatest key of the first ``n`` rows and set the row's key to 0. At least one key must be left."""
     top = U(0)
     i = U(0)
     while i < n:

@@ -1,8 +1,8 @@
 """Perft: counts lines of play. Every path is walked, no transposition is used.
 
-The last plies are walked eight boards at a time. A node does not play its moves there, but puts its board into a bucket
-for each square it may play. The boards of a bucket are played together, the rays of the square being the same for all,
-and their replies are computed in the same step: they are put into buckets in turn or, at the end, counted.
+The last plies are walked eight boards at a time. There a node does not play its moves, but puts its board into a bucket
+for each square it may play. The boards of a bucket are played together, since the rays of the square are the same for
+all, and their replies are computed in the same step: they are put into further buckets or, at the end, counted.
 """
 
 from llvmlite import ir
@@ -72,7 +72,9 @@ def _every(value):
 
 
 def _emit_highest(b, v, step):
-    """The highest set bit of each lane, whose set bits are all `step` apart; 0 or a stray bit for an empty lane."""
+    """Return the highest set bit of each lane, whose set bits are all `step` apart; 0 or a stray bit for an
+    empty lane.
+    """
     if AVX512:
         counts = b.call(external(b, "llvm.ctlz.v8i64", v8, [v8, i1]), [v, const(0, i1)])
         return call(b, "llvm.x86.avx512.psrlv.q.512", v8, _every(1 << 63), counts)
@@ -82,7 +84,7 @@ def _emit_highest(b, v, step):
 
 
 def _emit_play8(b, board, square):
-    """The boards after a move on `square` by eight movers, whose opponents are a column further on, and the answers."""
+    """Play `square` for eight movers, whose opponents are one column further; return the boards and the replies."""
     p, o = load(b, board, v8, 64), load(b, b.add(board, const(COLUMN)), v8, 64)
     rays = [ray for s in range(64) for ray in UP_RAYS[s] + DOWN_RAYS[s]]
     row = b.add(table_address(b, "rays", rays), b.shl(square, const(6)))
@@ -205,19 +207,22 @@ def _copy(source, target):
 
 
 _count8 = simple(_emit_count8, _count, u64, u64, u64, u64)
-"""(address of 8 boards, square, address of 8 words): add the number of answers to a move there to the words; a mask
-of the boards that leave none."""
+"""(address of 8 boards, square, address of 8 words): add the number of replies to a move there to the words; return a
+mask of the boards without replies.
+"""
 
 _children8 = simple(_emit_children8, _children, u64, u64, u64, u64)
-"""(address of 8 boards, square, address of 3 x 8 words): the movers, the opponents and the moves after it; a mask of
-the boards without moves."""
+"""(address of 8 boards, square, address of 3 x 8 words): write the movers, the opponents and the moves after it; return
+a mask of the boards without moves.
+"""
 
 _union8 = simple(_emit_union8, _union, u64, u64)
 """The union of eight words."""
 
 _append8 = simple(_emit_append8, _append, u64, u64, u64, u64)
-"""(address of what `_children8` wrote, square, address in a bucket): write the boards that may play the square there,
-and something after them, eight boards in all; the number of boards."""
+"""(address of the output of `_children8`, square, address in a bucket): write the boards that may play the square,
+filled up to eight boards; return their number.
+"""
 
 _copy8 = simple(_emit_copy8, _copy, void, u64, u64)
 """(source, target): eight boards of a bucket to another place in it."""
@@ -236,7 +241,7 @@ def perft_add(memory, lines):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_file(player, opponent, square, depth, mode, memory):
-    """Put a board into the bucket of a square."""
+    """Add a board to the bucket of a square."""
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -250,7 +255,7 @@ def perft_file(player, opponent, square, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_file_all(children, union, depth, mode, memory):
-    """Put eight boards into the buckets of all squares they may play, whose ``union`` is given."""
+    """Add eight boards to the buckets of all squares they may play; ``union`` is the union of these squares."""
     buckets = perft_set(depth, memory)
     full = U(0)
     while union != U(0):
@@ -270,7 +275,7 @@ def perft_file_all(children, union, depth, mode, memory):
 
 @kernel("void(u64,i64,i64,u64)")
 def perft_play(square, depth, mode, memory):
-    """Play the boards of a bucket, as far as they fill vectors."""
+    """Play the boards of a bucket in full vectors; the rest stays."""
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -319,7 +324,7 @@ def perft_stuck(player, opponent, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_walk(player, opponent, depth, mode, memory):
-    """Count the lines of ``depth`` > 0 plies that are complete so far; the others wait in the buckets."""
+    """Count the complete lines of ``depth`` > 0 plies; the others wait in the buckets."""
     m = moves(player, opponent)
     if m == U(0):
         perft_stuck(player, opponent, depth, mode, memory)
@@ -357,7 +362,9 @@ def perft_drain(depth, mode, memory):
 
 @kernel("i64(u64,u64,i64,i64)")
 def perft(player, opponent, depth, mode):
-    """The number of lines of ``depth`` > 0 plies; a game that ends earlier is one. Mode 1: a pass is a ply; 2: not."""
+    """Return the number of lines of ``depth`` > 0 plies; a game that ends earlier is one. Mode 1: a pass is a ply; 2:
+    not.
+    """
     memory = stack_buf(MEMORY_BYTES)
     for k in range(SETS):
         x = U(0)

@@ -1,9 +1,9 @@
-"""Many short searches in one call: what `Searcher.search` does for one line without a progress callback, compiled.
+"""Many short searches in one call: a compiled `Searcher.search` for one line without a progress callback.
 
-A search of a tenth of a millisecond costs more in Python than in the kernels, and Python lets one thread run at a time.
-Each record (`desdaemon.engine.layout`, ``SHORT_...``) holds a position and its limits, and receives the result. The
-steps are those of `desdaemon.engine.search`, and so are score, line and nodes: iterative deepening, a window around the
-last score that is widened where it fails, and the principal variation completed after each iteration.
+A search of a tenth of a millisecond costs more time in Python than in the kernels, and only one thread at a time runs
+Python. Each record (`desdaemon.engine.layout`, ``SHORT_...``) holds a position and its limits, and receives the result.
+Steps, score, line and nodes are those of `desdaemon.engine.search`: iterative deepening, a window around the last score
+that is widened when it fails, and the principal variation completed after each iteration.
 """
 
 from desdaemon.engine.compiler.jit import kernel
@@ -62,7 +62,7 @@ def within_scores(score):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64)")
 def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
-    """The score of one iteration from ``guess`` (a score beyond 64: none); the move is left at BEST.
+    """Return the score of one iteration that starts from ``guess`` (beyond 64: none); the move is left at BEST.
 
     As `Searcher._line`, without its principal variation. Meaningless once the stop word is set.
     """
@@ -101,7 +101,7 @@ def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
 
 @kernel("i64(u64,u64,u64,u64,i64,i64,i64,i64,u64)")
 def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
-    """Write the line that begins with ``move`` and gives ``score``, a byte a move. Returns its length. As
+    """Write the line that begins with ``move`` and has ``score``, a byte a move. Returns its length. As
     `Searcher._variation`.
 
     A pass is NO_MOVE.
@@ -142,9 +142,9 @@ def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
 
 @kernel("void(u64,u64)")
 def search_record(ctx, at):
-    """Search the position of the record ``at``, in which the game is not over.
+    """Search the position of the record ``at``; the game must not be over.
 
-    The length of its line is written last, and stays 0 where the stop word ended the search.
+    The length of its line is written last; it stays 0 if the stop word ended the search.
     """
     p = ld64(at + U(SHORT_PLAYER))
     o = ld64(at + U(SHORT_OPPONENT))
@@ -211,7 +211,7 @@ def search_record(ctx, at):
 
 @kernel("void(u64,u64,i64)")
 def search_records(ctx, records, number):
-    """Search ``number`` records one after the other, each a date later in the table, until the stop word is set."""
+    """Search ``number`` records one after the other, each with a new date in the table, until the stop word is set."""
     for k in range(number):
         if poll64(ld64(ctx + U(STOP))):
             return

@@ -16,7 +16,7 @@ _INNER = 0x007E7E7E7E7E7E00
 
 
 def _line_masks():
-    """For each direction: squares whose k-step neighbours (k = 1, 2, 4) upwards or downwards are off the board."""
+    """For each direction, the squares whose k-step neighbours (k = 1, 2, 4) upwards or downwards are off the board."""
 
     def off(dx, dy, k):
         mask = 0
@@ -92,7 +92,7 @@ def _stable(p, o, edges):
     """`stable_discs` in Python, square by square."""
 
     def along(squares):
-        """The stable discs of an edge by the edge table."""
+        """Return the stable discs of an edge by the edge table."""
         own = sum((p >> s & 1) << k for k, s in enumerate(squares))
         other = sum((o >> s & 1) << k for k, s in enumerate(squares))
         found = interpreted.load(edges + own * 256 + other, 1, signed=False)
@@ -121,7 +121,7 @@ def _stable(p, o, edges):
 
 
 stable_discs = simple(_emit_stable, _stable, u64, u64, u64, u64)
-"""(owner's discs, other's discs, address of the edge table) -> stable discs of the owner, not necessarily all."""
+"""(owner's discs, other's discs, address of the edge table) -> stable discs of the owner, possibly not all."""
 
 # The bound is worth its price only where enough discs can be stable: by empties, the least alpha at which to try.
 _TRY_FROM = [99] * 4 + [max(6, 2 * n - 2 if n < 10 else 2 * n) for n in range(4, 61)] + [99] * 3
@@ -130,13 +130,13 @@ stability_threshold = lookup8("stability_threshold", [min(value, 99) for value i
 
 @kernel("i64(u64,u64,u64)", inline=True)
 def stability_bound(ctx, p, o):
-    """The upper bound of the mover's score: 64 less twice the opponent's stable discs."""
+    """Return the upper bound of the mover's score: 64 less twice the opponent's stable discs."""
     return 64 - 2 * popc(stable_discs(o, p, ld64(ctx + U(EDGES))))
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def _turned_on_edge(own, other, place):
-    """Discs of ``other`` turned along the edge when ``own`` plays ``place``."""
+    """Return the discs of ``other`` turned along the edge when ``own`` plays ``place``."""
     turned = U(0)
     run = U(0)
     k = place + U(1)
@@ -157,9 +157,9 @@ def _turned_on_edge(own, other, place):
 
 @kernel("void(u64)")
 def fill_edge_table(address):
-    """65,536 bytes at ``address``: [own * 256 + other] = own discs of an edge that no play along it can turn.
+    """Fill 65,536 bytes at ``address``: [own * 256 + other] = own discs of an edge that no play along it can turn.
 
-    Any player may play any empty square at any time (discs may be turned from elsewhere), so the stable discs are
+    Either player may play any empty square at any time (discs may be turned from elsewhere), so the stable discs are
     those that stay in every continuation: edges with fewer empties first.
     """
     for empties in range(9):

@@ -30,7 +30,7 @@ class StageOption(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """A sub-command: ``run`` takes the parsed options, and the command line for the record of what is written."""
+    """A sub-command: ``run`` takes the parsed options, and the command line, which is recorded in the output."""
 
     name: str
     run: Callable[[argparse.Namespace, str], None]
@@ -39,8 +39,9 @@ class Stage(NamedTuple):
 
 
 RemoteScores = Callable[[str, str, Path, int], "ScoreChunks"]
-"""What scores chunks by a cluster: of the scheduler's address, the folder of certificates or "", the weights, and the
-logarithm (base 2) of the entries of a search's table. Raises `BadInput` where there is no scheduler."""
+"""Returns a function that scores chunks by a cluster, from the scheduler's address, the folder of certificates or "",
+the weights, and the logarithm (base 2) of the entries of a search's table. Raises `BadInput` if there is no scheduler.
+"""
 
 
 def _plies(text: str) -> tuple[int, int]:
@@ -147,7 +148,9 @@ def _adjudicate(options: argparse.Namespace, _command: str) -> None:
 
 
 def _fitted_curve(options: argparse.Namespace) -> float | None:
-    """The curve of the options; else that of the weights to start from, and None for the patterns of eval.dat."""
+    """Return the curve of the options, else that of the weights to start from, and None for the patterns of
+    eval.dat.
+    """
     from desdaemon.engine.evaluation.weights_file import read_packed
     from desdaemon.engine.evaluation.weights_metadata import of_record
 
@@ -503,8 +506,8 @@ def command_line(*, cluster: bool = False) -> Parser:
 def main(argv: list[str], remote: RemoteScores | None = None) -> int:
     """Run one stage; 0 when it is done, 1 when its input can't be used, 2 for a bad command line.
 
-    ``remote`` comes from the caller because the cluster belongs to a package above this one; without it stage `label`
-    has no option for one.
+    ``remote`` comes from the caller because the cluster is in a package above this one; without it stage `label` has no
+    option for a cluster.
     """
     from desdaemon.engine.evaluation.weights_file import WeightsError
 

@@ -19,12 +19,12 @@ def compiled(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """A small helper that is copied into every compiled caller."""
+    """Mark a small helper that is copied into every compiled caller."""
     return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
 
 
 def inlined_kernel(kernel: Any) -> Any:
-    """A kernel of `engine.kernels` that calls only intrinsics, as a helper like those of `inlined`."""
+    """Return a kernel of `engine.kernels` that calls only intrinsics as a helper like those of `inlined`."""
     return inlined(kernel.kernel.function)
 
 

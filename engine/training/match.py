@@ -1,7 +1,8 @@
 """Stage `match`: two weights files against each other, in pairs of games.
 
 Every opening (random moves from the start, seeded) is played twice with colours exchanged, and the pair's mean score is
-one observation: the standard error is that of the pairs' means. Games are decided by an exact search near their end.
+one observation: the standard error is computed from the pairs' means. Games are decided by an exact search near their
+end.
 """
 
 from __future__ import annotations
@@ -24,33 +25,34 @@ from .labelling import boards
 from .store import StageProgress, write_line
 
 HASH_BITS = 20
-"""Of each side's table: a search of a tenth of a second visits some three million nodes."""
+"""Table size of each side: a search of a tenth of a second visits some three million nodes."""
 
 DECIDED_AT = 12
 """Empties at which a game's score is read to the end."""
 
 CLOSE_TO = 10.0
-"""An opening is used when both sides' evaluations lie within so many discs of 0, on average."""
+"""Discs from 0 within which both sides' evaluations of an opening must lie, on average."""
 
 BALANCED_BY = Limits(11, Selectivity(73))
-"""The searches by which balanced openings are chosen. An odd depth and the even one below it, whose errors have
-opposite signs, count half each."""
+"""The searches that choose balanced openings, with equal weights: an odd depth and the even one below it, whose errors
+have opposite signs.
+"""
 
 
 class PairsPlan(NamedTuple):
     """The games of a match."""
 
     pairs: int
-    """Of games, each from one opening."""
+    """Number of pairs of games, each pair from one opening."""
     limits: Limits
-    """Of the searches for a move."""
+    """Limits of the search for a move."""
     plies: int = 8
-    """Random moves that make an opening."""
+    """Random moves of an opening."""
     seed: int = 1
     workers: int = 1
-    """Pairs played at a time; equal time wants a core for each."""
+    """Pairs played at a time; for equal times each needs a core."""
     balanced: float | None = None
-    """Discs from even within which openings lie by search; None: whatever the searches say."""
+    """Discs from even within which openings must lie by search; None: no such check."""
 
 
 class PairsOutcome(NamedTuple):
@@ -65,12 +67,12 @@ class PairsOutcome(NamedTuple):
     discs_error: float
     """Standard error of `discs`."""
     share: float
-    """Won games and half the drawn ones, of all."""
+    """Won games plus half the drawn ones, as a share of all."""
     share_error: float
 
 
 def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: Limits) -> int:
-    """Score for sides[0], who moves first."""
+    """Play a game; return the score of sides[0], who moves first."""
     mover = 0
     while True:
         own, other = np.uint64(player), np.uint64(opponent)
@@ -103,8 +105,8 @@ def _searched(judge: Searcher, player: int, opponent: int) -> float:
 def openings(
     count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher], balanced: float | None = None
 ) -> list[tuple[int, int]]:
-    """Distinct positions after `plies` random moves that both judges think open on average: by evaluation, and where
-    ``balanced`` is given within so many discs by search, too.
+    """Return distinct positions after `plies` random moves that are even for both judges on average: by evaluation and,
+    if ``balanced`` is given, within that many discs by search.
     """
     found: list[tuple[int, int]] = []
     known: set[tuple[int, int]] = set()

@@ -18,11 +18,11 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class TrainingError(ValueError):
-    """Input of a stage that can't be used: the message names it and what was expected."""
+    """Unusable input of a stage: the message names it and what was expected."""
 
 
 def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool = False) -> None:
-    """Write the arrays and the record of how they were made, beside and renamed."""
+    """Write the arrays and the record of how they were made, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = np.frombuffer(json.dumps(record, sort_keys=True).encode(), np.uint8)
     write = np.savez_compressed if compress else np.savez
@@ -31,12 +31,12 @@ def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool =
 
 
 def save_json(path: Path, content: dict[str, Any], *, indent: int | None = None) -> None:
-    """Write a JSON object, beside and renamed."""
+    """Write a JSON object, atomically."""
     files.replace(path, (json.dumps(content, indent=indent) + "\n").encode())
 
 
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """Arrays and record of a file written by `save`; TrainingError when it is not one."""
+    """Read arrays and record of a file written by `save`; TrainingError for another file."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -47,7 +47,7 @@ def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
 
 
 def digest(*arrays: NDArray[Any]) -> str:
-    """A short BLAKE2b of the arrays' contents, to tell one set of data from another."""
+    """Return a short BLAKE2b of the arrays' contents, to tell sets of data apart."""
     state = blake2b(digest_size=8)
     for array in arrays:
         state.update(np.ascontiguousarray(array).data)
@@ -79,6 +79,6 @@ class StageProgress:
 
 
 def write_line(text: str) -> None:
-    """One line of a stage's answer on stdout."""
+    """Print one line of a stage's output on stdout."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

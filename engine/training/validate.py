@@ -1,10 +1,10 @@
 """Stage `validate`: the errors of the evaluation against exact scores.
 
-The yardstick of the static evaluation is the truth files: positions of games and perturbed ones with their exact
-scores. The table gives, for each kind and number of empties, the root mean square, mean absolute and mean error in
-discs (evaluation less exact score, both from the side to move). Openings have no exact scores: the main lines are
-searched at level 16, where all are near 0, and positions of held-out games at 50 empties are searched at a low level
-and at a high one, whose difference is at least free of the low one's horizon.
+The static evaluation is compared with the truth files: positions of games and perturbed ones with their exact scores.
+The table gives, for each kind and number of empties, the root mean square, mean absolute and mean error in discs
+(evaluation less exact score, both from the side to move). Openings have no exact scores: the main lines, all near 0,
+are searched at level 16, and positions of held-out games at 50 empties are searched at a low and at a high level, whose
+difference at least does not have the low one's horizon.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from .labelling import boards
 from .store import Arrays, StageProgress, load, write_line
 
 LINES = ("", "f5", "f5d6", "f5f6", "f5f4", "f5d6c3d3c4", "f5d6c4d3c3", "f5f6e6f4")
-"""Openings whose static evaluation is reported: near 0 with best play but for f5f4."""
+"""Openings whose static evaluation is reported: near 0 with best play, except f5f4."""
 
 MAIN_LINES = ("", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5d6c3d3c4", "f5f6e6f4", "f5d6c5f4e3", "f5d6c4d3c3")
 """Openings that are searched: all near 0."""
 
 LEVEL = 16
-"""The level at which they are."""
+"""The level of these searches."""
 
 STATIC = Limits(0)
-"""No search."""
+"""A level that does not search."""
 
 DEEP_PLY = 10
 """The ply at which a low level is compared with a high one."""
@@ -61,7 +61,7 @@ def static_of(weights_path: Path) -> Static:
 
 
 def static_of_sums(weights: features.Weights, curve: float | None) -> Static:
-    """Those of linear weights in floating point."""
+    """Return the static scores of linear weights in floating point."""
     return lambda players, opponents, ply: curves.scores(
         features.predict(features.index(players, opponents), weights[ply]), curve
     )
@@ -87,7 +87,7 @@ def table(static: Static, truth: list[Truth]) -> list[dict[str, Any]]:
 
 
 def say(rows: list[dict[str, Any]], progress: StageProgress) -> None:
-    """Tell the rows of `table` as lines of a stage."""
+    """Print the rows of `table` as lines of a stage."""
     for row in rows:
         progress.say(
             f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"
@@ -95,7 +95,7 @@ def say(rows: list[dict[str, Any]], progress: StageProgress) -> None:
 
 
 def openings(static: Static) -> dict[str, float]:
-    """Static evaluation of `LINES`, in discs, side to move's view."""
+    """Return the static evaluation of `LINES`, in discs, side to move's view."""
     return {line or "start": round(float(static(*boards.after(line), len(line) // 2)[0]), 2) for line in LINES}
 
 
@@ -112,8 +112,9 @@ def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
 
 
 def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, high: int, seed: int = 1) -> Any:
-    """Scores at level `low` less those at level `high`, both with the same weights, of up to `count` positions of
-    held-out games at ply `DEEP_PLY`: an array in discs."""
+    """Return scores at level `low` less those at level `high`, with the same weights, of up to `count` positions of
+    held-out games at ply `DEEP_PLY`: an array in discs.
+    """
     usable = (rows["plies"] == DEEP_PLY) & (rows["kinds"] == HUMAN) & rows["held"]
     chosen = np.random.default_rng([seed, 5]).permutation(np.flatnonzero(usable))[:count]
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))

@@ -1,8 +1,8 @@
 """The score curve in the fit: from sums of weights to scores, and its slope.
 
-Exact scores do not grow as the sum does: the board has 64 discs, and a position that looks worth 70 is won by some 56.
-With a curve the score of the sum s is A tanh(s / A), A in discs (`desdaemon.engine.evaluation.weights_metadata`); None
-is the straight line.
+Exact scores do not grow in proportion to the sum: the board has 64 discs, and a position whose sum is 70 discs is won
+by some 56. With a curve the score of the sum s is A tanh(s / A), A in discs
+(`desdaemon.engine.evaluation.weights_metadata`); None is the straight line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 LEAST_SLOPE = np.float32(0.15)
-"""For fitting: where the curve is flatter still, a step would go far beyond what the straight line there can tell."""
+"""Least slope used in fitting: on flatter parts of the curve a step would leave the range of its linear
+approximation.
+"""
 
 
 def scores(sums: Floats, curve: float | None) -> Floats:

@@ -1,4 +1,4 @@
-"""The rows of the fit: positions with their labels, split by ply into those fitted to and those held out."""
+"""The rows of the fit: positions with their labels, split by ply into training rows and held-out rows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from desdaemon.engine.training.store import Arrays, TrainingError, load
 from .ridge import Rows
 
 NO_LABEL = -128
-"""In a label file: the row has no label."""
+"""Depth in a label file of a row without a label."""
 
 EXACT = 255
-"""In a label file: the depth of an exact score."""
+"""Depth in a label file of an exact score."""
 
 
 BALANCED = 1000
-"""Rows of each parity that a ply's kind of position needs before their means are compared."""
+"""Rows of each parity that a kind of position must have in a ply before their means are compared."""
 
 
 class Mixture(NamedTuple):
@@ -35,7 +35,7 @@ class Mixture(NamedTuple):
     """A game's score; rows of many games count up to `most` times that."""
     most: float = 4.0
     human: float = 1.0
-    """Factor of all rows of the kind human, against perturbed ones and openings."""
+    """Factor of all rows of the kind human; perturbed ones and openings have 1."""
 
 
 class Dataset:
@@ -54,7 +54,7 @@ class Dataset:
         self.depths = np.zeros(count, np.uint8)
 
     def add(self, rows: NDArray[np.int64], values: NDArray[np.int8], depths: NDArray[np.uint8]) -> None:
-        """Set labels of some rows; an exact label is never replaced by a search's."""
+        """Set labels of some rows; a search's label never replaces an exact one."""
         keep = (self.depths[rows] != EXACT) | (depths == EXACT)
         keep &= values != NO_LABEL
         self.values[rows[keep]] = values[keep]
@@ -65,10 +65,10 @@ class Dataset:
         return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
 
     def corrected(self, ply: int) -> NDArray[np.float32]:
-        """Labels of a ply's rows, calibrated where the ply has coefficients, then balanced.
+        """Return the labels of a ply's rows, calibrated if the ply has coefficients, then balanced.
 
-        The coefficients bring the labels of both parities to exact scores, as straight lines in the ply and for all
-        kinds of positions together. What they leave between the parities is balanced away.
+        The coefficients bring the labels of both parities to exact scores, by straight lines in the ply and for all
+        kinds of positions together. The remaining difference between the parities is balanced away.
         """
         part = self.ply(ply)
         values, depths = self.values[part].astype(np.float32), self.depths[part]
@@ -78,11 +78,11 @@ class Dataset:
         return self.balanced(part, values)
 
     def balanced(self, part: slice, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Labels of some rows, those of odd and of even depth brought to one mean for each kind of position.
+        """Return the labels of some rows, those of odd and of even depth shifted to one mean for each kind of position.
 
-        A search keeps the best of what it sees, errors included: the scores of odd depths, whose last move is the side
-        to move's, are too high on average, those of even depths too low. Rows are labelled in random order, so each
-        kind's two means differ by that alone.
+        A search takes the maximum over noisy values, so scores of odd depths, whose last move is the side to move's,
+        are too high on average, those of even depths too low. Rows are labelled in random order, so each kind's two
+        means differ for no other reason.
         """
         values, depths = values.copy(), self.depths[part]
         searched = (values != NO_LABEL) & (depths != EXACT)
@@ -96,7 +96,7 @@ class Dataset:
         return values
 
     def rows(self, ply: int, held: bool = False) -> Rows:
-        """The rows of a ply that have a label of any kind, held-out ones or the others."""
+        """Return the rows of a ply that have a label of any kind, either held-out rows or the others."""
         part, mixture = self.ply(ply), self.mixture
         arrays = {name: array[part] for name, array in self.arrays.items()}
         values, depths = self.corrected(ply), self.depths[part]
@@ -118,7 +118,7 @@ class Dataset:
 
 
 class Datasets:
-    """Several positions files as one, with any number of label files of theirs."""
+    """Several positions files as one, with any number of their label files."""
 
     def __init__(
         self, sources: list[Path], labels: list[Path], mixture: Mixture, calibration: Calibration | None = None

@@ -62,7 +62,7 @@ def _index(
 
 
 def index(players: Boards, opponents: Boards, threads: int = 1, instances: int = len(patterns.INSTANCES)) -> Indices:
-    """Indices (rows, instances) of boards."""
+    """Return the indices (rows, instances) of boards."""
     out = np.empty((len(players), instances), np.uint16)
 
     def work(begin: int, end: int) -> None:
@@ -121,7 +121,9 @@ def _scatter(indices: Indices, offsets: NDArray[np.int64], values: NDArray[np.fl
 
 
 def normal(indices: Indices, strengths: NDArray[np.float32], direction: Weights, threads: int) -> Weights:
-    """X'SX times `direction`, X being the 0/1 (and more) matrix of the rows and S their strengths."""
+    """Return X'SX times `direction`; X is the matrix of the rows (the number of uses of each weight), S their
+    strengths.
+    """
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros_like(direction)
@@ -132,7 +134,7 @@ def normal(indices: Indices, strengths: NDArray[np.float32], direction: Weights,
 
 
 def scatter(indices: Indices, values: NDArray[np.float32], size: int, threads: int) -> Weights:
-    """X' times `values`: for each weight the sum over the rows that use it."""
+    """Return X' times `values`: for each weight the sum over the rows that use it."""
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros(size, np.float32)
@@ -165,7 +167,7 @@ def _squares_of(indices: Indices, offsets: NDArray[np.int64], strengths: NDArray
 
 
 def diagonal(indices: Indices, strengths: NDArray[np.float32], size: int, threads: int) -> Weights:
-    """The diagonal of X'SX (a weight used twice by a row counts four times there)."""
+    """Return the diagonal of X'SX (a weight used twice by a row counts four times there)."""
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros(size, np.float32)

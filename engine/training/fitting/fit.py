@@ -22,7 +22,7 @@ from .dataset import Datasets, Mixture
 def held_out_errors(
     data: Datasets, weights: features.Weights, plies: range, curve: float | None, threads: int
 ) -> dict[str, float]:
-    """Root mean square error (discs) against the labels of held-out rows, by ply."""
+    """Return the root mean square error (discs) against the labels of held-out rows, by ply."""
     found = {}
     for ply in plies:
         rows = data.rows(ply, held=True)
@@ -47,7 +47,7 @@ def run(
     truth_files: list[Path],
     command: str,
 ) -> None:
-    """Fit and write the shipped format, its record telling data, options and validation figures.
+    """Fit and write the shipped format; its record has data, options and validation figures.
 
     With `start`, plies outside first..last are taken from that file, and the others begin from it. Search labels are
     corrected by the coefficients in the files `calibrated`, the first of them that has the ply.

@@ -41,29 +41,32 @@ from .ridge import Rows, errors_of
 Floats = NDArray[np.float32]
 
 LINEAR_DISCS = 10.0
-"""The factor of the first linear lane, which is fixed, and what that of the second begins with at its band's ends."""
+"""The factor of the first linear lane, which is fixed, and the initial factor of the second at the ends of its band."""
 
 _EIGHTHS = 8 * LINEAR_DISCS
 """Stored units of a linear lane: eighths of a disc where the factor is LINEAR_DISCS."""
 
 _UNITS = 128
-"""Of a disc in the network's result."""
+"""Units of the network's result in a disc."""
 
 _LARGEST = 127
-"""Of a stored lane."""
+"""Largest stored value of a lane."""
 
 _SPREAD = 0.001
-"""Standard deviation of the lanes at the beginning. Enough to tell hidden lanes apart; what a rare configuration keeps
-of it is noise in every score that it takes part in."""
+"""Initial standard deviation of the lanes: enough to tell hidden lanes apart. A rare configuration keeps some of it, as
+noise in its scores.
+"""
 
 _LANES_RATE = 0.6
 """The step size of lanes as a fraction of that of heads."""
 
 _LANES_SEEN = 30.0
-"""Where the sums of squared gradients of lanes begin: a configuration seen a few times only is moved by little."""
+"""Initial value of the sums of squared gradients of lanes, so that a configuration seen only a few times moves
+little.
+"""
 
 _DECAY = np.float32(0.01)
-"""What is added to the gradient of a lane, as a fraction of the lane: it is drawn to 0."""
+"""Decay of a lane: this fraction of it is added to its gradient."""
 
 _COLUMNS = np.array(
     [
@@ -73,7 +76,7 @@ _COLUMNS = np.array(
     ],
     np.int64,
 )
-"""Of the instances, those of the widest class of each table."""
+"""The instances of the widest class of each table."""
 
 _OFFSETS = features.OFFSETS[_COLUMNS]
 
@@ -84,7 +87,7 @@ class NetworkOptions(NamedTuple):
     bands: tuple[int, ...]
     """The first ply of each band."""
     passes: int = 8
-    """How often every row is seen."""
+    """Number of times every row is seen."""
     rate: float = 0.05
     """The size of the first steps."""
     curve: float = 80.0
@@ -94,7 +97,7 @@ class NetworkOptions(NamedTuple):
 
 
 class BandWeights(NamedTuple):
-    """The network of one band of plies, in floating point: a hidden lane is cut off at 0 and 1."""
+    """The network of one band of plies, in floating point: a hidden lane is clamped to 0 .. 1."""
 
     lanes: Floats
     """(packed places, LANES)."""
@@ -107,7 +110,7 @@ class BandWeights(NamedTuple):
 
     @classmethod
     def begun(cls, plies: int, rng: np.random.Generator) -> BandWeights:
-        """Small numbers by lot: hidden lanes in the middle of their range, linear ones at 0."""
+        """Return small random numbers: hidden lanes in the middle of their range, linear ones at 0."""
         lanes = rng.normal(0, _SPREAD, (patterns.PACKED_SIZE, LANES)).astype(np.float32)
         lanes[:, :LINEAR_LANES] = 0
         bias = np.full((plies, LANES), 0.5, np.float32)
@@ -119,7 +122,7 @@ class BandWeights(NamedTuple):
         return cls(lanes, bias, factors, constants)
 
     def heads(self) -> tuple[Head, ...]:
-        """The stored heads."""
+        """Return the heads in stored form."""
         linear = np.arange(LANES) < LINEAR_LANES
         bias = np.rint(self.bias * np.where(linear, _EIGHTHS, HIDDEN_ONE)).astype(int)
         one = _UNITS * 2**NETWORK_SHIFT
@@ -132,7 +135,7 @@ class BandWeights(NamedTuple):
         )
 
     def packed_lanes(self) -> bytes:
-        """The stored lanes."""
+        """Return the lanes in stored form."""
         units = np.where(np.arange(LANES) < LINEAR_LANES, _EIGHTHS, HIDDEN_ONE).astype(np.float32)
         stored: NDArray[np.int8] = np.clip(np.rint(self.lanes * units), -_LARGEST, _LARGEST).T.astype(np.int8)
         return stored.tobytes()
@@ -158,7 +161,7 @@ def _descend(
     rate: np.float32,
     curve: np.float32,
 ) -> None:
-    """One pass over the rows in ``order``; ``seen`` has the sums of the squared gradients so far."""
+    """Make one pass over the rows in ``order``; ``seen`` has the sums of the squared gradients so far."""
     zero, one = np.float32(0), np.float32(1)
     hidden, pulls = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     places = np.empty(columns.shape[0], np.int64)
@@ -212,7 +215,7 @@ def _results(
     band: BandWeights,
     out: Floats,
 ) -> None:
-    """The network's results in discs for rows begin to end."""
+    """Compute the network's results in discs for rows begin to end."""
     hidden = np.empty(LANES, np.float32)
     for i in range(begin, end):
         ply = rows.plies[i]
@@ -241,7 +244,7 @@ def _gathered(rows_of: Callable[[int], Rows], plies: range, threads: int) -> _Ba
 
 
 def _used(indices: features.Indices) -> NDArray[np.bool_]:
-    """The packed places that some row looks up, as a mask."""
+    """Return a mask of the packed places that any row looks up."""
     used = np.zeros(patterns.PACKED_SIZE, np.bool_)
     for column, offset in zip(_COLUMNS, _OFFSETS, strict=True):
         used[offset + indices[:, column].astype(np.int64)] = True
@@ -266,7 +269,7 @@ def fit_band(
     options: NetworkOptions,
     said: StageProgress,
 ) -> BandWeights:
-    """The network of some plies. Raises TrainingError where one of them has no rows."""
+    """Fit the network of some plies. Raises TrainingError if one of them has no rows."""
     rng = np.random.default_rng([options.seed, plies.start])
     rows, held = _gathered(rows_of, plies, options.threads), _gathered(held_of, plies, options.threads)
     without = sorted(set(range(len(plies))) - set(rows.plies.tolist()))
@@ -306,8 +309,8 @@ def run(
     truth_files: list[Path],
     command: str,
 ) -> None:
-    """Fit the bands that lie within plies first..last and write the shipped format, its record telling data, options
-    and validation figures; the other bands are those of the network `start`, which must have the same ones.
+    """Fit the bands within plies first..last and write the shipped format; its record has data, options and validation
+    figures. The other bands are those of the network `start`, which must have the same bands.
     """
     progress = StageProgress("fit-network")
     corrections = calibration.read_all(calibrated)

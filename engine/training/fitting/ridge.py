@@ -9,8 +9,8 @@ own ply and rare ones borrow from near plies. The plies are solved one after the
 back, each by conjugate gradient preconditioned with the diagonal (Jacobi). All sums run in a fixed order, so that the
 same data, options and number of threads give the same weights.
 
-With a score curve (`curves`) the label is compared with the curve's value of the sum. A ply is then solved in rounds:
-each fits the straight line that the curve is near the sums of the round before (Gauss and Newton).
+With a score curve (`curves`) the label is compared with the curve's value of the sum. A ply is then solved in rounds
+(Gauss and Newton): each fits the linear approximation of the curve at the sums of the round before.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ class RidgeOptions(NamedTuple):
     sweeps: int = 2
     """Passes over the plies, down first."""
     iterations: int = 25
-    """Steps of conjugate gradient a ply and pass, at most; all rounds together."""
+    """Steps of conjugate gradient for each ply and pass, at most; all rounds together."""
     tolerance: float = 2e-3
-    """A ply is done when the preconditioned residual has shrunk to this part of its first value."""
+    """A ply is done when the preconditioned residual has shrunk to this fraction of its first value."""
     threads: int = 1
     wide: bool = True
     """Fit the weights of the wide classes too; without, those of Edax's only."""
     curve: float | None = None
     """Discs of the score curve (`curves`); None: the straight line."""
     rounds: int = 3
-    """Straight fits a ply and pass that a curve is fitted by."""
+    """Linear fits for each ply and pass with a curve."""
 
 
 def solve(
@@ -95,7 +95,7 @@ def _improve(
     tie: float,
     options: RidgeOptions,
 ) -> int:
-    """Move the weights to where the sums have grown by `errors` over `strengths`; returns the steps taken."""
+    """Move the weights so that the sums grow by `errors` over `strengths`; return the steps taken."""
     threads = options.threads
     pull = np.float32(options.ridge + tie)
     residual = features.scatter(indices, errors, len(weights), threads)

@@ -63,7 +63,7 @@ def read_lines(path: Path) -> NDArray[np.uint8]:
 
 
 def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
-    """Games of all files (folders: their .wtb files in order of name) and a line of account for each file."""
+    """Return the games of all files (folders: their .wtb files in order of name) and a line about each file."""
     files: list[Path] = []
     for path in paths:
         files += sorted(path.glob("*.wtb")) if path.is_dir() else [path]

@@ -1,1 +1,1 @@
-"""Training positions and their labels: generation, search scores, calibration of these."""
+"""Training positions and their labels: generation, search scores, calibration."""

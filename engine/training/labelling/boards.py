@@ -1,7 +1,7 @@
 """Compiled loops over boards: replaying games, random moves, canonical forms.
 
 Boards are pairs of uint64 (A1 = bit 0), the side to move first. Random choices come from a counter-based generator
-(splitmix64), so that a position depends on its seed and number alone, never on threads or library versions.
+(splitmix64), so that a position depends only on its seed and number, not on threads or library versions.
 """
 
 from __future__ import annotations
@@ -110,10 +110,10 @@ def expand(
     games: NDArray[np.int32],
     turns: NDArray[np.int8],
 ) -> int:
-    """Every position of the games with first <= ply <= last, side to move first; returns how many.
+    """Write every position of the games with first <= ply <= last, side to move first; return their number.
 
-    A position where the side to move must pass appears twice, once for each side; one where nobody can move only
-    when the board is full. turns: 1 where the side to move is the one that began the game, else -1.
+    A position where the side to move must pass appears twice, once for each side; one where neither side can move only
+    when the board is full. turns: 1 if the side to move is the one that began the game, else -1.
     """
     count = 0
     for game in range(squares.shape[0]):
@@ -145,7 +145,7 @@ def expand(
 
 @compiled
 def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: int, keep: NDArray[np.bool_]) -> None:
-    """Play steps[i] random moves on board i, in place; keep[i] becomes False where the game ends on the way."""
+    """Play steps[i] random moves on board i, in place; keep[i] becomes False if the game ends on the way."""
     for i in range(players.shape[0]):
         player = players[i]
         opponent = opponents[i]
@@ -173,9 +173,9 @@ def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: i
 def successors(
     players: Boards, opponents: Boards, out_players: Boards, out_opponents: Boards, parents: NDArray[np.int64]
 ) -> int:
-    """All positions one move on, side to move first (a side that cannot move passes); returns how many.
+    """Write all positions one move later, side to move first (a side that cannot move passes); return their number.
 
-    parents: the numbers of the boards that they come from, ascending.
+    parents: the number of the board that each comes from, ascending.
     """
     count = 0
     for i in range(players.shape[0]):
@@ -208,20 +208,20 @@ def canonize(players: Boards, opponents: Boards) -> None:
 
 @compiled
 def count_discs(players: Boards, opponents: Boards, discs: NDArray[np.uint8]) -> None:
-    """Discs on every board."""
+    """Count the discs on every board."""
     for i in range(players.shape[0]):
         discs[i] = popc(players[i] | opponents[i])
 
 
 def plies(players: Boards, opponents: Boards) -> NDArray[np.uint8]:
-    """Ply (discs - 4 = 60 - empties) of every board."""
+    """Return the ply (discs - 4 = 60 - empties) of every board."""
     discs = np.empty(len(players), np.uint8)
     count_discs(players, opponents, discs)
     return discs - np.uint8(4)
 
 
 def after(line: str) -> tuple[Boards, Boards]:
-    """The position after a line of moves such as "f5d6c3" (no passes written), as arrays of one board."""
+    """Return the position after a line of moves such as "f5d6c3" (no passes written), as arrays of one board."""
     squares = [ord(line[k]) - ord("a") + 8 * (int(line[k + 1]) - 1) for k in range(0, len(line), 2)]
     game = np.full((1, 60), NO_SQUARE, np.uint8)
     game[0, : len(squares)] = squares
@@ -247,5 +247,5 @@ def play(player: np.uint64, opponent: np.uint64, square: int) -> Any:
 
 @compiled
 def score_of(player: np.uint64, opponent: np.uint64) -> Any:
-    """Discs of the player less the opponent's, empties to the winner."""
+    """Discs of the player less the opponent's; empty squares count for the winner."""
     return final_score(player, 64 - popc(player | opponent))

@@ -1,11 +1,11 @@
-"""Stage `calibrate`: how search labels differ from better scores.
+"""Stage `calibrate`: the differences of search labels from better scores.
 
-Those are exact scores, or where these cost too much, the means of searches to one or two depths, with weights that are
-calibrated already where the leaves lie.
+The better scores are exact, or, if these cost too much, means of searches to one or two depths, with weights that are
+calibrated already at the leaves.
 
-A seeded sample of rows with a search label is scored, in random order, so that a stage that its time limit ends still
-has a fair sample of every ply. The file written holds the coefficients of every ply (see `calibration`), the errors
-before and after, and the samples.
+A seeded sample of labelled rows is scored in random order, so that a stage ended by its time limit still has a fair
+sample of every ply. The output has the coefficients of every ply (see `calibration`), the errors before and after, and
+the samples.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from . import calibration, labels
 
 _HASH_BITS = 20
-"""Of the tables: these searches go deeper than those of labels."""
+"""Table size of these searches, which go deeper than those of labels."""
 
 
 def run(

@@ -1,12 +1,13 @@
 """The calibration of search labels: a correction that makes them equal to exact scores on average.
 
-A search to a depth shrinks large scores, and not evenly, and errs by the parity of its depth. For a ply and a label L
-in discs the corrected label is
+A search of some depth shrinks large scores, unevenly, and errs by the parity of its depth. For a ply and a label L in
+discs the corrected label is
 
     c0 + c1 * L + c3 * L**3 / 64**2
 
-Each coefficient is a straight line in the ply, so that few samples of each ply do. c0 has one such line for each parity
-of the depth and each of the ply: who makes the last move of the search, and who that of the game, are worth a disc.
+Each coefficient is a straight line in the ply, so that few samples of each ply suffice. c0 has a separate line for each
+parity of the depth and of the ply: the last move of the search, and the last of the game, are worth a disc each to the
+side that makes it.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from numpy.typing import NDArray
 from desdaemon.engine.training.store import TrainingError
 
 LEAST_DEPTH = 3
-"""Plies: labels of shallower searches are left as they are."""
+"""Plies; labels of shallower searches are not corrected."""
 
 FEWEST = 100
-"""Samples that anything is fitted to."""
+"""Least number of samples for a fit."""
 
 DOUBT = 100
-"""Samples' worth of pull of the four lines of c0 towards one number: of some parities there may be few labels."""
+"""Samples' worth of pull of the four lines of c0 towards one number, because some parities may have few labels."""
 
 Floats = NDArray[np.float64]
 
@@ -56,14 +57,14 @@ class Coefficients(NamedTuple):
     cubic: float = 0.0
 
     def corrected(self, labels: NDArray[Any], depths: NDArray[Any]) -> Floats:
-        """Labels in discs, cut off at 64."""
+        """Return corrected labels in discs, clamped to 64."""
         values = labels.astype(np.float64)
         moved = np.where(depths % 2 == 1, self.odd, self.even) + self.linear * values + self.cubic * values**3 / 4096
         return np.clip(moved, -64, 64)
 
 
 Calibration = dict[int, Coefficients]
-"""By ply; labels of other plies are left as they are."""
+"""Coefficients by ply; labels of other plies are not corrected."""
 
 
 def fit(samples: Samples, first: int, last: int) -> Calibration:
@@ -78,7 +79,7 @@ def fit(samples: Samples, first: int, last: int) -> Calibration:
         return np.asarray((plies - middle) / 10)
 
     def levels(plies: NDArray[np.int64], depth_odd: NDArray[Any]) -> Floats:
-        """The columns of c0 in the design matrix; all but the last are pulled towards 0."""
+        """Return the columns of c0 in the design matrix; all but the last are pulled towards 0."""
         depth, ply = 2.0 * depth_odd - 1, 2.0 * (plies % 2) - 1
         kinds = depth, ply, depth * ply, np.ones(len(plies))
         return np.stack([*(kind * along(plies) for kind in kinds), *kinds], axis=-1)
@@ -96,7 +97,7 @@ def fit(samples: Samples, first: int, last: int) -> Calibration:
 
 
 def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
-    """For each ply and depth: samples, root mean square and mean of label less exact score, before and after."""
+    """Return for each ply and depth: samples, root mean square and mean of label less exact score, before and after."""
     rows = []
     for ply, depth in sorted({(int(p), int(d)) for p, d in zip(samples.plies, samples.depths, strict=True)}):
         part = samples.where((samples.plies == ply) & (samples.depths == depth))
@@ -123,7 +124,7 @@ def read(path: Path) -> Calibration:
 
 
 def read_all(paths: Sequence[Path]) -> Calibration:
-    """The coefficients of several files: of a ply those of the first that has it."""
+    """Return the coefficients of several files; for each ply those of the first file that has it."""
     found: Calibration = {}
     for path in reversed(paths):
         found |= read(path)

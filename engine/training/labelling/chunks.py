@@ -1,6 +1,6 @@
-"""Positions that are scored together: what one search thread, of this process or of a cluster's worker, gets at a time.
+"""Positions scored together: the unit of work of a search thread, of this process or of a cluster's worker.
 
-A chunk's scores depend on nothing but the chunk and the weights: the table is cleared before it.
+A chunk's scores depend only on the chunk and the weights: the table is cleared before it.
 """
 
 from __future__ import annotations
@@ -37,17 +37,18 @@ class BoardChunk(NamedTuple):
 
     @property
     def empties(self) -> int:
-        """0: the positions of a chunk are of all phases alike."""
+        """0, because a chunk has positions of all phases."""
         return 0
 
 
 ScoreChunks = Callable[[Iterable[BoardChunk]], Iterator[tuple[int, bytes | None]]]
 """Scores chunks, in any order, each with its number from 0: a signed byte for each position (discs, side to move), None
-where it was stopped. Raises `Unfinished` where it cannot go on."""
+after a stop. Raises `Unfinished` if it cannot continue.
+"""
 
 
 def score_chunk(searcher: Searcher, chunk: BoardChunk, control: Control) -> bytes | None:
-    """A signed byte for each position (discs, side to move); None where ``control`` was stopped."""
+    """Return a signed byte for each position (discs, side to move); None after a stop of ``control``."""
     boards = array("Q", chunk.players), array("Q", chunk.opponents)
     number = len(boards[0])
     scores = array("q", bytes(_BOARD_BYTES * number))

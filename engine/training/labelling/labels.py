@@ -1,8 +1,8 @@
 """Stage `label`: scores for positions, from the engine's own search.
 
-Who searches, threads of this process or a cluster, is the caller's choice (`ScoreChunks`). Rows are taken in a seeded
-random order that runs through all plies alike, so that a stage ended early by its time limit still leaves a fair sample
-of every ply; running it again goes on where it ended.
+The caller chooses who searches, threads of this process or a cluster (`ScoreChunks`). Rows are taken in a seeded random
+order over all plies, so that a stage ended early by its time limit still leaves a fair sample of every ply; running it
+again continues where it ended.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from .boards import Boards
 from .chunks import CHUNK, BoardChunk, ScoreChunks, score_chunk
 
 HASH_BITS = 17
-"""Of the tables that labels are searched with: short searches, whose tables stay in the cache."""
+"""Table size of label searches: they are short, and their tables stay in the cache."""
 
 _WAITING = 4
-"""Chunks given out ahead, for each thread."""
+"""Chunks handed out ahead, for each thread."""
 
 _SAVE_EVERY = 60.0
 
 
 def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Up to `count` rows of each ply first..last not in `skip`, in the order in which they are labelled."""
+    """Return up to `count` rows of each ply first..last that are not in `skip`, in the order of labelling."""
     rows, ranks = [], []
     starts = np.searchsorted(arrays["plies"], np.arange(62))
     for ply in range(first, last + 1):
@@ -50,7 +50,7 @@ def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: N
 
 
 def score_here(weights: Path, workers: int, hash_bits: int) -> ScoreChunks:
-    """Scores chunks by ``workers`` threads of this process, each with a searcher of its own."""
+    """Score chunks by ``workers`` threads of this process, each with its own searcher."""
 
     def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:
         searchers: SimpleQueue[Searcher] = SimpleQueue()
@@ -93,9 +93,11 @@ def search_all(
     progress: StageProgress,
     checkpoint: Callable[[NDArray[np.int8]], None] = lambda values: None,
 ) -> NDArray[np.int8]:
-    """Scores (discs) of boards; NO_LABEL for those that the time limit (seconds, 0 = none) or a stop left out.
+    """Return scores (discs) of boards; NO_LABEL for those not reached before the time limit (seconds, 0 = none) or a
+    stop.
 
-    ``checkpoint`` gets them now and then and at the end, that by an error too. Raises `Unfinished` as ``score`` does.
+    ``checkpoint`` is called with them now and then and at the end, even after an error. Raises `Unfinished` as
+    ``score`` does.
     """
     values = np.full(len(players), NO_LABEL, np.int8)
     plies, percent = (60, Selectivity.FULL) if depth == EXACT else (depth, selectivity)
@@ -145,7 +147,7 @@ def run(
 ) -> None:
     """Label up to `count` rows of each ply first..last of a positions file; depth EXACT (255) reads to the end.
 
-    Rows labelled in the files `skip` are left out, and those that `out` itself has already are kept.
+    Rows labelled in the files `skip` are left out, and labels already in `out` are kept.
     """
     progress = StageProgress("label")
     arrays, record = load(source)

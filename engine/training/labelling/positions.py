@@ -1,4 +1,4 @@
-"""Stage `positions`: games to positions, one row for each position that differs from all others.
+"""Stage `positions`: games to distinct positions, one row each.
 
 Rows are canonical boards (the smallest of eight images), side to move first, sorted by ply. Kinds:
 
@@ -6,10 +6,10 @@ Rows are canonical boards (the smallest of eight images), side to move first, so
     perturbed  1 to 3 random moves off positions of the games: what a search looks at and good players avoid
     opening    every position up to a ply
 
-Games are held out for validation whole: one in twenty, and every game that visits a position of the truth files.
-A position that a training game visits too is a training position. `result` is the mean score over the training games
-(held-out games for held-out positions), in discs, side to move's view, NaN where no finished game is behind it;
-`count` is how many games it is the mean of.
+Games are held out for validation as a whole: one in twenty, and every game that visits a position of the truth files. A
+position that a training game visits as well is a training position. `result` is the mean score of its training games
+(of held-out games for held-out positions), in discs, side to move's view, NaN without a finished game; `count` is the
+number of these games.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from desdaemon.protocol.othello.rules import MOST_MOVES
 from . import boards
 
 HUMAN, PERTURBED, OPENING = 0, 1, 3
-"""The kinds; older files have 2 and 4, too."""
+"""The kinds; older files also have 2 and 4."""
 
 HELD_OUT_SHARE = 20
 """One game in this many is held out."""
 
 
 class Truth(NamedTuple):
-    """Positions with exact scores for one (kind, empties): the yardstick of `validate`."""
+    """Positions with exact scores for one (kind, empties), for `validate`."""
 
     kind: str
     empties: int
@@ -44,8 +44,9 @@ class Truth(NamedTuple):
 
 
 def read_truth(paths: list[Path]) -> list[Truth]:
-    """The truth files: arrays P<ply>, O<ply> (boards, side to move first) and y<ply> (discs); "diverse" in the name
-    of a file says that its positions are perturbed ones."""
+    """Read the truth files: arrays P<ply>, O<ply> (boards, side to move first) and y<ply> (discs); "diverse" in a
+    file's name means that its positions are perturbed ones.
+    """
     found = []
     for path in paths:
         with np.load(path, allow_pickle=False) as archive:
@@ -59,7 +60,7 @@ def read_truth(paths: list[Path]) -> list[Truth]:
 
 
 def keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]:
-    """One word for each (canonical) board; different boards differ but for a chance of 2**-64 a pair."""
+    """Return one word for each (canonical) board; two different boards have equal words with a chance of 2**-64."""
     mixed = (players ^ (players >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(32))) + opponents
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0x94D049BB133111EB)
@@ -68,7 +69,7 @@ def keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]
 
 
 def canonical_keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]:
-    """Keys of the boards' canonical images; the boards stay as they are."""
+    """Return keys of the boards' canonical images; the boards are not changed."""
     own, other = players.copy(), opponents.copy()
     boards.canonize(own, other)
     return keys(own, other)
@@ -82,7 +83,7 @@ class Visits(NamedTuple):
     games: NDArray[np.int32]
     results: NDArray[np.float32]
     turns: NDArray[np.int8]
-    """1 where the side to move is the one that began the game, else -1."""
+    """1 if the side to move is the one that began the game, else -1."""
     starts: NDArray[np.int64]
     """The first row of each ply, and the number of rows (62 entries)."""
 
@@ -109,7 +110,7 @@ def visit(games: Arrays) -> Visits:
 
 
 def hold_out(visits: Visits, games: int, seed: int, truth: list[Truth]) -> NDArray[np.bool_]:
-    """The games used for validation only, as a mask."""
+    """Return a mask of the games used for validation only."""
     held: NDArray[np.bool_] = np.random.default_rng([seed, 1]).random(games) < 1 / HELD_OUT_SHARE
     for part in truth:
         if part.kind == "human":
@@ -185,7 +186,7 @@ def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, see
 def _successors(
     players: boards.Boards, opponents: boards.Boards
 ) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
-    """All positions one move on, and for each the number of the board that it comes from."""
+    """Return all positions one move later, and for each the number of the board that it comes from."""
     most = MOST_MOVES * len(players)
     found = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
     count = boards.successors(players, opponents, *found)
@@ -207,7 +208,7 @@ def openings(last: int) -> list[Arrays]:
 
 
 def merge(parts: list[Arrays]) -> Arrays:
-    """Rows of one ply from several kinds, the first part winning where a board is in more than one."""
+    """Return rows of one ply from several kinds; if a board is in more than one, the first wins."""
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     _, first = np.unique(keys(joined["players"], joined["opponents"]), return_index=True)
     return {name: array[first] for name, array in joined.items()}
@@ -224,8 +225,8 @@ def gather(
     first: int = 0,
     last: int = 60,
 ) -> Arrays:
-    """All rows of plies first..last: the games', `count` perturbed ones a ply, openings; never a board of the truth
-    files or of `others`, which are sets of positions.
+    """Return all rows of plies first..last: the games', `count` perturbed ones a ply, openings; without boards of the
+    truth files or of `others`, which are sets of positions.
     """
     progress = StageProgress("positions")
     visits = visit(games)

@@ -1,11 +1,11 @@
 """Stage `probcut`: the error of shallow searches as predictions of deep ones, fitted for the engine's ProbCut.
 
-Nodes that the engine's own searches of held-out positions meet (`nodes`) are searched as ProbCut's reduced searches
-are, and as deep as what these replace. The differences near the bound that a node was asked about are what the engine's
-`ErrorModel` describes: its logarithm is linear in all parameters but one, so it is fitted as a generalised linear model
-(gamma errors, logarithmic link) of the squared differences, for each value of that one on a grid. Two thirds of the
-searches are for the fit, the rest for the check, at every selectivity: how many differences lie within the margin, and
-how many of the cuts that the search would make the deep search contradicts.
+Nodes that the engine's own searches of held-out positions meet (`nodes`) are searched by ProbCut's reduced searches,
+and as deep as the searches that these replace. `ErrorModel` describes the differences near the bound of a node: its
+logarithm is linear in all parameters but one, so for each value of that one on a grid it is fitted as a generalised
+linear model (gamma errors, logarithmic link) of the squared differences. Two thirds of the searches are for the fit,
+the rest for the check at every selectivity: how many differences lie within the margin, and how many of the cuts that
+the search would make the deep search contradicts.
 """
 
 from __future__ import annotations
@@ -36,25 +36,27 @@ from . import nodes
 from .nodes import Measured
 
 NEAR = 10.0
-"""A node counts for the check where its shallow score lies within this many discs of its bound."""
+"""Discs from its bound within which a node's shallow score must lie to count in the check."""
 
 FEWEST = 60
 """Nodes near their bounds that a fit needs, before the end and for each parity of empties at the end."""
 
 PROVED_TO = 18
-"""Empties to which searches to the end are full ones in the sample: beyond, the truth itself was found with cuts."""
+"""Most empties at which searches to the end are full-width in the sample; with more, the reference scores themselves
+were found with cuts.
+"""
 
 EDGE = 2.0
-"""A cut is at the edge of the margin where the shallow score is less than this many discs beyond it."""
+"""Discs beyond the margin up to which a cut counts as being at its edge."""
 
 BANDS = {"3-5": (3, 5), "6-9": (6, 9), "10-13": (10, 13), "14-18": (14, 18)}
-"""Depths that are reported together, of searches that end before the game does."""
+"""Groups of depths in the report, for searches that end before the game does."""
 
 REGIONS = {"4-20": (4, 20), "21-30": (21, 30), "31-40": (31, 40), "41-52": (41, 52)}
-"""The same of empties."""
+"""Groups of empties in the report, for the same searches."""
 
 ENDS = {"end 13-16": (13, 16), "end 17-18": (17, 18), "end 19-22": (19, 22)}
-"""The same of empties, of searches to the end."""
+"""Groups of empties in the report, for searches to the end."""
 
 
 class Check(NamedTuple):
@@ -63,25 +65,25 @@ class Check(NamedTuple):
     percent: int
     group: str
     nodes: int
-    """Near their bounds."""
+    """Number of nodes near their bounds."""
     within: float
-    """The share of these whose difference lies within the margin."""
+    """Share of them whose difference lies within the margin."""
     cuts: int
-    """Nodes, whatever their bounds, that are cut."""
+    """Number of nodes that are cut, near their bounds or not."""
     wrong: float
-    """The share of the cuts that the deep search contradicts."""
+    """Share of the cuts that the deep search contradicts."""
     edge_cuts: int
     edge_wrong: float
-    """The same of cuts at the edge of the margin."""
+    """The same share for cuts at the edge of the margin."""
 
 
 def near(found: Measured) -> NDArray[np.bool_]:
-    """The nodes whose shallow score is near the bound, as a mask."""
+    """Return a mask of the nodes whose shallow score is near the bound."""
     return np.asarray(np.abs(found.shallow - found.nodes.alphas - 0.5) < NEAR)
 
 
 def fit(found: Measured) -> ErrorModel:
-    """The likeliest model; TrainingError when too few nodes are near their bounds."""
+    """Return the likeliest model; TrainingError if too few nodes are near their bounds."""
     found = found.at(near(found))
     before, end = found.at(~found.to_the_end), found.at(found.to_the_end)
     odd = end.nodes.empties % 2 == 1
@@ -111,7 +113,9 @@ def fit(found: Measured) -> ErrorModel:
 
 
 def _weights(depths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Deep nodes are costly and few, but a cut saves the more there: a depth counts as the root of its number."""
+    """Return weights by depth. Deep nodes are few, because they are costly, but cuts save more there: a depth has the
+    square root of its number of nodes as weight in all.
+    """
     return np.asarray(1 / np.sqrt(np.bincount(depths)[depths]))
 
 
@@ -120,7 +124,7 @@ def _gamma(
     squares: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
-    """The x for which exp(2 columns x) is the likeliest mean of ``squares``, and the deviance."""
+    """Return the x for which exp(2 columns x) is the likeliest mean of ``squares``, and the deviance."""
     root = np.sqrt(weights)[:, None]
     logs = np.full(len(squares), np.log(np.average(squares, weights=weights)))
     solved = np.zeros(columns.shape[1])
@@ -132,7 +136,7 @@ def _gamma(
 
 
 def groups(found: Measured) -> dict[str, NDArray[np.bool_]]:
-    """The nodes that are reported together."""
+    """Return the groups of nodes in the report."""
     depths, empties, end = found.nodes.depths, found.nodes.empties, found.to_the_end
     parts = {"before the end": ~end}
     parts |= {f"depth {name}": ~end & (low <= depths) & (depths <= high) for name, (low, high) in BANDS.items()}
@@ -186,7 +190,7 @@ def _share(which: NDArray[np.bool_]) -> float:
 def gathered(
     arrays: Arrays, weights: Weights, kept: Path, *, about: dict[str, Any], count: int, seed: int, workers: int
 ) -> Measured:
-    """All nodes measured; what the file ``kept`` has already is not done again."""
+    """Return all nodes measured; results already in the file ``kept`` are used."""
     progress = StageProgress("probcut")
     parts: Arrays = {}
     if kept.exists():

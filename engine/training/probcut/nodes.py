@@ -1,8 +1,8 @@
 """Sampled nodes of the engine's own searches with the scores of shallow and deep searches: the data of ProbCut's fit.
 
-Positions of held-out games are searched as levels search them, and of the nodes where a cut is tried the compiled
-search keeps a sample (`kernels.midgame.sample`), evenly by depth, before and to the end. Each node has the bound that
-it was asked about, so that it is known which scores matter: those near it.
+Positions of held-out games are searched at the limits of levels, and the compiled search keeps a sample of the nodes
+where a cut is tried (`kernels.midgame.sample`), evenly by depth, before and to the end. Each node has the bound that it
+was searched with, because scores matter only near it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from desdaemon.engine.training.store import Arrays, StageProgress
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 OPEN = 40
-"""Bounds beyond this many discs say little about close games and are left out."""
+"""Discs; nodes with larger bounds say little about close games and are left out."""
 
 CLOSE_TO = 24
-"""Positions whose evaluation is further from 0 are not searched."""
+"""Discs; positions whose evaluation is further from 0 are not searched."""
 
 FULL_COUNT = 2000
-"""Searches for which as many nodes are measured as `BEFORE` and `TO_THE_END` say."""
+"""Number of searches for which the full numbers of nodes in `BEFORE` and `TO_THE_END` are measured."""
 
 FEWEST = 40
-"""The least number of nodes measured of each class that has them, when fewer searches are requested."""
+"""Least number of nodes measured in each class, if it has them, when fewer searches are requested."""
 
 BEFORE = {
     **dict.fromkeys(range(3, 9), (1500, 100)),
@@ -49,7 +49,8 @@ BEFORE = {
     18: (20, 98),
 }
 """By depth, for searches that end before the game: the number of nodes, and the selectivity (percent) of the search
-whose score counts as the truth."""
+that gives the reference score.
+"""
 
 TO_THE_END = {
     **dict.fromkeys(range(13, 17), (600, 100)),
@@ -66,7 +67,9 @@ _CHUNK = 16
 
 
 class Nodes(NamedTuple):
-    """Columns of equal length: boards (mover first), the bound ``alpha`` (discs), plies, and the search it is of."""
+    """Columns of equal length: boards (mover first), the bound ``alpha`` (discs), plies, and the number of the
+    search.
+    """
 
     players: NDArray[np.uint64]
     opponents: NDArray[np.uint64]
@@ -86,18 +89,18 @@ class Nodes(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Nodes with what is known of them, in discs, the mover's view."""
+    """Nodes with their measured scores, in discs, the mover's view."""
 
     nodes: Nodes
     static: NDArray[np.float64]
-    """The evaluation, not rounded."""
+    """The unrounded evaluation."""
     shallow: NDArray[np.float64]
-    """The score of the reduced search, at the selectivity that it has in searches."""
+    """The score of the reduced search, at the selectivity that searches give it."""
     deep: NDArray[np.float64]
 
     @property
     def to_the_end(self) -> NDArray[np.bool_]:
-        """Whether the search is one to the end."""
+        """Whether the search goes to the end."""
         return np.asarray(self.nodes.depths >= self.nodes.empties)
 
     @property
@@ -112,7 +115,9 @@ class Measured(NamedTuple):
 
 
 def limits_of(empties: int, dice: np.random.Generator) -> Limits:
-    """Random limits of a search: depth and selectivity as in levels, and a limit of nodes that most searches keep."""
+    """Return random limits of a search: depth and selectivity of a level, and a node limit that most searches do not
+    reach.
+    """
     if empties <= 16 or (empties <= 24 and dice.random() < 0.7):
         return Limits(empties, Selectivity(dice.choice(SELECTIVITIES[:5])), 20_000_000)
     return Limits(
@@ -121,7 +126,7 @@ def limits_of(empties: int, dice: np.random.Generator) -> Limits:
 
 
 def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: int, progress: StageProgress) -> Nodes:
-    """Nodes of ``count`` searches of held-out positions with 11 to 52 empties; none of those far from 0."""
+    """Return nodes of ``count`` searches of held-out positions with 11 to 52 empties whose evaluation is near 0."""
     starts = np.searchsorted(arrays["plies"], np.arange(62))
     held = {ply: starts[ply] + np.flatnonzero(arrays["held"][starts[ply] : starts[ply + 1]]) for ply in range(8, 50)}
     plies = [ply for ply, rows in held.items() if len(rows)]
@@ -165,7 +170,9 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
 
 
 def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Limits]]:
-    """A random sample of ``nodes`` by class: name, nodes, and the limits of the search whose score is the truth."""
+    """Return a random sample of ``nodes`` by class: name, nodes, and the limits of the search for the reference
+    score.
+    """
     found = []
     to_the_end = nodes.depths >= nodes.empties
     for name, ending, plan in (("before", False, BEFORE), ("end", True, TO_THE_END)):
@@ -178,7 +185,7 @@ def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Li
 
 
 def measure(nodes: Nodes, truth: Limits, weights: Weights, workers: int) -> Measured:
-    """Search nodes of one class, from an empty table for every sixteen."""
+    """Search nodes of one class; the table is emptied after every sixteen."""
     searchers: SimpleQueue[Searcher] = SimpleQueue()
     for _ in range(workers):
         searchers.put(Searcher(hash_bits=20, weights=weights))
