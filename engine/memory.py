@@ -9,7 +9,7 @@ from pathlib import Path
 
 from desdaemon.protocol.system import platform
 
-from .compiler import INTERPRETED
+from .compiler import INTERPRETED, interpreted
 
 
 class Block:
@@ -60,8 +60,6 @@ def _bound(memory: Block | MappedFile, size: int) -> None:
     """Register the bounds of ``memory`` with interpreted kernels until it is freed."""
     if INTERPRETED:
         import weakref
-
-        from .compiler import interpreted
 
         interpreted.add_region(memory.address, size)
         weakref.finalize(memory, interpreted.remove_region, memory.address)

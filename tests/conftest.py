@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     from desdaemon.engine.compiler import INTERPRETED
 
     if INTERPRETED:
-        from desdaemon.engine.compiler.interpreted import RECURSION
+        from interpreted import RECURSION
 
         # Hypothesis refuses a limit that changes within an example, as it does with the first kernel that is called.
         sys.setrecursionlimit(RECURSION)

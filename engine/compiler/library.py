@@ -17,12 +17,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from desdaemon.protocol.system import files, folders, platform
 from desdaemon.protocol.system.logs import message
 
-from . import INTERPRETED, notice
+from . import INTERPRETED, interpreted, notice
 
 _MAGIC = b"desdaemon object 1\n"
 _DIGEST_BYTES = 32
@@ -366,11 +366,7 @@ def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
     with _lock:
         library = _loaded.get(spec.name)
         if library is None and INTERPRETED:
-            from . import interpreted
-
-            library = _loaded[spec.name] = cast(
-                "Library", interpreted.load_library(spec.modules, spec.entries, spec.quick)
-            )
+            library = _loaded[spec.name] = interpreted.load_library(spec.modules, spec.entries, spec.quick)
         if library is None:
             code = read_cached(spec)
             if code is None:

@@ -19,6 +19,7 @@ from .emit import (
     AVX512,
     BMI2,
     GFNI,
+    MASK,
     U,
     call,
     const,
@@ -80,7 +81,7 @@ def _emit_folded_product(b, x, y):
 
 def _folded_product(x, y):
     product = x * y
-    return (product ^ product >> 64) & interpreted.MASK
+    return (product ^ product >> 64) & MASK
 
 
 folded_product = simple(_emit_folded_product, _folded_product, u64, u64, u64)
@@ -154,7 +155,7 @@ def _emit_hook(b, function, reason, thread):
     return b.call(b.inttoptr(function, kind.as_pointer()), [reason, thread])
 
 
-call_hook = simple(_emit_hook, interpreted.call_hook, s64, u64, s64, u64)
+call_hook = simple(_emit_hook, lambda f, r, t: interpreted.call_hook(f, r, t), s64, u64, s64, u64)
 """Call the C function i64(i64, i64) at an address (`layout.HOOK`)."""
 
 
@@ -297,14 +298,14 @@ def emit_moves_of(b, p, o, lanes):
 def legal_squares(p, o):
     """`moves` in Python, one word a direction: discs of the other side in a row, and the empty square behind them."""
     found = 0
-    for step, columns in zip(SHIFTS, (INNER_COLUMNS, interpreted.MASK, INNER_COLUMNS, INNER_COLUMNS), strict=True):
+    for step, columns in zip(SHIFTS, (INNER_COLUMNS, MASK, INNER_COLUMNS, INNER_COLUMNS), strict=True):
         up = down = p
         for reach in range(7):
             up, down = up << step, down >> step
             if reach:
                 found |= up | down
             up, down = up & o & columns, down & o & columns
-    return found & ~(p | o) & interpreted.MASK
+    return found & ~(p | o) & MASK
 
 
 moves = simple(_emit_moves4 if AVX2 else lambda b, p, o: emit_moves_of(b, p, o, 0), legal_squares, u64, u64, u64)
@@ -451,7 +452,7 @@ def _emit_last_flips(b, x, p):
 
 
 def _last_turned(x, p):
-    return 2 * turned_discs(x, p, interpreted.MASK & ~(p | 1 << x)).bit_count()
+    return 2 * turned_discs(x, p, MASK & ~(p | 1 << x)).bit_count()
 
 
 last_flips = simple(_emit_last_flips, _last_turned, s64, u64, u64)

@@ -27,6 +27,8 @@ s64 = types.int64
 void = types.void
 
 
+MASK = (1 << 64) - 1
+
 U = interpreted.U64 if INTERPRETED else np.uint64
 """Return an unsigned constant."""
 

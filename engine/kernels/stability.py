@@ -10,7 +10,7 @@ from desdaemon.engine.layout import EDGES
 from desdaemon.protocol.othello.rules import A_FILE, H_FILE
 
 from .bits import DIRECTIONS, DOWN_RAYS, SHIFTS, UP_RAYS, U, i2u, ld64, ldu8, popc, st8, u2i
-from .emit import BMI2, call, const, i8, i64, load, lookup8, reduce, simple, splat, u64, vector
+from .emit import BMI2, MASK, call, const, i8, i64, load, lookup8, reduce, simple, splat, u64, vector
 
 _INNER = 0x007E7E7E7E7E7E00
 
@@ -104,7 +104,7 @@ def _stable(p, o, edges):
         sum(
             1 << square
             for square in range(64)
-            if not free & (UP_RAYS[square][way] | DOWN_RAYS[square][way] | 1 << square) & interpreted.MASK
+            if not free & (UP_RAYS[square][way] | DOWN_RAYS[square][way] | 1 << square) & MASK
         )
         for way in range(len(DIRECTIONS))
     ]

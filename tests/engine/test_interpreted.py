@@ -7,12 +7,12 @@ import os
 import subprocess
 import sys
 
+import interpreted
 import judge
 import pytest
 from checkout import IMPORT
+from interpreted import MASK, U64, MixedIntegers, OutOfBounds
 
-from desdaemon.engine.compiler import interpreted
-from desdaemon.engine.compiler.interpreted import MASK, U64, MixedIntegers, OutOfBounds
 from desdaemon.engine.memory import Block
 
 _OPERATIONS = {

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
-from desdaemon.engine.compiler import interpreted
+import interpreted
 
 WORD = 8
 _SWITCH = 0.5

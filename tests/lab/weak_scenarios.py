@@ -15,12 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 import judge
+from interpreted import U64, load, store
 
 from desdaemon.book import layout as book_layout
 from desdaemon.book.kernels import blocks
 from desdaemon.book.storage.blocks import crc_tables
 from desdaemon.engine import layout
-from desdaemon.engine.compiler.interpreted import U64, load, store
 from desdaemon.engine.kernels import context as kernels
 from desdaemon.engine.kernels import interface
 from desdaemon.engine.memory import Block

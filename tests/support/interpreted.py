@@ -1,7 +1,8 @@
 """Kernels run as plain Python functions: for breakpoints, bounds checks, coverage, and comparison.
 
-With ``DESDAEMON_KERNELS=python`` in the environment `desdaemon.engine.compiler.library.load` returns an
-`InterpretedLibrary` instead of compiled code. The same kernels then run unchanged on:
+With ``DESDAEMON_KERNELS=python`` in the environment, and this folder on the path, `library.load` of
+`desdaemon.engine.compiler` returns an `InterpretedLibrary` instead of compiled code. The same kernels then run
+unchanged on:
 
 - `U64`, a 64-bit unsigned integer that wraps around and refuses arithmetic with plain integers, which represent
   int64 here: compiled, such a mixture would be a floating-point number;
