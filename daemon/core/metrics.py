@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from desdaemon.protocol.system import logs, platform
 from desdaemon.protocol.system.logs import Log
-
-if TYPE_CHECKING:
-    from desdaemon.core.search.scheduler import Scheduler
 
 GIVEN_WAY_S = 0.005
 """The most that `ServerMetrics.give_way` waits."""
@@ -21,6 +19,57 @@ _GIVEN_WAY_STEP_S = 0.0005
 
 BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 """Upper ends of the latency histogram's buckets."""
+
+
+def account_of(client: str) -> str:
+    """The key in a client's name: the part before the number of its connection."""
+    return client.partition("/")[0]
+
+
+class Account:
+    """What one key has used since the start of the process: requests, nodes, and seconds of search threads."""
+
+    __slots__ = ("nodes", "requests", "seconds")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.nodes = 0
+        self.seconds = 0.0
+
+
+class Accounts:
+    """The account of each key, and one for each way to connect without a key. Any thread."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[Hashable, Account] = {}
+        self._lock = threading.Lock()
+
+    def asked(self, key: Hashable) -> None:
+        """Count a request of a key."""
+        with self._lock:
+            self._account(key).requests += 1
+
+    def searched(self, key: Hashable, nodes: int) -> None:
+        """Count the nodes of a finished search, or of a turn of one."""
+        with self._lock:
+            self._account(key).nodes += nodes
+
+    def ran(self, key: Hashable, seconds: float) -> None:
+        """Count seconds of search threads."""
+        if seconds:
+            with self._lock:
+                self._account(key).seconds += seconds
+
+    def _account(self, key: Hashable) -> Account:
+        account = self._accounts.get(key)
+        if account is None:
+            account = self._accounts[key] = Account()
+        return account
+
+    def listed(self) -> list[tuple[str, Account]]:
+        """All accounts, ordered by name."""
+        with self._lock:
+            return sorted((str(key), account) for key, account in self._accounts.items())
 
 
 class ServerMetrics:
@@ -113,7 +162,7 @@ class ServerMetrics:
         if told:
             self.log.error("mistake", where=where, trace=told)
 
-    def open_metrics(self, scheduler: Scheduler, status: dict[str, Any]) -> str:
+    def open_metrics(self, status: dict[str, Any]) -> str:
         """Everything as OpenMetrics text; ``status`` is the data of the operation of that name."""
         lines: list[str] = []
 
@@ -126,9 +175,9 @@ class ServerMetrics:
         family("restarts", "counter", "Restarts by the supervisor.", [("_total", self.restarts)])
         family("memory_bytes", "gauge", "Resident memory.", [("", self.memory_mb * 1e6)])
         family("clients", "gauge", "Clients that are known.", [("", self.clients)])
-        family("search_threads", "gauge", "Searches at a time.", [("", scheduler.slots)])
-        family("searches_queued", "gauge", "Searches that wait.", [("", scheduler.queued)])
-        family("searches_running", "gauge", "Searches that run.", [("", scheduler.running)])
+        family("search_threads", "gauge", "Searches at a time.", [("", status["threads"])])
+        family("searches_queued", "gauge", "Searches that wait.", [("", status["queued"])])
+        family("searches_running", "gauge", "Searches that run.", [("", status["running"])])
         family("searches", "counter", "Searches that are over.", [("_total", self.searches)])
         family("nodes", "counter", "Nodes of searches that are over.", [("_total", self.nodes)])
         book = status["book"]

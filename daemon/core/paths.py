@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -39,21 +40,13 @@ def private_folder(path: str) -> str:
     return path
 
 
-class Hidden:
-    """Removes the names of the daemon's folders from texts for remote clients, which see file names as inside them."""
-
-    def __init__(self, *folders: str) -> None:
-        """Empty names and the root folder are ignored."""
-        # A folder inside another one goes first.
-        self._prefixes = sorted(
-            {f"{folder}{os.sep}" for folder in folders if folder.strip(os.sep)}, key=len, reverse=True
-        )
-
-    def removed(self, text: str) -> str:
-        """The text without the folders' names."""
-        for prefix in self._prefixes:
-            text = text.replace(prefix, "")
-        return text
+def names_of_folders(*folders: str) -> re.Pattern[str]:
+    """Return a pattern of folders' names, for their removal from texts for remote clients, which see names of files as
+    inside them. Empty names and the root folder are left out.
+    """
+    # A folder inside another one goes first.
+    names = sorted((folder for folder in folders if folder.strip(os.sep)), key=len, reverse=True)
+    return re.compile("|".join(re.escape(f"{name}{os.sep}") for name in names) or r"(?!)")
 
 
 def confined(name: str, folder: str) -> Path:

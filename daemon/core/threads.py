@@ -12,6 +12,18 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+from desdaemon.protocol.system import platform
+
+NICENESS = 5
+"""Of search threads: the loop of the sockets goes before them; of a processor shared with another program they get a
+quarter. Not the lowest priority: a search thread that other programs keep from running may hold the interpreter's lock,
+for which the loop then waits."""
+
+
+def step_back() -> None:
+    """Lower the priority of the calling thread, where the system supports it."""
+    platform.lower_thread(NICENESS)
+
 
 def begin(work: Callable[[], None], name: str) -> None:
     """Have ``work`` done on a new thread of that name; returns at once. Any thread."""

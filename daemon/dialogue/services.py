@@ -10,7 +10,7 @@ from typing import NamedTuple
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
 from desdaemon.core.metrics import ServerMetrics
-from desdaemon.core.paths import Hidden, confined
+from desdaemon.core.paths import confined, names_of_folders
 from desdaemon.core.requests.analysis import AnalysisService
 from desdaemon.core.requests.analysis_cache import AnalysisCache
 from desdaemon.core.requests.batches import Batches
@@ -74,7 +74,7 @@ def build_services(
         share_turns=share_turns,
         deterministic=settings.deterministic,
     )
-    hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
+    hidden = names_of_folders(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
     texts = TextSessions(settings, analyses.helpers, books, health, data_folder, hidden)
     if data_folder:
         own = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER, JOBS_FOLDER)]  # noqa: PTH118

@@ -27,6 +27,7 @@ from desdaemon.protocol.othello.scores import MoverScore
 from .clock import Clock, MoveOverhead, move_limits
 from .game import PlayedGame
 from .interrupt import Interrupt, StoppableSearch
+from .streams import DialogueOutput
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books, BookView
@@ -257,7 +258,8 @@ class Session:
             if self.scheduler:
                 wanted = min(self.config.threads, self.scheduler.slots)
                 with _given_up_at(search, until) as given_up:
-                    from desdaemon.core.search.scheduler import Purpose, account_of
+                    from desdaemon.core.metrics import account_of
+                    from desdaemon.core.search.scheduler import Purpose
 
                     lease = self.scheduler.lease(
                         Purpose.IDLE if search.idle else Purpose.INTERACTIVE,
@@ -274,7 +276,7 @@ class Session:
         """Let idle threads join a search in a context; its value is the ``welcome`` of `Searcher.search`."""
         if self.helpers is None:
             return nullcontext()
-        from desdaemon.core.search.scheduler import account_of
+        from desdaemon.core.metrics import account_of
 
         return self.helpers.helped(engine, self.settings.threads, account_of(self.name))
 
@@ -519,3 +521,32 @@ def stopgap_move(position: Position) -> int:
         return 64 * corners.bit_count() + after.moves.bit_count() - (1000 if rules.CORNERS >> move & 1 else 0)
 
     return min(rules.squares(position.moves), key=cost)
+
+
+class CommandContext:
+    """A dialogue as its commands see it. Used by one thread."""
+
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
+        self.session = session
+        self.settings = session.settings
+        self.output = output
+        self.leaving: int | None = None
+        """The exit status once the dialogue is to end, None before."""
+        self.moved = False
+        """Moves were played since the dialogue last looked for the end of the game."""
+        self.warned = False
+        """At least one warning was printed."""
+
+    def say(self, text: str) -> None:
+        """Print one line or several, and flush."""
+        self.output.write(text + "\n")
+        self.output.flush()
+
+    def warn(self, message: str) -> None:
+        """Print a warning of one line."""
+        self.warned = True
+        self.output.error(f"WARNING: {message}")
+
+
+Handler = Callable[[CommandContext, str], None]
+"""Carries out a command with the text after its name. Raises `BadInput`, changing nothing, and what searches raise."""

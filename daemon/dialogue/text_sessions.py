@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.core.paths import Hidden, confined
+from desdaemon.core.paths import confined
 from desdaemon.core.search.shared_engines import SharedEngines
-from desdaemon.core.search.workers import HelperPool, step_back
+from desdaemon.core.search.workers import HelperPool
 from desdaemon.core.settings import SessionSettings
-from desdaemon.core.threads import ThreadPool
+from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.commands import EDITOR
 from desdaemon.protocol.commands.text import COUNTS, SEARCHES, SHORT, TextLine, read_line
 from desdaemon.protocol.errors import BadInput, quoted
@@ -107,9 +107,9 @@ class TextSessions:
         books: Books,
         health: ServerMetrics,
         data_folder: str,
-        hidden: Hidden,
+        hidden: re.Pattern[str],
     ) -> None:
-        """``settings`` are a new client's; ``hidden`` removes the daemon's own folders from remote clients' output."""
+        """``settings`` are a new client's; ``hidden`` matches what is removed from remote clients' output."""
         self._settings = settings
         self._helpers = helpers
         self._books = books
@@ -234,7 +234,7 @@ class TextSessions:
             session.dialect, session.transcript = fresh.dialect, fresh.transcript
         with self._lock:
             session.lines.ended()
-        item.receiver(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
+        item.receiver(Printed(*(self._hidden.sub("", text) for text in printed)) if client.remote else printed)
         self._begin_next(client, session)
 
     def _settle(self, session: _TextSession, item: ClientLine) -> None:

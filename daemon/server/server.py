@@ -28,9 +28,9 @@ from desdaemon.core.requests.book_operations import progress_data
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.search import loader
 from desdaemon.core.search.scheduler import Scheduler
-from desdaemon.core.search.workers import HelperPool, step_back
+from desdaemon.core.search.workers import HelperPool
 from desdaemon.core.settings import SessionSettings
-from desdaemon.core.threads import begin
+from desdaemon.core.threads import begin, step_back
 from desdaemon.dialogue.services import ANALYSES_FILE, JOBS_FOLDER, Services, build_services
 from desdaemon.dialogue.stdio import INTERRUPTED, leave
 from desdaemon.protocol.commands.options import BUILTIN_BOOK

@@ -17,7 +17,7 @@ from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
 from desdaemon.core.search.loader import EngineSource, build_engine
 from desdaemon.dialogue.commands.book import run
-from desdaemon.dialogue.context import CommandContext
+from desdaemon.dialogue.session import CommandContext
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.othello.selectivity import Selectivity

@@ -1,8 +1,13 @@
 """`python tests/lab journeys`: follow requests through the daemon, and count its modules and calls.
 
 Each request is asked twice. The second time a profiler in every thread notes each Python function of the program that
-is called, from the decoded message to the reply; those of the engine, the table of the book and the operating system
-are left out.
+is called, from the decoded message to the reply: the check of the arguments, the reading of the moves or the line, the
+search's turn, the answer as data. The ends of the way are left out: carriers and codecs in front (the message is handed
+in decoded, and the reply is taken as data), the engine, the library of the book with the rules as far as these call
+them, and the helpers for the operating system (`protocol/system`). Nothing else is.
+
+The objects are those that a question passes through or becomes: instances of the counted modules' classes, named tuples
+too; the engine's own records (limits, lines, results) are at the end of the way and not among them.
 """
 
 from __future__ import annotations
@@ -36,7 +41,7 @@ LINE = "f5d6c3d3c4f4f6f3e6e7d7g6"
 
 class Journey(NamedTuple):
     """The calls of one request, by module and by function, and the classes of the objects that it makes, those without
-    an ``__init__`` of their own left out.
+    an ``__init__`` of their own (enumerations, exceptions) left out.
     """
 
     name: str
@@ -48,6 +53,14 @@ class Journey(NamedTuple):
     def calls(self) -> int:
         """All calls."""
         return sum(self.modules.values())
+
+
+def _is_counted(module: str, caller: FrameType | None) -> bool:
+    """Return whether a call into a module is part of a journey; rules that the engine or the book call are not."""
+    if not module.startswith("desdaemon.") or module.startswith(_LEFT_OUT):
+        return False
+    calling = caller.f_globals.get("__name__", "") if caller is not None else ""
+    return not (module.startswith("desdaemon.protocol.othello.") and calling.startswith(_LEFT_OUT))
 
 
 class _Served:
@@ -123,8 +136,10 @@ class Profiler:
         if event == "call" and journey is not None:
             module = frame.f_globals.get("__name__", "")
             if module.startswith("namedtuple_"):
-                journey.made.add(module.removeprefix("namedtuple_"))
-            elif module.startswith("desdaemon.") and not module.startswith(_LEFT_OUT):
+                made = frame.f_locals["_cls"]
+                if _is_counted(made.__module__, frame.f_back):
+                    journey.made.add(made.__name__)
+            elif _is_counted(module, frame.f_back):
                 journey.modules[module] += 1
                 journey.functions[frame.f_code.co_qualname] += 1
                 if frame.f_code.co_name == "__init__":

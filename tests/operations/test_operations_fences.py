@@ -15,7 +15,7 @@ from operated import Operated, until
 
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Books, Caller
-from desdaemon.core.paths import Hidden
+from desdaemon.core.paths import names_of_folders
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.dialects import text
@@ -88,8 +88,8 @@ def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
 
 
 def test_hidden_folders() -> None:
-    hidden = Hidden("/data", "/data/books", "", "/")
-    assert hidden.removed("/data/books/a: /data/b /etc/c") == "a: b /etc/c"
+    hidden = names_of_folders("/data", "/data/books", "", "/")
+    assert hidden.sub("", "/data/books/a: /data/b /etc/c") == "a: b /etc/c"
 
 
 def test_the_threads_of_book_jobs_are_everybodys(daemon: Operated) -> None:

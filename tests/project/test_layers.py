@@ -26,11 +26,11 @@ ORDER = """
     book.storage.table_memory  book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
     book.choose  book.growth  book.reports  book
 
-    core.plugins  core.threads  core.paths  core.settings  core.search  core.metrics  core.books
+    core.plugins  core.threads  core.paths  core.settings  core.metrics  core.search  core.books
     core.requests  core
 
     dialogue.stops  dialogue.interrupt  dialogue.clock  dialogue.game  dialogue.streams  dialogue.log_files
-    dialogue.session  dialogue.terminal  dialogue.context  dialogue.commands  dialogue.dialects  dialogue.configuration
+    dialogue.session  dialogue.terminal  dialogue.commands  dialogue.dialects  dialogue.configuration
     dialogue.client_lines  dialogue.text_sessions  dialogue.services  dialogue.json_lines  dialogue.stdio  dialogue
 
     server.transport  server  api
@@ -86,9 +86,7 @@ AT_THE_PROMPT = """
     core.settings
     dialogue
     dialogue.clock
-    dialogue.commands
     dialogue.configuration
-    dialogue.context
     dialogue.dialects
     dialogue.dialects.text
     dialogue.game

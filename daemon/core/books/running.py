@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.commands.book import BUDGET, BY_NAME, complete
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.othello.notation import board_text, parse_board
 
 from .jobs import BookJob, Effort, Result
 from .service import Books, Caller, processors
 
 if TYPE_CHECKING:
-    from desdaemon.core.books.commands.context import BookCommandRun
+    from desdaemon.core.books.command_run import BookCommandRun
     from desdaemon.core.books.job_journal import Data
     from desdaemon.core.settings import SessionSettings
     from desdaemon.protocol.commands.book import BookCommand, BookValues
@@ -37,7 +37,7 @@ def run_command(
     of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`. ``earlier``
     are the number and the data of a job of an earlier process, which goes on.
     """
-    from desdaemon.core.books.commands.context import BookCommandRun
+    from desdaemon.core.books.command_run import BookCommandRun
 
     def work(job: BookJob) -> Result:
         return _carry_out(BookCommandRun(books, job, command, values, caller))
@@ -115,7 +115,12 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
 
 
 def _carry_out(run: BookCommandRun) -> Result:
-    """Run a command and add the fields that every result has: positions, added, changed, time_s."""
+    """Run a command and add the fields that every result has: positions, added, changed, time_s.
+
+    Raises `BadInput`, and `Unfinished` where nothing is wrong with the command.
+    """
+    from desdaemon.book.errors import BookError, Damaged, NotInBook, OutOfRange, ReadOnly, WriteFailed
+
     begun = time.monotonic()
     books = run.books
     run.job.before_notice = books.commit if run.changes else books.try_commit
@@ -123,7 +128,16 @@ def _carry_out(run: BookCommandRun) -> Result:
     if run.job.first is None:
         run.job.first = before
         run.job.begins()
-    result = _worked(run)
+    try:
+        result = _worked(run)
+    except (Damaged, ReadOnly, WriteFailed) as error:
+        # Nothing is wrong with the command.
+        raise Unfinished(str(error)) from error
+    except (NotInBook, OutOfRange) as error:
+        # These name neither a file nor a command.
+        raise BadInput(f"book {run.command.name}: {error}") from error
+    except BookError as error:
+        raise BadInput(str(error)) from error
     book = books.book
     result.setdefault("positions", len(book) if book is not None else 0)
     result.setdefault("added", max(0, result["positions"] - before))
@@ -136,7 +150,7 @@ def _worked(run: BookCommandRun) -> Result:
     """Run the command's handler, after the negamax that an earlier, cancelled command has left undone."""
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
-    from desdaemon.core.books.commands.registry import WORK, explained
+    from desdaemon.core.books.commands import WORK
     from desdaemon.protocol.commands.book import written_line
 
     books, command = run.books, run.command
@@ -145,30 +159,29 @@ def _worked(run: BookCommandRun) -> Result:
     if not run.caller.remote:
         books.limit_memory(settings)
     threads = settings.book_tasks or processors()
-    with explained(command.name):
-        try:
-            if command.replaces:
-                discard = run.values["discard"] is True
-                # Scripts for Edax begin another book without a word.
-                aside = settings.edax_compatible and not run.caller.remote and not discard and books.unsaved
-                aside = aside and before is not None and before.store is None
-                books.check_unsaved(discard=discard or aside)
-            elif book is not None and command.long and run.job.alone:
-                book.catch_up(threads=threads, progress=run.progress)
-            if run.changes and books.book is not None:
-                books.book.recorder.begin(written_line(command, run.values))
-            result = WORK[command.name](run)
-            if aside and before is not None and before is not books.opened:
-                result.setdefault("notes", []).append(books.keep_aside(before, path))
-            if run.changes:
-                books.commit()
-                books.tidy(run.progress)
-        except WorkCancelled:
-            result = {"finished": False, "text": [f"Book {command.name}...stopped"]}
-            book = books.book
-            if book is not None and book.stale and run.job.alone:
-                book.settle(threads, SETTLE_S)
-                books.commit()
+    try:
+        if command.replaces:
+            discard = run.values["discard"] is True
+            # Scripts for Edax begin another book without a word.
+            aside = settings.edax_compatible and not run.caller.remote and not discard and books.unsaved
+            aside = aside and before is not None and before.store is None
+            books.check_unsaved(discard=discard or aside)
+        elif book is not None and command.long and run.job.alone:
+            book.catch_up(threads=threads, progress=run.progress)
+        if run.changes and books.book is not None:
+            books.book.recorder.begin(written_line(command, run.values))
+        result = WORK[command.name](run)
+        if aside and before is not None and before is not books.opened:
+            result.setdefault("notes", []).append(books.keep_aside(before, path))
+        if run.changes:
+            books.commit()
+            books.tidy(run.progress)
+    except WorkCancelled:
+        result = {"finished": False, "text": [f"Book {command.name}...stopped"]}
+        book = books.book
+        if book is not None and book.stale and run.job.alone:
+            book.settle(threads, SETTLE_S)
+            books.commit()
     # A client with many positions in a row gets no report for each.
     tells = not command.places or command.name == "show"
     if books.book is not None and books.book.stale and tells:

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.search.loader import EngineFailure, LoadedEngine
@@ -186,8 +186,8 @@ class PendingAnalysis:
         self._terms = terms
         self._questions = questions
         self._answers: list[Data | None] = [None] * len(questions)
-        self._waiting: deque[tuple[Question, BookAnswer]] = deque()
-        """Questions without a search as yet."""
+        self._waiting: deque[tuple[Question, list[Data]]] = deque()
+        """Questions without a search as yet, each with the moves that the book has searched deep enough."""
         self._searches: dict[int, QuestionSearch] = {}
         """Of unanswered questions, by number."""
         self._most_searches = 2 * service.scheduler.slots if terms.listed else len(questions)
@@ -208,7 +208,7 @@ class PendingAnalysis:
         if not self._questions:
             self._finish()
             return
-        rest: deque[tuple[Question, BookAnswer]] = deque()
+        rest: deque[tuple[Question, list[Data]]] = deque()
         for first in range(0, len(self._questions), _BEGUN_AT_ONCE):
             if first:
                 self.service.health.give_way()
@@ -222,17 +222,17 @@ class PendingAnalysis:
             self._waiting = rest
         self._search_more()
 
-    def _begin_some(self, questions: list[Question], rest: deque[tuple[Question, BookAnswer]]) -> None:
+    def _begin_some(self, questions: list[Question], rest: deque[tuple[Question, list[Data]]]) -> None:
         """Answer or search these questions, but add those that need a search of their own to ``rest``."""
         short: list[ShortQuestion] = []
         for question in questions:
-            book = book_answer(self.service.books, question)
-            answer = self._known(question, book)
+            moves, sufficient = book_answer(self.service.books, question)
+            answer = self._known(question, moves, sufficient=sufficient)
             if answer is not None:
                 self.answered(question.number, answer)
                 continue
-            if book.moves and self._tells_book:
-                preliminary = question.answer(book.moves[: self._terms.multipv])
+            if moves and self._tells_book:
+                preliminary = question.answer(moves[: self._terms.multipv])
                 self._preliminary[question.number] = preliminary
                 self._receiver.partial({**preliminary, "done": False})
             estimated_us = self._short_us(question)
@@ -242,22 +242,24 @@ class PendingAnalysis:
                     ShortQuestion(self, question.number, board.player, board.opponent, question.limits, estimated_us)
                 )
             else:
-                rest.append((question, book))
+                rest.append((question, moves if sufficient else []))
         if short and self.service.turns is not None:
             self.service.turns.submit(self.owner, short)
             if self.cancelled:
                 self.service.turns.cancel(self.owner, self)
 
-    def _known(self, question: Question, book: BookAnswer) -> Data | None:
-        """Return the answer of the rules, the book or the cache; None if a search is needed."""
+    def _known(self, question: Question, book: list[Data], *, sufficient: bool) -> Data | None:
+        """Return the answer of the rules, the book or the cache; None if a search is needed. For ``book`` and
+        ``sufficient`` see `book_answer`.
+        """
         terms, position, limits = self._terms, question.position, question.limits
         if position.over:
             score = rules.final_score(position.player, position.opponent)
             return question.answer([], over=True, score=score)
         if terms.book == "only":
-            return question.answer(book.moves[: terms.multipv])
-        if book.sufficient:
-            moves = book.moves[: terms.multipv]
+            return question.answer(book[: terms.multipv])
+        if sufficient:
+            moves = book[: terms.multipv]
             return question.answer(moves) if len(moves) >= min(terms.multipv, question.lines(question.allow)) else None
         # Entries of the cache may be of several threads, or of one whose table knew something.
         if question.allow != rules.FULL or terms.deterministic:
@@ -285,8 +287,8 @@ class PendingAnalysis:
         begun = []
         with self._lock:
             while self._waiting and len(self._searches) < self._most_searches:
-                question, book = self._waiting.popleft()
-                search = self._searches[question.number] = QuestionSearch(self, question, book)
+                question, settled = self._waiting.popleft()
+                search = self._searches[question.number] = QuestionSearch(self, question, settled)
                 begun.append(search)
         for search in begun:
             if not self.cancelled:
@@ -381,17 +383,17 @@ class PendingAnalysis:
 class QuestionSearch(ResumableSearch):
     """The search for one question. The moves of a sufficient answer of the book are not searched again."""
 
-    def __init__(self, analysis: PendingAnalysis, question: Question, book: BookAnswer) -> None:
+    def __init__(self, analysis: PendingAnalysis, question: Question, settled: list[Data]) -> None:
         terms = question.terms
         self.reported_at = 0.0
         """When the last partial was sent, by `time.perf_counter`."""
         self._analysis = analysis
         self._question = question
-        self._settled = book.moves if book.sufficient else []
+        self._settled = settled
         allow = question.allow
-        for settled in self._settled:
-            allow &= ~(1 << parse_move(settled["move"]))
-        wanted = max(1, terms.multipv - len(self._settled))
+        for move in settled:
+            allow &= ~(1 << parse_move(move["move"]))
+        wanted = max(1, terms.multipv - len(settled))
         self._lines = FoundLines(min(wanted, question.lines(allow)))
         super().__init__(
             analysis.service.helpers,
@@ -518,23 +520,17 @@ class Budget:
             self._without_share += goes_on
 
 
-class BookAnswer(NamedTuple):
-    """The book's moves of a position: best first, as items of ``moves``.
+def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
+    """Return the book's moves of a position, best first, as items of ``moves``, and whether they suffice.
 
-    ``sufficient``: each of these moves, and the best move that leaves the book, is exact or at least of the level (or
-    depth and selectivity) asked for. Otherwise the scores are preliminary, and a search is needed.
+    They do if each of them, and the best move that leaves the book, is exact or at least of the level (or depth and
+    selectivity) asked for. Otherwise the scores are preliminary, and a search is needed. Any thread; takes microseconds
+    for each move that the book has.
     """
-
-    moves: list[Data]
-    sufficient: bool
-
-
-def book_answer(books: Books, question: Question) -> BookAnswer:
-    """Return the answer of the book to a question. Any thread; takes microseconds for each move that the book has."""
     terms, position = question.terms, question.position
     look = books.look_up(position.player, position.opponent) if terms.book != "ignore" else None
     if look is None:
-        return BookAnswer([], sufficient=False)
+        return [], False
     moves: list[Data] = []
     leaving: list[Data] = []
     for known in sorted(look.moves, key=lambda known: (-known.score, known.move)):
@@ -546,10 +542,8 @@ def book_answer(books: Books, question: Question) -> BookAnswer:
                 moves.append(_book_move(books, position, move, known.score, look.leaf_level if leaf else None))
                 leaving += moves[-1:] if leaf else []
     # Of a position outside the book the other moves are not known to be worse.
-    sufficient = look.inside and bool(moves)
-    return BookAnswer(
-        moves, sufficient=sufficient and all(_is_enough(move, question) for move in moves[: terms.multipv] + leaving)
-    )
+    decisive = moves[: terms.multipv] + leaving
+    return moves, look.inside and bool(moves) and all(_is_enough(move, question) for move in decisive)
 
 
 def _is_enough(move: Data, question: Question) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from desdaemon.core.books.jobs import CANCELLED, FAILED, QUEUED, RUNNING, BookJo
 from desdaemon.core.books.lookup import Looks
 from desdaemon.core.books.running import DISK_ERRORS, run_command
 from desdaemon.core.books.service import Books, Caller, NoBook
-from desdaemon.core.paths import Hidden
+from desdaemon.core.paths import names_of_folders
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.book import BY_NAME, OPTIONS, BookCommand, complete
 from desdaemon.protocol.errors import BadInput
@@ -50,10 +51,10 @@ class BookOperations:
         settings: SessionSettings,
         texts: TextLines,
         health: ServerMetrics,
-        hidden: Hidden,
+        hidden: re.Pattern[str],
     ) -> None:
-        """``settings`` hold for the searches of jobs; ``hidden`` removes the daemon's folders from texts for remote
-        clients.
+        """``settings`` hold for the searches of jobs; ``hidden`` matches the names of the daemon's folders, which
+        texts for remote clients lack.
         """
         self.books = books
         self.jobs = jobs
@@ -85,7 +86,7 @@ class BookOperations:
             "dirty": self._dirty(),
             "state": OPENING if loading else OPEN if book is not None else FAILED if reason else NONE,
             "writable": book is not None and not reason,
-            "reason": self._hidden.removed(Hidden(os.path.dirname(books.file)).removed(reason)),  # noqa: PTH120
+            "reason": self._hidden.sub("", names_of_folders(os.path.dirname(books.file)).sub("", reason)),  # noqa: PTH120
             "holder": books.holder,
         }
         if loading:
@@ -112,7 +113,7 @@ class BookOperations:
         for name in ("eta_s", "positions", "rate", "workers", "slots", "busy"):
             data.pop(name, None)
         for line in [job.error] if job.failure is not None else job.result.get("text", [])[-1:]:
-            data["result"] = self._hidden.removed(line) if client.remote else line
+            data["result"] = self._hidden.sub("", line) if client.remote else line
         return data
 
     def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
@@ -192,7 +193,7 @@ class BookOperations:
 
     def _command_in_order(self, request: PendingRequest, command: BookCommand) -> None:
         try:
-            importlib.import_module("desdaemon.core.books.commands.registry")
+            importlib.import_module("desdaemon.core.books.commands")
             self._command_later(request, command)
         finally:
             self._commands_done += 1
@@ -235,7 +236,7 @@ class BookOperations:
         if job.state == FAILED:
             error = _explained(job.failure, elsewhere=self.books.holder > 0)
             if request.client.remote:
-                error.message = self._hidden.removed(error.message)
+                error.message = self._hidden.sub("", error.message)
             if error.code == "internal":
                 self._health.log.error("job failed", job=job.id, op=job.op, error=job.error)
             request.fail(error)
@@ -245,7 +246,7 @@ class BookOperations:
             result = {**job.result, "job": job.id}
             for name in ("text", "notes"):
                 if request.client.remote and name in result:
-                    result[name] = [self._hidden.removed(line) for line in result[name]]
+                    result[name] = [self._hidden.sub("", line) for line in result[name]]
             request.final(result)
 
 

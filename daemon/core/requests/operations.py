@@ -225,7 +225,7 @@ class Operations:
 
     def metrics(self) -> str:
         """Counters and latencies as OpenMetrics text."""
-        return self.health.open_metrics(self.analyses.scheduler, self.status())
+        return self.health.open_metrics(self.status())
 
     def _status(self, request: PendingRequest) -> None:
         data = self.status()

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from desdaemon.core.search.scheduler import account_of
+from desdaemon.core.metrics import account_of
 from desdaemon.protocol.wire import constants
 from desdaemon.protocol.wire.messages import RequestError
 

@@ -12,65 +12,15 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
+from desdaemon.core.metrics import Accounts
 from desdaemon.core.threads import begin
 
 from .loader import Abandoned
 from .schedule import Instructions, Purpose, Task, ThreadSchedule
 
-__all__ = ["Account", "Lease", "Purpose", "Scheduler", "Task", "account_of"]
+__all__ = ["Lease", "Purpose", "Scheduler", "Task"]
 
 _POLL_S = 0.01
-
-
-def account_of(client: str) -> str:
-    """The key in a client's name: the part before the number of its connection."""
-    return client.partition("/")[0]
-
-
-class Account:
-    """What one key has used since the start of the process: requests, nodes, and seconds of search threads."""
-
-    __slots__ = ("nodes", "requests", "seconds")
-
-    def __init__(self) -> None:
-        self.requests = 0
-        self.nodes = 0
-        self.seconds = 0.0
-
-
-class Accounts:
-    """The account of each key, and one for each way to connect without a key. Any thread."""
-
-    def __init__(self) -> None:
-        self._accounts: dict[Hashable, Account] = {}
-        self._lock = threading.Lock()
-
-    def asked(self, key: Hashable) -> None:
-        """Count a request of a key."""
-        with self._lock:
-            self._account(key).requests += 1
-
-    def searched(self, key: Hashable, nodes: int) -> None:
-        """Count the nodes of a finished search, or of a turn of one."""
-        with self._lock:
-            self._account(key).nodes += nodes
-
-    def ran(self, key: Hashable, seconds: float) -> None:
-        """Count seconds of search threads."""
-        if seconds:
-            with self._lock:
-                self._account(key).seconds += seconds
-
-    def _account(self, key: Hashable) -> Account:
-        account = self._accounts.get(key)
-        if account is None:
-            account = self._accounts[key] = Account()
-        return account
-
-    def listed(self) -> list[tuple[str, Account]]:
-        """All accounts, ordered by name."""
-        with self._lock:
-            return sorted((str(key), account) for key, account in self._accounts.items())
 
 
 class Lease(Task):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from desdaemon.protocol.system import platform
+from desdaemon.core.threads import step_back
 
 from .loader import EngineConfig, EngineFailure, LoadedEngine
 from .scheduler import Purpose, Scheduler, Task
@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from desdaemon.engine.result import Result
 
     from .loader import Stoppable
-
-NICENESS = 5
-"""Of search threads: the loop of the sockets goes before them; of a processor shared with another program they get a
-quarter. Not the lowest priority: a search thread that other programs keep from running may hold the interpreter's lock,
-for which the loop then waits."""
-
-
-def step_back() -> None:
-    """Lower the priority of the calling thread, where the system supports it."""
-    platform.lower_thread(NICENESS)
 
 
 class EnginePool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from desdaemon.dialogue.context import CommandContext
 from desdaemon.dialogue.interrupt import StoppableSearch
-from desdaemon.dialogue.session import unlimited
+from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.commands.text import BASE_COMMANDS
 from desdaemon.protocol.errors import BadInput, quoted

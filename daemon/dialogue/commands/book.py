@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from desdaemon.core.books.running import DISK_ERRORS, run_command
 from desdaemon.core.books.service import Books, Caller
 from desdaemon.core.search.loader import Abandoned, EngineFailure
-from desdaemon.dialogue.context import CommandContext
-from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.protocol.commands.book import parse_line
 from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.system.terminal import ProgressLine

@@ -7,8 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 
-from desdaemon.dialogue.context import CommandContext
-from desdaemon.dialogue.session import unlimited
+from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, quoted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from desdaemon.dialogue.context import CommandContext
+from desdaemon.dialogue.session import CommandContext
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import square_text

@@ -13,7 +13,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from desdaemon.dialogue.context import CommandContext
+    from desdaemon.dialogue.session import CommandContext
 
 COLUMN = 34
 """Column in which explanations begin."""

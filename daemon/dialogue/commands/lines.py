@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from desdaemon.dialogue.context import CommandContext
 from desdaemon.dialogue.interrupt import StoppableSearch
+from desdaemon.dialogue.session import CommandContext
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_board, play_moves

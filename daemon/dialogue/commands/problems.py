@@ -11,8 +11,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from desdaemon.core import plugins
-from desdaemon.dialogue.context import CommandContext
-from desdaemon.dialogue.session import unlimited
+from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello import rules

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.dialogue.context import CommandContext
-from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, equivalents

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure, Progress
 from desdaemon.dialogue.clock import Clock
-from desdaemon.dialogue.context import CommandContext
 from desdaemon.dialogue.interrupt import Interrupt
-from desdaemon.dialogue.session import Session, unlimited
+from desdaemon.dialogue.session import CommandContext, Session, unlimited
 from desdaemon.dialogue.streams import DialogueOutput, InputListener
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.dialects import gtp

@@ -7,9 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure
-from desdaemon.dialogue.commands import find_handler
-from desdaemon.dialogue.context import CommandContext
-from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.session import CommandContext, Handler, Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, LineSource
 from desdaemon.protocol.commands.options import STARTING, Option
 from desdaemon.protocol.commands.text import TextLine, read_line
@@ -20,6 +18,60 @@ from desdaemon.protocol.othello.notation import move_text, parse_move
 PROMPT = ">"
 UNUSABLE = 1
 """The exit status when a file or the engine cannot be used."""
+
+
+HANDLERS = {
+    "init": "game.init",
+    "new": "game.new",
+    "setboard": "game.set_board",
+    "undo": "game.undo",
+    "redo": "game.redo",
+    "load": "game.load",
+    "save": "game.save",
+    "moves": "game.moves",
+    "stop": "game.stop",
+    "hmirror": "game.mirror_files",
+    "vmirror": "game.mirror_ranks",
+    "rotate": "game.rotate",
+    "symmetry": "game.transform",
+    "version": "help.version",
+    "options": "game.options",
+    "quit": "game.quit_dialogue",
+    "nboard": "game.nboard",
+    "help": "help.show_help",
+    "book": "book.run",
+    "base": "bases.run",
+    "play": "lines.play",
+    "force": "lines.force",
+    "opening": "lines.opening",
+    "ouverture": "lines.ouverture",
+    "seek": "lines.seek",
+    "go": "search.go",
+    "hint": "search.hint",
+    "eval": "search.evaluate",
+    "analyze": "search.analyze",
+    "solve": "problems.solve",
+    "script-to-obf": "problems.script_to_obf",
+    "select-hard": "problems.select_hard",
+    "wtest": "problems.wtest",
+    "perft": "counts.perft",
+    "count": "counts.count",
+    "estimate": "counts.estimate",
+    "mobility": "counts.mobility",
+    "bench": "counts.bench",
+    "resources": "counts.resources",
+}
+"""Each command's module in `desdaemon.dialogue.commands`, and its function. Lines that begin another protocol
+(`TextLine.successor`) have none."""
+
+
+def find_handler(name: str) -> Handler:
+    """Import and return the function that carries out a command. Raises `KeyError`."""
+    from importlib import import_module
+
+    module, _, function = HANDLERS[name].partition(".")
+    handler: Handler = getattr(import_module(f"desdaemon.dialogue.commands.{module}"), function)
+    return handler
 
 
 class TextDialect(CommandContext):

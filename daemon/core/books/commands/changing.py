@@ -7,13 +7,12 @@ from desdaemon.book.formats.text import board_text
 from desdaemon.book.growth import game_results, learn, shrink
 from desdaemon.book.options import Rule
 from desdaemon.book.reports.report import score_text
+from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, move_text
 from desdaemon.protocol.othello.scores import seen_by_black
-
-from .context import BookCommandRun, Work
 
 
 def _on(run: BookCommandRun) -> Result:

@@ -8,6 +8,7 @@ from pathlib import Path
 from desdaemon.book.games import source_name
 from desdaemon.book.growth.add import BookGame, add_games
 from desdaemon.book.growth.game_results import take_back
+from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games import wthor
@@ -16,8 +17,6 @@ from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.openings import openings
 from desdaemon.protocol.othello.rules import PASS
-
-from .context import BookCommandRun, Work
 
 SHOWN = 5
 """So many unusable games are named, the rest are counted."""

@@ -7,13 +7,12 @@ from desdaemon.book.growth import game_results, grow, learn, research, schedule,
 from desdaemon.book.growth.add import add_positions, fix
 from desdaemon.book.growth.rounds import CommandOutcome
 from desdaemon.book.reports.report import entry_text
+from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.core.books.service import choice_settings
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.scores import seen_by_black
-
-from .context import BookCommandRun, Work
 
 
 def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:

@@ -16,11 +16,11 @@ from desdaemon.book.reports import compare
 from desdaemon.book.reports.report import moves_text
 from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage.store import open_store
+from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 
-from .context import BookCommandRun, Work
 from .games import counted_text
 
 SHOWN = 10

@@ -11,6 +11,7 @@ from desdaemon.book.formats.text import board_text
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
 from desdaemon.book.storage.files import keep_backups
+from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.dialects import edax
@@ -22,7 +23,6 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .context import BookCommandRun, Work
 from .games import Games
 
 FED = 1 << 17

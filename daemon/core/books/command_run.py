@@ -1,0 +1,199 @@
+"""A running book command: what its handler gets, and its searches, in parallel, under the scheduler, on a cluster's
+workers if there are any.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from desdaemon.book.growth.engine_evaluator import Searches
+from desdaemon.book.growth.rounds import CommandProgress, Worker
+from desdaemon.book.progress import WorkCancelled
+from desdaemon.core import plugins
+from desdaemon.core.metrics import account_of
+from desdaemon.core.search.loader import Abandoned
+from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
+from desdaemon.core.threads import step_back
+from desdaemon.engine.search import Control
+from desdaemon.protocol.commands.book import BookCommand, BookValues
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
+from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.othello.notation import Position
+
+from .jobs import BookJob, ClusterFigures, Effort, Result
+from .service import Books, Caller, processors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from desdaemon.book.book import Book, Evaluate
+    from desdaemon.engine.result import Result as SearchResult
+
+SEARCHES_SHOWN = 2
+"""From this verbosity on every search of a book's commands is shown."""
+
+
+class BookCommandRun(NamedTuple):
+    """A running command: the argument of its handler. Used on the job's thread."""
+
+    books: Books
+    job: BookJob
+    command: BookCommand
+    values: BookValues
+    caller: Caller
+
+    @property
+    def book(self) -> Book:
+        """The book. Raises `NoBook`."""
+        return self.books.needed()
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes the book or its journal, so that its result is reported after the commit only."""
+        if self.command.name == "verify":
+            return self.values["repair"] is True
+        return self.command.writes and self.command.name != "save"
+
+    def number(self, name: str) -> int:
+        """A parameter that is a whole number."""
+        value = self.values[name]
+        assert isinstance(value, int)
+        return value
+
+    def path(self, name: str = "file") -> Path:
+        """A parameter that is a file's name. Raises `Forbidden`."""
+        value = self.values[name]
+        assert isinstance(value, str)
+        return self.books.files.path(value, remote=self.caller.remote)
+
+    def source(self, name: str = "file") -> Path:
+        """A parameter that is the name of a book to be read, or `BUILTIN_BOOK`. Raises `Forbidden`, and `Unreadable`
+        where no book is installed with the program."""
+        if self.values[name] != BUILTIN_BOOK:
+            return self.path(name)
+        from desdaemon.book.formats.registry import shipped
+
+        return shipped()
+
+    def target(self, name: str = "file") -> Path:
+        """A parameter that is the name of a file to be written. Raises `Forbidden`."""
+        return self.books.target(self.path(name))
+
+    def paths(self, name: str = "files") -> list[Path]:
+        """A parameter that is several files, folders or patterns. Raises `Forbidden`, and `BadInput` for no file."""
+        value = self.values[name]
+        assert isinstance(value, list)
+        return [path for part in value for path in self.books.files.matching(part, remote=self.caller.remote)]
+
+    def optional(self, name: str) -> int | None:
+        """A parameter that is a whole number, None where it was not given."""
+        return self.number(name) if self.values[name] is not None else None
+
+    def level(self, name: str = "level") -> int:
+        """A search level: the parameter, the book's unless it was given."""
+        value = self.optional(name)
+        return self.book.options.level if value is None else value
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Report progress, as a callback of `book.progress`; raises `WorkCancelled` once the job is cancelled."""
+        book = self.books.book
+        if not self.job.report(stage, done, total, len(book) if book is not None else 0):
+            raise WorkCancelled
+
+    def worker(self) -> Worker:
+        """Return a pool of parallel searches, one thread each, under the scheduler if there is one."""
+        books, job = self.books, self.job
+        settings, show = self.caller.settings, self.caller.show
+        on_search = None
+        if show is not None and books.book is not None and books.book.options.verbosity >= SEARCHES_SHOWN:
+            on_search = shown_search(show, settings.width)
+        weights = books.weights_of(settings.eval_file)
+        searches = Searches(weights=weights, on_search=on_search)
+        job.on_cancel(searches.stop)
+
+        before, begun = job.effort, time.monotonic()
+
+        def on_progress(report: CommandProgress) -> bool:
+            pool = reference()
+            job.step, job.round = report.step, report.round
+            job.effort = Effort(
+                before.time + time.monotonic() - begun,
+                before.nodes + searches.nodes + (pool.nodes_elsewhere if pool else 0),
+                before.searches + report.searches,
+                report.positions - (job.first or 0),
+            )
+            return job.report(report.stage, report.done, report.total, report.positions)
+
+        threads = settings.book_tasks or processors()
+        evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
+        worker = Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
+        # Weak: the worker holds the function that reports, and both are freed when the job is over.
+        reference = weakref.ref(worker)
+        if not settings.cluster:
+            return worker
+
+        def on_figures(workers: int, slots: int, busy: float) -> None:
+            job.cluster = ClusterFigures(workers, slots, busy)
+            # Told again although nothing may have come back: who watches sees that the job is alive.
+            progress = job.progress
+            job.report(progress.phase, progress.done, progress.total, progress.positions)
+
+        cluster_pool: Worker = plugins.cluster("pool").cluster_pool(
+            (settings.cluster, settings.cluster_tls),
+            weights,
+            evaluate,
+            threads,
+            local=settings.cluster_threads,
+            on_progress=on_progress,
+            on_figures=on_figures,
+            on_gone=job.give_up,
+            note=job.notes.append if show is None else lambda line: show(f"{line}\n"),
+        )
+        reference = weakref.ref(cluster_pool)
+        job.on_cancel(cluster_pool.halt)
+        return cluster_pool
+
+
+Work = Callable[[BookCommandRun], Result]
+"""Carries a command out. The result is a map of numbers and texts; ``text`` in it holds lines for people."""
+
+
+def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
+    key = account_of(job.client)
+
+    def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
+        step_back()
+        controls = [Control()]
+        # Every search is made with a clean table, so that a preempted one begins again.
+        lease = Lease(Purpose.BOOK, key, f"job {job.id}", lambda: controls[-1].stop(), restarts=True)
+        while not job.cancelled:
+            control = controls[-1] = Control()
+            try:
+                with scheduler.turn_of(lease, lambda: job.cancelled):
+                    answer = None if lease.interrupted else searches(player, opponent, level, excluded, control)
+                    lease.again = answer is None and lease.interrupted
+            except Abandoned:
+                return None
+            if answer is not None or not (lease.waiting or lease.running):
+                return answer
+        scheduler.drop(lease)
+        return None
+
+    return search
+
+
+def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
+    """A callback for finished searches that shows each as `go` does, with its board; the colours follow from the empty
+    squares."""
+
+    def show_search(player: int, opponent: int, result: SearchResult) -> None:
+        empties = 64 - (player | opponent).bit_count()
+        position = Position(player, opponent, empties % 2 == 0)
+        line = result.lines[0]._replace(nodes=result.nodes, time_ms=result.time_ms)
+        row = edax.table_line(edax.search_row(line, position.black_to_move), width)
+        show(f"{edax.compact_board(position)}\n\n{edax.TABLE_HEADER}\n{edax.TABLE_RULE}\n{row}\n{edax.TABLE_RULE}\n")
+
+    return show_search
