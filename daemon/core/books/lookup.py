@@ -53,13 +53,14 @@ class Looks:
         self._until = 0.0
         self._loaded = False
         """Whether what grades positions is imported, which takes longer than the loop of the sockets may be held."""
-        self._waiting: deque[tuple[Callable[[], None], Callable[[], object]]] = deque()
+        self.deferred: deque[tuple[Callable[[], None], Callable[[], object]]] = deque()
+        """Work for the other thread."""
         self._lock = threading.Condition()
         self._begun = False
         """Whether the other thread was begun."""
 
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
-        """The reply about a position; None when computing it takes longer, see `later`.
+        """The reply about a position; None when computing it takes longer, see `find`.
 
         With ``children`` also the data of the position after each legal move.
         """
@@ -122,14 +123,6 @@ class Looks:
             data["children"] = [child_data(child) for child in known if child.kind]
         return data
 
-    def later(self, player: int, opponent: int, answer: Callable[[Data], object], *, children: bool = False) -> None:
-        """Compute the reply on another thread and call ``answer`` there."""
-
-        def look() -> None:
-            answer(self.find(player, opponent, children=children))
-
-        self.defer(look, lambda: answer(_NOTHING))
-
     def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
         """The reply about a position, however long it takes; for deferred work."""
         kept = self._kept
@@ -140,15 +133,10 @@ class Looks:
             self._keep(player, opponent, children, data)
         return data
 
-    @property
-    def waiting(self) -> int:
-        """The number of requests deferred to the other thread."""
-        return len(self._waiting)
-
     def defer(self, work: Callable[[], None], failed: Callable[[], object]) -> None:
         """Run ``work`` on another thread once the book is open; ``failed`` is called if it raises."""
         with self._lock:
-            self._waiting.append((work, failed))
+            self.deferred.append((work, failed))
             self._lock.notify()
             begun, self._begun = self._begun, True
         if not begun:
@@ -157,9 +145,9 @@ class Looks:
     def _run(self) -> None:
         while True:
             with self._lock:
-                while not self._waiting:
+                while not self.deferred:
                     self._lock.wait()
-                work, failed = self._waiting.popleft()
+                work, failed = self.deferred.popleft()
             self._books.ready()
             try:
                 work()

@@ -62,17 +62,12 @@ class BookOperations:
         self._texts = texts
         self._health = health
         self._known_lines = KnownLines(_LINES_KEPT)
-        self._looks = Looks(books, jobs, health.mistake)
+        self.looks = Looks(books, jobs, health.mistake)
         self._hidden = hidden
         self._commands_deferred = 0
         """Counted by the thread that calls `command`."""
         self._commands_done = 0
         """How many of these are over, counted by the thread of deferred work; no later command overtakes them."""
-
-    @property
-    def waiting(self) -> int:
-        """The number of deferred look-ups, commands that wait for the book to open, and unfinished jobs."""
-        return self._looks.waiting + self.jobs.active
 
     def status(self) -> Data:
         """The book's part of the reply to `status`."""
@@ -123,12 +118,15 @@ class BookOperations:
             self._get_many(request, admit, children=children)
             return
         position = self._known_lines.last(request.values)
-        data = self._looks.get(position.player, position.opponent, children=children)
+        data = self.looks.get(position.player, position.opponent, children=children)
         if data is not None:
             request.final(data)
             return
         admit()
-        self._looks.later(position.player, position.opponent, request.final, children=children)
+        self._beside(
+            request,
+            lambda: request.final(self.looks.find(position.player, position.opponent, children=children)),
+        )
 
     def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
         """The replies in the order of the positions: quick ones here, the rest beside the loop."""
@@ -139,39 +137,41 @@ class BookOperations:
         until = time.perf_counter() + _AT_ONCE_S
         for number, item in enumerate(items):
             at = read_listed(number, item, self._known_lines.last)
-            data = self._looks.get(at.player, at.opponent, children=children)
+            data = self.looks.get(at.player, at.opponent, children=children)
             if data is None or time.perf_counter() > until:
                 admit()
-                self._looks.defer(
-                    lambda: self._get_rest(request, items, found, children=children),
-                    lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
-                )
+                self._beside(request, lambda: self._get_rest(request, items, found, children=children))
                 return
             found.append(data)
         request.final(PreparedList({"results": found}))
 
     def _get_rest(self, request: PendingRequest, items: list[Data], found: list[Prepared], *, children: bool) -> None:
-        try:
-            for number in range(len(found), len(items)):
-                if request.over:
-                    return
-                at = read_listed(number, items[number], self._known_lines.last)
-                found.append(self._looks.find(at.player, at.opponent, children=children))
-        except RequestError as error:
-            request.fail(error)
-        else:
-            request.final(PreparedList({"results": found}))
+        for number in range(len(found), len(items)):
+            if request.over:
+                return
+            at = read_listed(number, items[number], self._known_lines.last)
+            found.append(self.looks.find(at.player, at.opponent, children=children))
+        request.final(PreparedList({"results": found}))
 
     def aside(self, request: PendingRequest, work: Callable[[], Data]) -> None:
         """Reply with the result of ``work``, computed beside the loop of the sockets."""
+        self._beside(request, lambda: request.final(work()))
 
-        def failed() -> None:
+    def _beside(self, request: PendingRequest, work: Callable[[], object]) -> None:
+        """Do the ``work`` of a request, which answers it, beside the loop of the sockets."""
+
+        def carry_out() -> None:
+            try:
+                work()
+            except RequestError as error:
+                request.fail(error)
+            except BadInput as error:
+                request.fail(RequestError("bad_request", str(error)))
+
+        def fail() -> None:
             request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
 
-        def answer() -> None:
-            request.final(work())
-
-        self._looks.defer(answer, failed)
+        self.looks.defer(carry_out, fail)
 
     def command(self, request: PendingRequest, operation: Operation) -> None:
         """Any other operation on the book; its job outlives the client."""
@@ -179,35 +179,22 @@ class BookOperations:
         # The modules that carry commands out are imported with the first; that takes longer than the loop may be held.
         if self.books.opening or not self._commands_done or self._commands_done < self._commands_deferred:
             self._commands_deferred += 1
-            self._looks.defer(
-                lambda: self._command_in_order(request, command),
-                lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
-            )
+            self._beside(request, lambda: self._command_in_order(request, command))
         elif command.game:
-            self._looks.defer(
-                lambda: self._command_later(request, command),
-                lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
-            )
+            self._beside(request, lambda: self._command(request, command))
         else:
             self._command(request, command)
 
     def _command_in_order(self, request: PendingRequest, command: BookCommand) -> None:
         try:
             importlib.import_module("desdaemon.core.books.commands")
-            self._command_later(request, command)
+            self._command(request, command)
         finally:
             self._commands_done += 1
 
-    def _command_later(self, request: PendingRequest, command: BookCommand) -> None:
-        try:
-            if not request.over:
-                self._command(request, command)
-        except RequestError as error:
-            request.fail(error)
-        except BadInput as error:
-            request.fail(RequestError("bad_request", str(error)))
-
     def _command(self, request: PendingRequest, command: BookCommand) -> None:
+        if request.over:
+            return
         line = read_line(request.values)
         values = complete(command, request.values)
         for parameter in command.parameters:

@@ -151,8 +151,8 @@ class Operations:
         client.requests[request.id] = request
 
     def _check_jobs(self) -> None:
-        """Raise `RequestError` where no more jobs are accepted: jobs outlive their clients and requests."""
-        if self.books.waiting >= self.limits.queue:
+        """Raise `RequestError` if no more jobs are accepted: jobs outlive their clients and requests."""
+        if self.books.jobs.active + len(self.books.looks.deferred) >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
 
     def drop(self, client: ClientRecord) -> None:
