@@ -15,7 +15,7 @@ from .jobs import BookJob, Effort, Result
 from .service import Books, Caller, processors
 
 if TYPE_CHECKING:
-    from desdaemon.core.books.command_run import BookCommandRun
+    from desdaemon.core.books.command_run import BookCommandRun, Work
     from desdaemon.core.books.job_journal import Data
     from desdaemon.core.settings import SessionSettings
     from desdaemon.protocol.commands.book import BookCommand, BookValues
@@ -114,6 +114,13 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
     job.watch(report)
 
 
+def handlers() -> dict[str, Work]:
+    """Return the handler of each command by name. The first call imports them, which takes some tens of ms."""
+    from desdaemon.core.books.commands import changing, games, growing, loading, looking
+
+    return {**loading.WORK, **games.WORK, **looking.WORK, **growing.WORK, **changing.WORK}
+
+
 def _carry_out(run: BookCommandRun) -> Result:
     """Run a command and add the fields that every result has: positions, added, changed, time_s.
 
@@ -150,7 +157,6 @@ def _worked(run: BookCommandRun) -> Result:
     """Run the command's handler, after the negamax that an earlier, cancelled command has left undone."""
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
-    from desdaemon.core.books.commands import WORK
     from desdaemon.protocol.commands.book import written_line
 
     books, command = run.books, run.command
@@ -170,7 +176,7 @@ def _worked(run: BookCommandRun) -> Result:
             book.catch_up(threads=threads, progress=run.progress)
         if run.changes and books.book is not None:
             books.book.recorder.begin(written_line(command, run.values))
-        result = WORK[command.name](run)
+        result = handlers()[command.name](run)
         if aside and before is not None and before is not books.opened:
             result.setdefault("notes", []).append(books.keep_aside(before, path))
         if run.changes:

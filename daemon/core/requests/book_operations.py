@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import time
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from desdaemon.core.books.allowed_files import Forbidden
 from desdaemon.core.books.jobs import CANCELLED, FAILED, QUEUED, RUNNING, BookJob, BookJobs
 from desdaemon.core.books.lookup import Looks
-from desdaemon.core.books.running import DISK_ERRORS, run_command
+from desdaemon.core.books.running import DISK_ERRORS, handlers, run_command
 from desdaemon.core.books.service import Books, Caller, NoBook
 from desdaemon.core.paths import names_of_folders
 from desdaemon.core.settings import SessionSettings
@@ -187,7 +186,7 @@ class BookOperations:
 
     def _command_in_order(self, request: PendingRequest, command: BookCommand) -> None:
         try:
-            importlib.import_module("desdaemon.core.books.commands")
+            handlers()
             self._command(request, command)
         finally:
             self._commands_done += 1
