@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
-    """The type of an argument: a whole number from ``low`` to ``high``."""
+    """Return the type of an argument: a whole number from ``low`` to ``high``."""
 
     def parse(text: str) -> int:
         number = whole_number(text)
@@ -69,7 +69,7 @@ def whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def real(low: float, high: float) -> Callable[[str], float]:
-    """The type of an argument: a number from ``low`` to ``high``."""
+    """Return the type of an argument: a number from ``low`` to ``high``."""
 
     def parse(text: str) -> float:
         try:

@@ -1,4 +1,4 @@
-"""The errors that become a line for whoever asked, and how messages quote input."""
+"""The errors that become one line for the user, and how messages quote input."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ LONGEST_QUOTE = 60
 
 
 class BadInput(ValueError):
-    """Invalid input; the message is one line that names it and says what was expected."""
+    """Invalid input; the message is one line that names it and says what is expected."""
 
 
 class Unfinished(BadInput):
-    """Something that was asked for rightly could not be finished; what was done of it is kept."""
+    """A valid request that could not be finished; partial results are kept."""
 
 
 def quoted(text: str) -> str:
-    """``text`` in double quotes on one line: control characters escaped, the middle of a long one left out."""
+    """Return ``text`` in double quotes on one line: control characters escaped, the middle of a long text left out."""
     shown = text
     if len(shown) > LONGEST_QUOTE:
         shown = f"{shown[: LONGEST_QUOTE - 20]}...{shown[-10:]}"

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from .errors import quoted
 
 _LETTERS_A_SLIP = 3
-"""A word of so many letters or fewer may differ by one slip, of twice as many by two, and so on."""
+"""Letters for each permitted slip: a word of at most this many may differ by one slip, of twice as many by two, and so
+on.
+"""
 
 
 def slips(word: str, other: str) -> int:
-    """The edit distance of two words: letters inserted, deleted, replaced, or exchanged with their neighbour."""
+    """Return the edit distance of two words: letters inserted, deleted, replaced, or exchanged with their neighbour."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(word, 1):
@@ -26,7 +28,7 @@ def slips(word: str, other: str) -> int:
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """The name that ``word`` is most likely a misspelling of, or "" where none is near. Case does not count."""
+    """Return the name that ``word`` is most likely a misspelling of, or "" if none is near. Case does not count."""
     lower = word.lower()
     most = -(-len(lower) // _LETTERS_A_SLIP) if len(lower) > 1 else 0
     best, least = "", (most + 1, False)
@@ -44,6 +46,6 @@ def nearest(word: str, names: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """``; did you mean "hint"?`` for the end of a message, or nothing where no name is near."""
+    """Return ``; did you mean "hint"?`` for the end of a message, or "" if no name is near."""
     found = nearest(word, list(names))
     return f"; did you mean {quoted(found)}?" if found and found.lower() != word.lower() else ""

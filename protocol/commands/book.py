@@ -20,8 +20,9 @@ BookValue = int | bool | str | list[str] | None
 BookValues = dict[str, BookValue]
 
 BOOK, OPTIONS, OUTPUT, SEARCH = "book", "options", "output", "search"
-"""What a book command is about: the book itself; the options of the client's own dialogue; what commands print; the
-memory of a dialogue's own search."""
+"""Subjects of book commands: the book itself; the options of the client's own dialogue; the output of commands; the
+memory of a dialogue's own search.
+"""
 
 _EXPECTED = {
     "flag": "true or false",
@@ -38,8 +39,8 @@ class Parameter(NamedTuple):
     ``kind`` is ``int`` (``low``..``high``), ``choice`` (one of ``choices``), ``move`` (a square such as f5), ``path``
     (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed), ``text`` (at most ``high``
     characters) or ``flag`` (in text ``--name`` anywhere, false unless given). A ``named`` one is given in text as
-    ``--name value`` anywhere. Where it is not ``required``, ``default`` is its value; a default of None leaves the
-    value to the book.
+    ``--name value`` anywhere. ``default`` is the value of one that is not ``required``; None leaves the value to the
+    book.
     """
 
     name: str
@@ -73,10 +74,10 @@ class BookCommand(NamedTuple):
     """A command on the book.
 
     ``long``: it may take more than a second, reports progress and can be stopped. ``writes``: it changes the book or
-    its file. Both run alone on the book, except long ones that only read positions (``places``). ``replaces``: it puts
-    another book in the place of the present one. ``role`` is the least role of a remote client; every command that
-    names a file requires an admin. ``about`` is one of the four above: the wire has operations for the first three,
-    pages in a browser for the first. ``game``: it looks at a whole game, too long for the loop of the sockets.
+    its file. Both run alone on the book, except long ones that only read positions (``places``). ``replaces``: it
+    replaces the present book by another. ``role`` is the least role of a remote client; every command that names a file
+    requires an admin. ``about`` is one of the four subjects: the wire has operations for the first three, pages in a
+    browser for the first. ``game``: it looks at a whole game, which takes too long for the loop of the sockets.
     """
 
     name: str
@@ -93,13 +94,14 @@ class BookCommand(NamedTuple):
 
     @property
     def job(self) -> bool:
-        """Whether it is carried out as a job, which goes on when its client has gone."""
+        """Whether it runs as a job, which continues when its client has gone."""
         return self.long or self.writes
 
     @property
     def goes_on(self) -> bool:
-        """Whether it has a budget and, given again, goes on from what the book has; a server's job then goes on after
-        a restart."""
+        """Whether it has a budget and, given again, continues from the state of the book; on a server such a job is
+        resumed after a restart.
+        """
         return self.parameters[-len(BUDGET) :] == BUDGET
 
     @property
@@ -114,7 +116,7 @@ class BookCommand(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """The command as help shows it."""
+        """The command with its parameters, as help shows it."""
         return " ".join((self.name, *(parameter.usage for parameter in self.parameters)))
 
 
@@ -152,7 +154,9 @@ BUDGET = (
     _limit("nodes", 10**15, "Nodes to search at most."),
     _limit("positions", 10**10, "Positions to add at most."),
 )
-"""Whichever is reached first ends a command as a stop does; looked at after each search and round."""
+"""The parameters of a budget; the first limit that is reached ends a command as a stop does. They are checked after
+each search and round.
+"""
 
 
 def _grower(name: str, parameters: tuple[Parameter, ...], help: str, *, role: str = EDITOR) -> BookCommand:
@@ -513,12 +517,12 @@ BY_NAME = {name: command for command in BOOK_COMMANDS for name in (command.name,
 
 
 def find_book_command(name: str) -> BookCommand | None:
-    """The command of that name or alias, in lower case."""
+    """Return the command of that name or alias, in lower case."""
     return BY_NAME.get(name)
 
 
 def parse_line(line: str) -> tuple[BookCommand, BookValues]:
-    """The command and the values of its parameters in the words after `book`. Raises `BadInput`."""
+    """Return the command and the values of its parameters from the words after `book`. Raises `BadInput`."""
     name, _, rest = line.strip().partition(" ")
     command = find_book_command(name.lower())
     if command is None:
@@ -529,7 +533,7 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
 
 
 def written_line(command: BookCommand, values: BookValues) -> str:
-    """The line after `book` that gives a command these values."""
+    """Return the line after `book` that gives a command these values."""
     words = [command.name]
     for parameter in command.parameters:
         value = values[parameter.name]
@@ -577,8 +581,8 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
 
 
 def _words(command: BookCommand, rest: str) -> list[str]:
-    """The words of a line; double quotes keep blanks together. A file name may contain blanks without quotes where only
-    flags and numbers can follow.
+    """Split a line into words; double quotes keep blanks together. A file name may contain blanks without quotes if
+    only flags and numbers can follow.
     """
     kinds = [parameter.kind for parameter in command.parameters if parameter.kind != "flag" and not parameter.named]
     if '"' not in rest and kinds[:1] == ["path"] and set(kinds[1:]) <= {"int"}:
@@ -604,7 +608,7 @@ def _words(command: BookCommand, rest: str) -> list[str]:
 
 
 def _read(command: BookCommand, parameter: Parameter, word: str) -> BookValue:
-    """The value of a parameter in a word; raises `BadInput`."""
+    """Return the value of a parameter from a word; raises `BadInput`."""
     value: BookValue = None
     if parameter.kind == "int":
         number = whole_number(word)
@@ -624,7 +628,7 @@ def _read(command: BookCommand, parameter: Parameter, word: str) -> BookValue:
 
 
 def complete(command: BookCommand, given: Mapping[str, BookValue]) -> BookValues:
-    """A value for every parameter: the one that is given, checked before, or its default."""
+    """Return a value for every parameter: the given one, which has been checked, or its default."""
     return {
         parameter.name: given.get(parameter.name, False if parameter.kind == "flag" else parameter.default)
         for parameter in command.parameters

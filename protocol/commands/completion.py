@@ -1,4 +1,4 @@
-"""The words with which a line of the text protocol may go on, for prompts."""
+"""Completions of a line of the text protocol, for prompts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .text import BASE_COMMANDS, COMMANDS
 
 
 def candidates(line: str, word: str) -> list[str]:
-    """The possible completions of the last word of a line of the text protocol."""
+    """Return the possible completions of the last word of a line of the text protocol."""
     options = [option.name for option in OPTIONS if not option.idle]
     commands = [command.name for command in COMMANDS]
     words = {

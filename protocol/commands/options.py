@@ -13,7 +13,7 @@ from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity, S
 from . import EDITOR, READER
 
 BUILTIN_BOOK = "builtin"
-"""The name that stands, where a book is to be read, for the one that is installed with the program."""
+"""The name of the installed book, accepted instead of a file name."""
 
 Value = int | bool | str | None
 
@@ -34,7 +34,7 @@ _EXPECTED = {
 
 
 def expected_value(kind: str, low: int, high: int, choices: tuple[str, ...]) -> str:
-    """The expected value of the kinds ``int`` and ``choice``, for messages; "" for other kinds."""
+    """Return the expected value of the kinds ``int`` and ``choice``, for messages; "" for other kinds."""
     if kind == "int":
         return f"a whole number from {low} to {high}"
     return f"one of {' '.join(choices)}" if kind == "choice" else ""
@@ -45,9 +45,8 @@ class Option(NamedTuple):
 
     ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
     ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are accepted and checked for
-    users of Edax but have no effect. ``role`` is the least role of a remote client that sets it; nothing is changed by
-    setting a ``shared`` one remotely: it is about the engine's memory or who searches for book jobs, which are
-    everybody's.
+    users of Edax but have no effect. ``role`` is the least role of a remote client that sets it. Setting a ``shared``
+    one remotely has no effect, because it concerns all clients: the engine's memory, or the searchers for book jobs.
     """
 
     name: str
@@ -214,18 +213,18 @@ OPTIONS = (
 )
 
 STARTING = ("ui-log-file", "game-file", "search-log-file")
-"""Options that open a file at the start: they are set on the command line or in an option file."""
+"""Options that open a file at the start: they can be set only on the command line or in an option file."""
 
 _BY_NAME = {name: option for option in OPTIONS for name in (option.name, *option.aliases)}
 
 
 def find_option(name: str) -> Option | None:
-    """The option of that name or alias."""
+    """Return the option of that name or alias."""
     return _BY_NAME.get(name)
 
 
 def parse_value(option: Option, text: str) -> Value:
-    """The value that ``text`` gives an option; raises `BadInput` naming option, text and what was expected."""
+    """Return the value that ``text`` gives an option; raises `BadInput` naming option, text and the expected value."""
     text = text.strip()
     value: Value = None
     if option.kind == "int":
@@ -248,13 +247,13 @@ def parse_value(option: Option, text: str) -> Value:
 
 
 def whole_number(text: str) -> int | None:
-    """A decimal whole number with or without a sign, or None."""
+    """Return a decimal whole number with or without a sign, or None."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     return int(text) if 0 < len(digits) <= 18 and _DIGITS.issuperset(digits) else None
 
 
 def number_within(what: str, text: str, low: int, high: int) -> int:
-    """A whole number from ``low`` to ``high``; raises `BadInput` naming ``what`` and the text."""
+    """Return a whole number from ``low`` to ``high``; raises `BadInput` naming ``what`` and the text."""
     number = whole_number(text.strip())
     if number is None or not low <= number <= high:
         raise BadInput(f"{what} {quoted(text)}: expected a whole number from {low} to {high}")
@@ -271,7 +270,7 @@ def _parse_selectivity(text: str) -> int | None:
 
 
 def _parse_time(text: str) -> int | None:
-    """Milliseconds of ``[[[D:]H:]M:]S[.ms]``; 0 for infinite."""
+    """Return the milliseconds of ``[[[D:]H:]M:]S[.ms]``; 0 for infinite."""
     if text.lower() in ("infinite", "inf", "none"):
         return 0
     *larger, seconds = text.split(":")

@@ -26,7 +26,7 @@ class SubCommand(NamedTuple):
     module: str
     texts: str = ""
     prefix: str = ""
-    """Before the names of these functions, in a module that has several sub-commands."""
+    """Prefix of the names of these functions, in a module that has several sub-commands."""
 
     @property
     def main(self) -> Callable[[list[str]], int]:
@@ -35,12 +35,12 @@ class SubCommand(NamedTuple):
         return found
 
     def parser(self) -> argparse.ArgumentParser | None:
-        """Its argument parser; None where it reads its arguments by itself."""
+        """Return its argument parser; None if it reads its arguments by itself."""
         make: Callable[[], argparse.ArgumentParser] | None = _loaded(self.module, f"{self.prefix}command_line")
         return make() if make else None
 
     def usage(self) -> str:
-        """The text of its ``--help``."""
+        """Return the text of its ``--help``."""
         parser = self.parser()
         return parser.format_help() if parser else str(_loaded(self.texts or self.module, "USAGE"))
 
@@ -76,12 +76,12 @@ ALIASES = {"analyse": "analyze"}
 
 
 def find_sub_command(arguments: list[str]) -> SubCommand | None:
-    """The sub-command that the arguments begin with, the one of the longest name."""
+    """Return the sub-command that the arguments begin with, the longest name first."""
     words = [ALIASES.get(argument, argument) for argument in arguments[:1]] + arguments[1:2]
     found = [command for command in SUB_COMMANDS if words[: len(command.name.split())] == command.name.split()]
     return max(found, key=lambda command: len(command.name), default=None)
 
 
 def near_sub_command(word: str) -> str:
-    """The name of the sub-command nearest to a misspelt ``word``, or ""."""
+    """Return the name of the sub-command nearest to a misspelt ``word``, or ""."""
     return nearest(word, [command.name for command in SUB_COMMANDS if " " not in command.name])

@@ -1,5 +1,5 @@
-"""The commands of the text protocol: the one table behind parsing, roles, `help`, the documentation and the tests; and
-the reading of a line.
+"""The commands of the text protocol, in one table for parsing, roles, `help`, the documentation and the tests; and the
+parser of a line.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ SHORT, COUNTS, SEARCHES = "short", "counts", "searches"
 
 
 class Command(NamedTuple):
-    """A command of the text protocol, with all that differs between commands; of other protocols the first four fields.
+    """A command of the text protocol, with all properties that distinguish it; of other protocols only the first four
+    fields.
 
-    ``parameters`` as `help` shows them, ``help`` in a sentence. ``role`` is the least role of a remote client, None for
-    a command that cannot be given remotely. ``work`` is one of the three kinds. ``asks``: it has no effect but its
-    reply. ``files``: what follows is the name of a file. ``tests``: it is on the page `help test`.
+    ``parameters`` are in the form of `help`, ``help`` is a sentence. ``role`` is the least role of a remote client,
+    None for a command that cannot be given remotely. ``work`` is one of the three kinds. ``asks``: it has no effect but
+    its reply. ``files``: a file name follows. ``tests``: it is on the page `help test`.
     """
 
     name: str
@@ -248,7 +249,7 @@ class TextLine(NamedTuple):
 
     @property
     def work(self) -> str:
-        """The kind of work that it is."""
+        """The kind of work it needs."""
         return self.command.work if self.command is not None else SHORT
 
     @property
@@ -258,7 +259,7 @@ class TextLine(NamedTuple):
 
     @property
     def outlives(self) -> bool:
-        """Whether it is carried out even when its client has gone: it is a job on the book."""
+        """Whether it runs even when its client has gone, because it is a job on the book."""
         return self.book is not None and self.book.job
 
     @property
@@ -270,7 +271,7 @@ class TextLine(NamedTuple):
 
     @property
     def successor(self) -> str:
-        """The protocol that the dialogue goes on in, "" for an ordinary line."""
+        """The protocol in which the dialogue continues, "" for an ordinary line."""
         if self.text.startswith("{"):
             return "json"
         if self.name == "nboard":
@@ -306,7 +307,7 @@ def read_line(text: str) -> TextLine:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """The first word in lower case, and the rest."""
+    """Return the first word in lower case, and the rest."""
     parts = text.split(None, 1)
     if not parts:
         return "", ""
@@ -314,5 +315,5 @@ def _first_word(text: str) -> tuple[str, str]:
 
 
 def find_command(word: str) -> Command | None:
-    """The command of that name or alias, in lower case."""
+    """Return the command of that name or alias, in lower case."""
     return _BY_NAME.get(word)

@@ -33,7 +33,7 @@ COMMANDS = (
 )
 
 WITHOUT_AN_ANSWER = ("feed-hash", "empty-hash")
-"""The commands that are answered only where they fail."""
+"""Commands that have an answer only if they fail."""
 
 BESIDE_A_SEARCH = ("stop", "get-search-infos", "quit")
 """The commands that do not wait for the running search."""
@@ -50,7 +50,7 @@ class CassioTask(NamedTuple):
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """The command and the rest, of a line that begins with the prefix; else "" and the line."""
+    """Return the command and the rest of a line with the prefix; "" and the line for one without."""
     words = line.split(None, 2)
     if len(words) < 2 or words[0].upper() != PREFIX:
         return "", line
@@ -58,7 +58,7 @@ def split_line(line: str) -> tuple[str, str]:
 
 
 def unknown(line: str) -> str:
-    """The error message for an unknown line."""
+    """Return the error message for an unknown line."""
     words = line.split(None, 2)
     if words[0].upper() != PREFIX:
         return f"Unknown protocol {quoted(line.strip())}: expected {PREFIX} and a command"
@@ -70,19 +70,19 @@ def _names() -> str:
 
 
 def parse_midgame(text: str) -> CassioTask:
-    """``<64 squares><side> alpha beta depth precision``; raises `BadInput`."""
+    """Parse ``<64 squares><side> alpha beta depth precision``; raises `BadInput`."""
     fields = _fields("midgame-search", text, 5)
     return _task("midgame-search", fields, number_within("midgame-search", fields[3], 0, 60), fields[4])
 
 
 def parse_endgame(text: str) -> CassioTask:
-    """``<64 squares><side> alpha beta precision``; raises `BadInput`."""
+    """Parse ``<64 squares><side> alpha beta precision``; raises `BadInput`."""
     fields = _fields("endgame-search", text, 4)
     return _task("endgame-search", fields, None, fields[3])
 
 
 def check_feed(text: str) -> None:
-    """Raise `BadInput` for what is no ``board lower upper depth precision moves``."""
+    """Raise `BadInput` unless the text is ``board lower upper depth precision moves``."""
     fields = text.split()
     if len(fields) < 5:
         raise BadInput(f"feed-hash {quoted(text)}: expected board, lower, upper, depth, precision and moves")
@@ -102,7 +102,7 @@ def _task(command: str, fields: list[str], depth: int | None, precision: str) ->
 
 
 def _value(command: str, text: str) -> float:
-    """A number of discs from -64 to 64, which may have decimals; raises `BadInput`."""
+    """Return a number of discs from -64 to 64, which may have decimals; raises `BadInput`."""
     digits = (text[1:] if text[:1] in ("+", "-") else text).replace(".", "", 1)
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 18 or not -64 <= float(text) <= 64:
         raise BadInput(f"{command} {quoted(text)}: expected a number of discs from -64 to 64, such as 2 or -0.51")
@@ -127,7 +127,9 @@ def result_line(
     nodes: int,
     ms: float,
 ) -> str:
-    """The line of a search result: values are seen from the side to move, whose letter they carry; None is no move."""
+    """Return the line of a search result: values are seen from the side to move, whose letter they carry; None is no
+    move.
+    """
     side = "B" if position.black_to_move else "W"
     lower, upper = (f"{side}{bound:+.2f}" for bound in bounds)
     name = "--" if move is None else move_text(move)
@@ -138,7 +140,7 @@ def result_line(
 
 
 def _line_text(pv: tuple[int, ...], black_to_move: bool) -> str:
-    """Black's moves in upper case, White's in lower case."""
+    """Return a line of play, Black's moves in upper case, White's in lower case."""
     text = ""
     for at, move in enumerate(pv):
         black = black_to_move == (at % 2 == 0)

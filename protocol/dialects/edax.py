@@ -1,7 +1,7 @@
 """The output format of Edax's text protocol, column by column; no state, no I/O.
 
-Scores are discs from the side to move; durations are milliseconds. In the lines of play of the search table
-Black's moves are in lower case and White's in upper case; announcements and the analysis have it otherwise.
+Scores are discs from the side to move; durations are milliseconds. In the lines of play of the search table Black's
+moves are in lower case and White's in upper case; in announcements and the analysis it is the reverse.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GAME_OVER = "*** Game Over ***"
 TABLE_HEADER = " depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
 TABLE_RULE = "------+-----+--------------+-------------+----------+----------------------"
 DETAILED_RULE = "------+-----+--------------+-------------+----------+---------------------"
-"""The rule around the searches of a problem, whose lines are as long as those of `SOLVE_RULE`."""
+"""The rule above and below the searches of a problem; its lines are as long as those of `SOLVE_RULE`."""
 SOLVE_HEADER = " # | depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
 SOLVE_RULE = "---+------+-----+--------------+-------------+----------+---------------------"
 ANALYSIS_HEADER = """
@@ -29,7 +29,7 @@ ply  level   alt. move  score     score   move
 ---+-------+-----+-----------+--+---------------"""
 
 EXACT, AT_MOST, AT_LEAST, UNFINISHED = " ", "<", ">", "?"
-"""The kind of a row's score: exact within the window, upper bound, lower bound, of a search that was stopped."""
+"""Marks of a row's score: exact within the window, upper bound, lower bound, from a search that was stopped."""
 
 _PV_COLUMN = 52
 _FILES = "  A B C D E F G H"
@@ -49,7 +49,7 @@ class SearchRow(NamedTuple):
 
 
 class SearchedLine(Protocol):
-    """A move's line as a search answers it; ``lower`` and ``upper`` are the bounds of its score, all in discs."""
+    """A move's line as a result of a search; ``lower`` and ``upper`` are the bounds of its score, all in discs."""
 
     @property
     def depth(self) -> int: ...
@@ -72,7 +72,7 @@ class SearchedLine(Protocol):
 
 
 def search_row(line: SearchedLine, black_to_move: bool, complete: bool = True) -> SearchRow:
-    """Return a line of a search as a row of the table; ``complete`` is false where the search was stopped."""
+    """Return a line of a search as a row of the table; ``complete`` is false if the search was stopped."""
     if not complete and not line.exact:
         bound = UNFINISHED
     elif line.lower == line.score < line.upper:
@@ -85,7 +85,7 @@ def search_row(line: SearchedLine, black_to_move: bool, complete: bool = True) -
 
 
 def clock_text(ms: float) -> str:
-    """``0:00.303``; with hours ``1:02:03.004``; with days ``02:01:02:03.004``."""
+    """Return a duration: ``0:00.303``; with hours ``1:02:03.004``; with days ``02:01:02:03.004``."""
     seconds, millis = divmod(round(ms), 1000)
     minutes, seconds = divmod(seconds, 60)
     if minutes < 60:
@@ -98,7 +98,7 @@ def clock_text(ms: float) -> str:
 
 
 def line_text(pv: tuple[int, ...], black_to_move: bool) -> list[str]:
-    """The moves of a line, Black's in lower case and White's in upper case."""
+    """Return the moves of a line, Black's in lower case and White's in upper case."""
     words = []
     for move in pv:
         word = move_text(move)
@@ -108,25 +108,27 @@ def line_text(pv: tuple[int, ...], black_to_move: bool) -> list[str]:
 
 
 def table_line(row: SearchRow, width: int = 80) -> str:
-    """A line of the search table, ``width`` - 1 columns long (but never less than the columns before the moves)."""
+    """Return a line of the search table, ``width`` - 1 columns long (but never shorter than the columns before the
+    moves).
+    """
     shown = max(0, width - _PV_COLUMN) // 3
     return _table_columns(row, shown)
 
 
 def book_line(score: MoverScore, pv: tuple[int, ...], black_to_move: bool, width: int = 80) -> str:
-    """A line of the search table for a book move, which was not searched."""
+    """Return a line of the search table for a book move, which was not searched."""
     shown = max(0, width - _PV_COLUMN) // 3
     words = line_text(pv[:shown], black_to_move)
     return f"book    {score:+d}{'':42}" + "".join(f"{word} " for word in words)
 
 
 def solve_line(number: int, row: SearchRow, width: int = 80) -> str:
-    """A line of the table of `solve`: as `detailed_line` behind the number of the problem."""
+    """Return a line of the table of `solve`: `detailed_line` after the number of the problem."""
     return f"{number:3d}|{detailed_line(row, width)}"
 
 
 def detailed_line(row: SearchRow, width: int = 80) -> str:
-    """A line of the search of a problem: as `table_line`, two moves shorter."""
+    """Return a line of the search of a problem: like `table_line`, but two moves shorter."""
     return _table_columns(row, max(1, max(0, width - _PV_COLUMN) // 3 - 2))
 
 
@@ -145,7 +147,7 @@ def _table_columns(row: SearchRow, shown: int) -> str:
 def board_diagram(
     position: Position, initial: Position, moves: tuple[int, ...], black_ms: float, white_ms: float
 ) -> str:
-    """The board before the prompt: discs and legal moves, counts and times used, the order of the moves.
+    """Return the board before the prompt: discs and legal moves, counts and times used, the order of the moves.
 
     ``moves`` led from ``initial`` to ``position``, passes included; ends without a newline.
     """
@@ -160,7 +162,7 @@ def board_diagram(
 
 
 def compact_board(position: Position) -> str:
-    """The board alone, ten lines, with what is known of it beside rows 2, 4, 5 and 6: scripts look for these."""
+    """Return the board alone, ten lines, with facts beside rows 2, 4, 5 and 6, where scripts look for them."""
     player, opponent = ("*", "O") if position.black_to_move else ("O", "*")
     rows = [f"{rank + 1} {row} {rank + 1}" for rank, row in enumerate(_disc_rows(position))]
     rows[1] += f" {player} to move"
@@ -229,7 +231,7 @@ def _move_rows(initial: Position, moves: tuple[int, ...]) -> list[str]:
 
 
 def analysis_line(judged: JudgedMove, engine: str) -> str:
-    """A line of the analysis; ``engine`` is the name that disagrees."""
+    """Return a line of the analysis; ``engine`` is the name that disagrees."""
     search = judged.best
     depth = f"  {search.depth:2d}   "
     if search.selectivity < 100:
@@ -259,7 +261,9 @@ def _remark(judged: JudgedMove, engine: str) -> str:
 
 
 def analysis_summary(game: list[JudgedMove]) -> str:
-    """Rejections (plies not proved) and errors (proved plies) of both sides; the error rate is discs per exact ply."""
+    """Return rejections (plies not proved) and errors (proved plies) of both sides; the error rate is discs per exact
+    ply.
+    """
     lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
     for name, black in (("Black", True), ("White", False)):
         own = [judged for judged in game if judged.position.black_to_move == black]
@@ -273,12 +277,12 @@ def analysis_summary(game: list[JudgedMove]) -> str:
 
 
 def _tally(game: list[JudgedMove]) -> tuple[int, int, int]:
-    """The number of moves with a better alternative, the number of all moves, and the sum of discs lost."""
+    """Return the number of moves with a better alternative, the number of all moves, and the sum of discs lost."""
     losses = [judged.loss for judged in game if judged.loss]
     return len(losses), len(game), sum(losses)
 
 
 def solve_summary(name: str, nodes: int, ms: float, cpu_ms: float) -> str:
-    """The line under the problems; ``name`` is cut at 30 characters."""
+    """Return the line below the problems; ``name`` is cut at 30 characters."""
     speed = f" ({round(nodes * 1000 / ms)} nodes/s)" if ms >= 1 else ""
     return f"{name[:30]}: {nodes} nodes in {clock_text(ms):>9} (cpu = {clock_text(cpu_ms):>9}){speed}."

@@ -83,7 +83,7 @@ MOST_SECONDS = 10**9
 
 
 class GtpRequest(NamedTuple):
-    """A command line: its id or "", the command in lower case, what follows it."""
+    """A command line: its id or "", the command in lower case, the rest."""
 
     id: str
     command: str
@@ -91,11 +91,11 @@ class GtpRequest(NamedTuple):
 
 
 class GtpError(ValueError):
-    """A command that fails; the message begins with the standard words where GTP has some."""
+    """A command that fails; the message begins with GTP's standard words, if it has some for the case."""
 
 
 def parse_request(line: str) -> GtpRequest | None:
-    """The request in a line without its control characters; None where there is none."""
+    """Return the request in a line without its control characters; None if it has none."""
     words = line.split("#", 1)[0].split()
     id = ""
     if words and words[0].isascii() and words[0].isdecimal():
@@ -106,13 +106,13 @@ def parse_request(line: str) -> GtpRequest | None:
 
 
 def response(id: str, text: str, failed: bool = False) -> str:
-    """An answer with the empty line that ends it; ``text`` has none, but may begin with the end of a line."""
+    """Return an answer, ended by an empty line; ``text`` must not contain one, but may begin with a line end."""
     blank = " " if text and not text.startswith("\n") else ""
     return f"{'?' if failed else '='}{id}{blank}{text}\n\n"
 
 
 def parse_colour(text: str) -> bool:
-    """True for Black, of ``b``, ``w``, ``black`` and ``white`` in any case."""
+    """Return True for Black, from ``b``, ``w``, ``black`` or ``white`` in any case."""
     lower = text.lower()
     if lower not in ("b", "w", "black", "white"):
         raise GtpError(f"syntax error: {quoted(text)} is not a colour: expected black or white")
@@ -120,7 +120,7 @@ def parse_colour(text: str) -> bool:
 
 
 def parse_vertex(text: str) -> int:
-    """A move; raises `GtpError`."""
+    """Parse a move; raises `GtpError`."""
     try:
         return parse_move(text)
     except BadInput as error:
@@ -128,7 +128,7 @@ def parse_vertex(text: str) -> int:
 
 
 def vertex_text(move: int) -> str:
-    """``D3``, or ``pass``."""
+    """Return ``D3``, or ``pass``."""
     return "pass" if move == PASS else square_text(move)
 
 
@@ -138,7 +138,7 @@ def colour_text(black: bool) -> str:
 
 
 def parse_count(text: str, low: int, high: int) -> int:
-    """A whole number; raises `GtpError`."""
+    """Parse a whole number; raises `GtpError`."""
     number = whole_number(text)
     if number is None or not low <= number <= high:
         raise GtpError(f"syntax error: {quoted(text)}: expected a whole number from {low} to {high}")
@@ -146,7 +146,8 @@ def parse_count(text: str, low: int, high: int) -> int:
 
 
 def parse_seconds(text: str, *, overdrawn: bool = False) -> float:
-    """Milliseconds of a number of seconds, which may have a fraction; a clock may be ``overdrawn``, which counts as 0.
+    """Return the milliseconds of a number of seconds, which may have a fraction; a clock may be ``overdrawn``, which
+    counts as 0.
 
     Raises `GtpError`.
     """
@@ -158,21 +159,21 @@ def parse_seconds(text: str, *, overdrawn: bool = False) -> float:
 
 
 def legal_moves_text(position: Position) -> str:
-    """The legal moves as GoGui wants them: nothing at the end of the game."""
+    """Return the legal moves in GoGui's form: nothing at the end of the game."""
     if position.must_pass:
         return "pass"
     return " ".join(square_text(square) for square in rules.squares(position.moves))
 
 
 def board_rows(position: Position) -> list[str]:
-    """The squares of each rank, rank 1 first: ``X`` black, ``O`` white, ``.`` empty, blanks between."""
+    """Return the squares of each rank, rank 1 first: ``X`` black, ``O`` white, ``.`` empty, blanks between."""
     black, white = position.black, position.white
     squares = ["X" if black >> at & 1 else "O" if white >> at & 1 else "." for at in range(64)]
     return [" ".join(squares[at : at + 8]) for at in range(0, 64, 8)]
 
 
 def board_gfx(position: Position) -> str:
-    """GoGui's marks for the legal moves, and the status line."""
+    """Return GoGui's marks for the legal moves, and the status line."""
     moves = " ".join(square_text(square) for square in rules.squares(position.moves))
     black, white = position.black.bit_count(), position.white.bit_count()
     marked = f"CIRCLE {moves}\n" if moves else ""
@@ -180,7 +181,7 @@ def board_gfx(position: Position) -> str:
 
 
 def diagram(position: Position) -> str:
-    """The board with its files and ranks, discs and side to move."""
+    """Return the board with its files and ranks, discs and side to move."""
     files = "  A B C D E F G H"
     rows = [f"{rank} {row} {rank}" for rank, row in enumerate(board_rows(position), 1)]
     black, white = position.black.bit_count(), position.white.bit_count()
@@ -189,12 +190,12 @@ def diagram(position: Position) -> str:
 
 
 def score_text(score: BlackScore) -> str:
-    """``B+6``, ``W+12`` or ``0`` from Black's score."""
+    """Return ``B+6``, ``W+12`` or ``0`` from Black's score."""
     return f"{'B' if score > 0 else 'W'}+{abs(score)}" if score else "0"
 
 
 def result_text(position: Position) -> str:
-    """The result in words, "" where the game is not over."""
+    """Return the result in words, "" if the game is not over."""
     if not position.over:
         return ""
     score = black_score(position)
@@ -224,13 +225,15 @@ class AnalysisOrder(NamedTuple):
 
 
 AnalysisForm = Callable[[list[AnalyzedMove]], str]
-"""Makes a line of the moves of an analysis, best first."""
+"""A function that returns a line about the moves of an analysis, best first."""
 
 INTERVAL_MS = 500
 LEAST_INTERVAL_MS = 10
 _MOST_CENTISECONDS = 10**6
 _DISCS_A_FOLD = 9.0
-"""Discs that multiply the odds of winning by e, unless a score is proved; fitted to games, see docs/protocols.md."""
+"""Discs by which a score must grow for the odds of winning to grow e-fold, unless it is proved; fitted to games, see
+docs/protocols.md.
+"""
 
 _IGNORED = ("minmoves", "rootInfo", "ownership", "ownershipStdev", "movesOwnership", "movesOwnershipStdev", "pvVisits")
 _VALUES = (*_IGNORED, "pvEdgeVisits", "noResultValue")
@@ -267,14 +270,16 @@ def parse_analysis(arguments: list[str]) -> AnalysisOrder:
 
 
 def win_rate(candidate: AnalyzedMove) -> float:
-    """The chance to win from a score in discs, 0 to 1: 0, 1/2 or 1 for an exact score, else a logistic function."""
+    """Return the chance to win from a score in discs, 0 to 1: 0, 1/2 or 1 for an exact score, else a logistic
+    function.
+    """
     if candidate.exact:
         return (1 + (candidate.score > 0) - (candidate.score < 0)) / 2
     return 1 / (1 + math.exp(-candidate.score / _DISCS_A_FOLD))
 
 
 def _priors(candidates: list[AnalyzedMove]) -> list[float]:
-    """A share of 1 for each move by its score: the program has no prior of its own."""
+    """Return for each move a share of 1 by its score: the program has no prior of its own."""
     weights = [math.exp((candidate.score - candidates[0].score) / _DISCS_A_FOLD) for candidate in candidates]
     return [weight / sum(weights) for weight in weights]
 
@@ -284,7 +289,7 @@ def _line_of_play(pv: tuple[int, ...]) -> str:
 
 
 def lz_info(candidates: list[AnalyzedMove]) -> str:
-    """A line as ``lz-analyze`` has it: rates in hundredths of a percent."""
+    """Return a line in the form of ``lz-analyze``: rates in hundredths of a percent."""
     parts = []
     for order, (candidate, prior) in enumerate(zip(candidates, _priors(candidates), strict=True)):
         rate = round(10_000 * win_rate(candidate))
@@ -296,7 +301,7 @@ def lz_info(candidates: list[AnalyzedMove]) -> str:
 
 
 def kata_info(candidates: list[AnalyzedMove]) -> str:
-    """A line as ``kata-analyze`` has it: rates from 0 to 1, and the score in discs."""
+    """Return a line in the form of ``kata-analyze``: rates from 0 to 1, and the score in discs."""
     parts = []
     for order, (candidate, prior) in enumerate(zip(candidates, _priors(candidates), strict=True)):
         rate, score = win_rate(candidate), candidate.score
@@ -315,16 +320,16 @@ STREAMS: dict[str, AnalysisForm] = {
     "lz-genmove_analyze": lz_info,
     "kata-genmove_analyze": kata_info,
 }
-"""The commands whose answers go on while a search runs, and the form of their lines."""
+"""The commands that send lines while a search runs, and the form of these lines."""
 
 ENDED_BY_A_LINE = ("lz-analyze", "kata-analyze")
-"""Those that go on until the next line comes, an empty one too."""
+"""Those that run until the next line comes, even an empty one."""
 
 
 def live_graphics(
     pv: tuple[int, ...], black_to_move: bool, scores: dict[int, MoverScore], reached: str, done: int
 ) -> str:
-    """A block of GoGui's live graphics without its last line end: line of play, scores, depth, percent done."""
+    """Return a block of GoGui's live graphics without its last line end: line of play, scores, depth, percent done."""
     sides = "bw" if black_to_move else "wb"
     line = " ".join(f"{sides[at % 2]} {vertex_text(move).replace('pass', 'PASS')}" for at, move in enumerate(pv))
     labels = " ".join(f"{vertex_text(move)} {score:+d}" for move, score in scores.items() if move != PASS)
@@ -354,4 +359,4 @@ PARAMETERS = (
 )
 
 LIVE_GRAPHICS = "live_graphics"
-"""The key of the one parameter that no option is behind."""
+"""The key of the one parameter that is not an option."""

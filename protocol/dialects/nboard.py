@@ -26,7 +26,7 @@ MOST_DEPTH = 60
 
 
 def first_word(line: str) -> tuple[str, str]:
-    """The command in lower case and the rest; ``set X`` is one command where X is one of its variables."""
+    """Return the command in lower case and the rest; ``set X`` is one command if X is one of its variables."""
     word, rest = (*line.split(None, 1), "", "")[:2]
     word = word.lower()
     if word == "set" and rest:
@@ -38,7 +38,7 @@ def first_word(line: str) -> tuple[str, str]:
 
 
 def parse_played(text: str) -> tuple[int, float]:
-    """The move and the milliseconds of ``F5/1.16/0.2``; blanks may stand for slashes, and fields may be missing.
+    """Return the move and the milliseconds of ``F5/1.16/0.2``; blanks may stand for slashes, and fields may be missing.
 
     Raises `BadInput`.
     """
@@ -54,20 +54,20 @@ def parse_played(text: str) -> tuple[int, float]:
 
 
 SOLVED, OUTCOME_PROVED = "100%", "100%W"
-"""In the place of a depth: the value is proved, or only who wins."""
+"""Stand in place of a depth: the value is proved, or only the winner is."""
 
 
 def search_line(pv: tuple[int, ...], score: MoverScore, depth: str) -> str:
-    """The line of a searched move: its variation without blanks, its score, and its depth as a text."""
+    """Return the line of a searched move: its variation without blanks, its score, and its depth as a text."""
     return f"search {'-'.join(move_text(move) for move in pv)} {score:.2f} 0 {depth}"
 
 
 def book_line(pv: tuple[int, ...], score: MoverScore, games: int, depth: int) -> str:
-    """The line of a book move: its variation, its score, the number of lines behind it, and its level."""
+    """Return the line of a book move: its variation, its score, the number of lines behind it, and its level."""
     return f"book {'-'.join(move_text(move) for move in pv)} {score:.2f} {games} {depth}"
 
 
 def answer_line(move: int, score: MoverScore | None, ms: float) -> str:
-    """The move decided on, its value where it has one, and the seconds it took."""
+    """Return the move decided on, its value if it has one, and the seconds it took."""
     value = "" if score is None else f"{score:.2f}"
     return f"=== {move_text(move)}/{value}/{ms / 1000:.2f}"

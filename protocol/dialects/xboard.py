@@ -1,6 +1,6 @@
-"""The Chess Engine Communication Protocol, version 2, as Othello is played over it.
+"""The Chess Engine Communication Protocol, version 2, for Othello.
 
-XBoard's White moves first and stands for Othello's Black; its ranks are counted as ours. Discs are pawns that are
+XBoard's White moves first and stands for Othello's Black; its ranks are numbered like ours. Discs are pawns that are
 dropped: ``P@f5``; a pass is ``@@@@``.
 """
 
@@ -73,18 +73,18 @@ _FEATURES = "setboard=1 playother=1 ping=1 draw=0 sigint=0 sigterm=0 analyze=1 c
 
 
 def feature_line(name: str) -> str:
-    """The features of the engine, without the final ``done=1``."""
+    """Return the features of the engine, without the final ``done=1``."""
     return f'feature myname="{name}" variants="{",".join(XBOARD_VARIANTS)}" {_FEATURES}'
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """The first word and the rest."""
+    """Return the first word and the rest."""
     parts = line.strip().split(None, 1)
     return (parts[0], parts[1] if len(parts) > 1 else "") if parts else ("", "")
 
 
 def parse_drop(text: str) -> int | None:
-    """A move (``P@f5``, ``f5``, ``@@@@``, ``pass``) or None; `parse_move` knows more spellings."""
+    """Return a move (``P@f5``, ``f5``, ``@@@@``, ``pass``) or None; `parse_move` knows more spellings."""
     try:
         return parse_move(text)
     except BadInput:
@@ -92,12 +92,12 @@ def parse_drop(text: str) -> int | None:
 
 
 def drop_text(move: int) -> str:
-    """``P@f5``; a pass is ``@@@@``."""
+    """Return a move as ``P@f5``, a pass as ``@@@@``."""
     return "@@@@" if move == PASS else f"P@{move_text(move).lower()}"
 
 
 def unturned(initial: Position, moves: Sequence[int]) -> Position:
-    """The position in XBoard's own view after those moves: it drops discs and flips none."""
+    """Return XBoard's own view of the position after those moves: it drops discs and flips none."""
     discs = [initial.black, initial.white]
     black_to_move = initial.black_to_move
     for move in moves:
@@ -109,7 +109,9 @@ def unturned(initial: Position, moves: Sequence[int]) -> Position:
 
 
 def result_line(position: Position) -> str:
-    """The claim at the end of a game: ``1-0 {White wins 40-24}``, White being who moved first; discs as they lie."""
+    """Return the claim at the end of a game: ``1-0 {White wins 40-24}``; White is the side that moved first, empty
+    squares are not counted.
+    """
     score = black_score(position)
     first, second = position.black.bit_count(), position.white.bit_count()
     if score > 0:
@@ -118,12 +120,14 @@ def result_line(position: Position) -> str:
 
 
 def thinking_line(depth: int, score: MoverScore, ms: float, nodes: int, pv: tuple[int, ...]) -> str:
-    """Depth, hundredths of discs for the side to move, centiseconds, nodes, and the line of play."""
+    """Return depth, hundredths of discs for the side to move, centiseconds, nodes, and the line of play."""
     return f"{depth:2d} {100 * score:5d} {int(ms / 10):6d} {nodes:10d} {' '.join(map(drop_text, pv))}".rstrip()
 
 
 def parse_level(text: str) -> tuple[int, float, float]:
-    """Moves a session (0: the whole game), its ms, and the ms added a move, of ``40 5 0`` or ``0 2:30 1.5``."""
+    """Return moves a session (0: the whole game), its ms, and the ms added a move, from ``40 5 0`` or ``0 2:30
+    1.5``.
+    """
     fields = text.split()
     if len(fields) == 3:
         moves = whole_number(fields[0])
@@ -136,7 +140,7 @@ def parse_level(text: str) -> tuple[int, float, float]:
 
 
 def parse_seconds(command: str, text: str) -> float:
-    """Milliseconds of a number of seconds above 0; raises `BadInput`."""
+    """Return the milliseconds of a number of seconds above 0; raises `BadInput`."""
     seconds = _number(text.strip())
     if not seconds:
         raise BadInput(f"{command} {quoted(text)}: expected a number of seconds")
@@ -144,7 +148,7 @@ def parse_seconds(command: str, text: str) -> float:
 
 
 def _number(text: str) -> float | None:
-    """A decimal number from 0 to a year of seconds."""
+    """Return a decimal number from 0 to a year of seconds; None for anything else."""
     digits = text.replace(".", "", 1)
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 12:
         return None

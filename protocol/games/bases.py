@@ -1,6 +1,6 @@
 """Files of many games: .wtb .edx .ggf .sgf .pgn and move lists, read one game at a time, and written.
 
-The format is that of the file's name where it has one of those extensions, and of its content elsewhere.
+The format is that of the file's name if it has one of those extensions, otherwise that of its content.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .records import GameRecord, PlayedMove, black_score, properties
 
 BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
 LARGEST_FILE = 1 << 30
-"""Bytes."""
+"""Largest file that is read, in bytes."""
 
 Complain = Callable[[str], None]
-"""Takes the line about a game that cannot be read."""
+"""A function that takes the message about a game that cannot be read."""
 
 _UNFINISHED_DISCS = 225
 """The discs that Edax writes into a WTHOR game without a result."""
@@ -43,7 +43,7 @@ class FileGame(NamedTuple):
     """A game of a file and its data in the file.
 
     ``number`` counts from 1; ``date`` is ``2026-01-31``, a year or empty; ``result`` is the score that the file claims,
-    in discs from Black's side, whatever the moves lead to.
+    in discs from Black's side, even if the moves lead to another.
     """
 
     record: GameRecord
@@ -54,16 +54,16 @@ class FileGame(NamedTuple):
 
 
 def read_games(path: str, bad: Complain | None = None) -> Iterator[FileGame]:
-    """The games of a file, lazily.
+    """Yield the games of a file.
 
-    Raises `BadInput` for a file that is no file of games. With ``bad`` an unreadable game is reported to it in one line
-    and reading goes on; otherwise `BadInput` is raised.
+    Raises `BadInput` if the file is not a file of games. With ``bad``, each unreadable game is reported to it in one
+    line and reading goes on; otherwise `BadInput` is raised.
     """
     return parse_games(_content(path), path, bad)
 
 
 def parse_games(data: bytes, name: str, bad: Complain | None = None) -> Iterator[FileGame]:
-    """As `read_games`, of the content of a file; its neighbours give a ``.wtb`` its names."""
+    """As `read_games`, for the content of a file; a ``.wtb`` gets its names from the files beside it."""
     format = format_of_base(name, data)
     if format == "wtb":
         return _wthor_games(wthor.parse(data, name), name, bad)
@@ -73,7 +73,9 @@ def parse_games(data: bytes, name: str, bad: Complain | None = None) -> Iterator
 
 
 def format_of_base(name: str, data: bytes) -> str:
-    """One of `BASE_FORMATS`: the extension's, or the content's; raises `BadInput` for content of no kind."""
+    """Return the one of `BASE_FORMATS` that fits the extension, or else the content; raises `BadInput` for unknown
+    content.
+    """
     extension = os.path.splitext(name)[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
     if extension in BASE_FORMATS and extension != "txt":
         return extension
@@ -90,7 +92,7 @@ def format_of_base(name: str, data: bytes) -> str:
 
 
 def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...]:
-    """Moves without passes, with the forced passes inserted; raises `BadInput` for an illegal one."""
+    """Return moves with the missing forced passes inserted; raises `BadInput` for an illegal move."""
     player, opponent, black = initial
     played = []
     for number, move in enumerate(squares, 1):
@@ -145,18 +147,20 @@ def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iter
 
 
 def wthor_date(header: wthor.WthorHeader) -> str:
-    """The year of a base's games; empty where there is none."""
+    """Return the year of a base's games; "" if there is none."""
     return str(header.year) if 0 < header.year < 10000 else ""
 
 
 def name_of(names: list[str], number: int) -> str:
-    """The name of this number; empty where it is not known."""
+    """Return the name of this number; "" if it is unknown."""
     name = names[number] if number < len(names) else ""
     return "" if name.strip("?") == "" else name
 
 
 def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
-    """The names of the file of names for a ``.wtb``; none without one. Raises `BadInput`, unless ``bad`` takes it."""
+    """Return the names of the file of names for a ``.wtb``; none without one. Raises `BadInput`, unless ``bad`` takes
+    it.
+    """
     path = names_file(base, extension)
     if not path:
         return []
@@ -168,7 +172,7 @@ def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
 
 
 def names_file(base: str, extension: str) -> str:
-    """The path of the file of names for a ``.wtb``, of the same name or ``WTH`` or ``WTHOR``; "" without one."""
+    """Return the path of the file of names for a ``.wtb``, of the same name or ``WTH`` or ``WTHOR``; "" without one."""
     folder, own = os.path.split(base)
     try:
         entries = {entry.lower(): entry for entry in sorted(os.listdir(folder or "."), reverse=True)}  # noqa: PTH208
@@ -222,7 +226,7 @@ def _lines(text: str) -> Pieces:
 
 
 def _ggf_pieces(text: str) -> Pieces:
-    """A game that has no end is no part of the next, which begins a line."""
+    """Yield the text of each game. A new game begins a line, so a game without an end does not swallow the next."""
     at = text.find("(;")
     while at >= 0:
         following = text.find("\n(;", at)
@@ -240,7 +244,7 @@ def _sgf_pieces(text: str) -> Pieces:
 
 
 def _tree_end(text: str, at: int, limit: int, tokens: re.Pattern[str]) -> int:
-    """The index behind the parenthesis that closes the one at ``at``, or ``limit``."""
+    """Return the index after the parenthesis that closes the one at ``at``, or ``limit``."""
     depth = 0
     for found in tokens.finditer(text, at, limit):
         depth += (found[0] == "(") - (found[0] == ")")
@@ -250,7 +254,7 @@ def _tree_end(text: str, at: int, limit: int, tokens: re.Pattern[str]) -> int:
 
 
 def _pgn_pieces(text: str) -> Pieces:
-    """The texts from the first tag after moves to the next such place."""
+    """Yield the text of each game, which begins at the first tag after moves."""
     start, end = -1, 0
     for tag in _PGN_TAG.finditer(text):
         between = text[end : tag.start()]
@@ -265,7 +269,7 @@ def _pgn_pieces(text: str) -> Pieces:
 
 
 def _described(piece: str, format: str) -> tuple[str, str, BlackScore | None]:
-    """Event, date and result of a game's text."""
+    """Return event, date and result of a game's text."""
     if format == "txt":
         return "", "", None
     if format == "pgn":
@@ -312,7 +316,7 @@ def _pgn_result(text: str) -> BlackScore | None:
 
 
 def format_to_write(path: str) -> str:
-    """The one of `BASE_FORMATS` that a file's name asks for; raises `BadInput`."""
+    """Return the one of `BASE_FORMATS` that fits a file's name; raises `BadInput`."""
     format = os.path.splitext(path)[1][1:].lower()  # noqa: PTH122
     if format not in BASE_FORMATS:
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(BASE_FORMATS)}")
@@ -323,7 +327,7 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
     """Write games in the format of the file's name. Returns their number.
 
     With ``append`` they follow the file's present games. The file is replaced as a whole or, on an error, not at all. A
-    ``.wtb`` gets files of names of the same name beside it. Raises `BadInput`.
+    ``.wtb`` gets files of names with the same name beside it. Raises `BadInput`.
     """
     format = format_to_write(path)
     old = _content(path) if append and os.path.exists(path) else b""  # noqa: PTH110
@@ -392,14 +396,14 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
 
 
 def _own_names_file(base: str, extension: str) -> str:
-    """The paths of a base's files of names: the existing ones, whatever the case of their extension."""
+    """Return the path of a base's file of names: an existing one with an extension in any case, or a new one."""
     stem = os.path.splitext(base)[0]  # noqa: PTH122
     found = names_file(base, extension)
     return found if found.lower() == f"{stem}{extension}".lower() else stem + extension
 
 
 def _discs(game: FileGame) -> int:
-    """Black's discs at the end."""
+    """Return Black's discs at the end."""
     final = game.record.final
     if final.over:
         return 32 + black_score(final) // 2

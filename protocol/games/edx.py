@@ -31,7 +31,7 @@ class EdxGame(NamedTuple):
 
 
 def parse(data: bytes, name: str) -> list[EdxGame]:
-    """The games of a file; ``name`` is for the message of `BadInput`."""
+    """Return the games of a file; ``name`` is for the message of `BadInput`."""
     if len(data) % GAME_BYTES:
         raise BadInput(f"{quoted(name)}: {len(data)} bytes: expected a multiple of {GAME_BYTES}, Edax's games")
     return [_game(data, at, name) for at in range(0, len(data), GAME_BYTES)]
@@ -67,7 +67,7 @@ def _name(field: bytes) -> str:
 
 
 def to_bytes(game: EdxGame) -> bytes:
-    """A game in Edax's layout; the hash, which depends on Edax's build, is 0. Raises `BadInput`."""
+    """Return a game in Edax's layout; the hash, which depends on Edax's build, is 0. Raises `BadInput`."""
     if len(game.moves) > 60:
         raise BadInput(f"{len(game.moves)} moves: expected at most 60")
     year, month, day, hour, minute, second = game.date
@@ -83,5 +83,5 @@ def to_bytes(game: EdxGame) -> bytes:
 
 
 def _name_bytes(name: str) -> bytes:
-    """At most 31 bytes, no letter cut in two."""
+    """Return at most 31 bytes of a name, without cutting a letter in two."""
     return name.encode("utf-8", "replace")[:31].decode("utf-8", "ignore").encode()

@@ -1,6 +1,6 @@
 """Games as move lists (txt), SGF and PGN.
 
-Forced passes are written where the format can express them, and inserted where they were left out.
+Forced passes are written if the format can express them, and inserted if they were left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RESULTS = ("*", "1/2-1/2")
 
 
 def parse_game(text: str, format: str) -> GameRecord:
-    """The first game in a text of that format; raises `BadInput`."""
+    """Return the first game in a text of that format; raises `BadInput`."""
     return {"txt": parse_txt, "ggf": parse_ggf, "sgf": parse_sgf, "pgn": parse_pgn}[format](text)
 
 
@@ -49,11 +49,11 @@ def game_text(
     notes: Sequence[str] = (),
     scores: Sequence[MoverScore | None] = (),
 ) -> str:
-    """A game in that format, lines with their ends; ``date`` is ``2026-01-31 12:00:00``, a part of it or empty.
+    """Return a game in that format, lines with their ends; ``date`` is ``2026-01-31 12:00:00``, a part of it or "".
 
-    Without an ``event`` GGF names this program as the place. ``result`` is Black's score of a game that was not
-    played to its end, where it is known. ``comment`` is about the game; ``notes`` are those of the first moves in SGF
-    and PGN, ``scores`` theirs in GGF, from the mover's side, None where there is none.
+    Without an ``event`` GGF names this program as the place. ``result`` is Black's score of an unfinished game, if
+    known. ``comment`` is about the game; ``notes`` belong to the first moves in SGF and PGN, ``scores`` in GGF, from
+    the mover's side, None for no score.
     """
     if format == "txt":
         return txt_text(record)
@@ -69,7 +69,9 @@ def game_text(
 
 
 def parse_txt(text: str) -> GameRecord:
-    """A game of the first line: ``F5D6C3``, after another start as ``<board> <side>;F5D6``; ``#`` and ``%`` remark."""
+    """Parse a game of the first line: ``F5D6C3``, after another start as ``<board> <side>;F5D6``; ``#`` and ``%`` begin
+    remarks.
+    """
     for line in text.splitlines():
         if line.strip() and line.strip()[0] not in "#%":
             board, semicolon, moves = line.rpartition(";")
@@ -79,13 +81,15 @@ def parse_txt(text: str) -> GameRecord:
 
 
 def txt_text(record: GameRecord) -> str:
-    """A line of moves without passes, behind the board it began on where that or the lack of moves makes it needed."""
+    """Return a line of moves without passes; before it the initial board, if it is another than the usual or there are
+    no moves.
+    """
     moves = "".join(move_text(played.move) for played in record.moves if played.move != PASS)
     return f"{moves}\n" if moves and record.initial == START else f"{board_text(record.initial)};{moves}\n"
 
 
 def _alternating(initial: Position, moves: list[int]) -> GameRecord:
-    """Moves without colours."""
+    """Play moves that have no colours."""
     played = play_moves(initial, moves)
     black = initial.black_to_move
     return GameRecord(initial, follow(initial, [(black ^ bool(at % 2), move, 0.0) for at, move in enumerate(played)]))
@@ -97,8 +101,7 @@ def _alternating(initial: Position, moves: list[int]) -> GameRecord:
 def parse_sgf(text: str) -> GameRecord:
     """A game of Othello in SGF: files and ranks as two letters from the top left, or as ``F5``.
 
-    Programs for Go count ranks from below; that reading is used where it alone makes the moves legal. Raises
-    `BadInput`.
+    Programs for Go count ranks from below; that reading is used if only it makes the moves legal. Raises `BadInput`.
     """
     listed = properties(text, escapes=True)
     game = next((value for name, value in listed if name == "GM"), "2").strip()
@@ -164,7 +167,7 @@ def sgf_text(
     comment: str = "",
     notes: Sequence[str] = (),
 ) -> str:
-    """A game in SGF, ten moves a line, those with a note on one of their own."""
+    """Return a game in SGF, ten moves a line, moves with a note on their own lines."""
     lines = ["(;GM[2]FF[4]", "CA[UTF-8]", "AP[desdaemon]", "SZ[8]", f"DT[{date}]"]
     if event:
         lines.append(f"EV[{_sgf_escaped(event)}]")
@@ -239,7 +242,7 @@ def pgn_text(
     comment: str = "",
     notes: Sequence[str] = (),
 ) -> str:
-    """A game in PGN, its result as discs: the empty squares go to the winner."""
+    """Return a game in PGN, its result as discs: empty squares count for the winner."""
     score = final_result(record, result)
     ending = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
     black, white = _pgn_escaped(record.black), _pgn_escaped(record.white)
@@ -260,7 +263,7 @@ def pgn_text(
 
 
 def _pgn_comment(text: str) -> list[str]:
-    """The text of a comment without closing braces, which the format cannot express."""
+    """Return the text of a comment without closing braces, which the format cannot express."""
     return f"{{{text.replace('}', ')')}}}".split() if text else []
 
 
@@ -279,7 +282,7 @@ def _wrapped(words: list[str]) -> list[str]:
 
 
 def fen_text(position: Position) -> str:
-    """The board as the option of ``setboard``: rank 1 first, ``p`` black."""
+    """Return the board in the form that `setboard` takes: rank 1 first, ``p`` black."""
     letters = {"X": "p", "O": "P", "-": "1"}
     text = board_text(position)
     ranks = ["".join(letters[c] for c in text[at : at + 8]) for at in range(0, 64, 8)]

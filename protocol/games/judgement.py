@@ -1,7 +1,7 @@
-"""What the moves of a game were worth: each beside the best one instead of it, and each player's account.
+"""The value of each move of a game: compared with the best alternative; and a summary for each player.
 
-The one judge of `desdaemon analyze`, of ``analyze`` and ``book analyze`` of the text protocol, and of the board in the
-browser, which gets `GRADES` from here. It compares scores; who has searched them is no matter to it.
+Used by `desdaemon analyze`, by ``analyze`` and ``book analyze`` of the text protocol, and by the board in the browser,
+which gets `GRADES` from here. It only compares scores, wherever they come from.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from desdaemon.protocol.othello.scores import BlackScore, MoverScore, seen_by_bl
 from desdaemon.protocol.othello.selectivity import Selectivity, depth_text
 
 GRADES = ((10, "blunder"), (4, "mistake"), (2, "inaccuracy"))
-"""The least discs lost by a move of each name, the worst first."""
+"""Least discs lost by a move of each grade, the worst first."""
 
 HALF_ACCURACY = 4
-"""Discs lost by a move that is half as accurate as the best one; twice as many make it a quarter."""
+"""Discs lost by a move that is half as accurate as the best one; twice that loss makes it a quarter as accurate."""
 
 
 class SearchedMove(NamedTuple):
-    """A move with its score, seen by the side that plays it, and the depth of the search in plies, -1 if unknown.
+    """A move with its score, seen from the side that plays it, and the depth of the search in plies, -1 if unknown.
 
     ``exact``: the score is proved; ``full``: the search reached the end of the game; ``of_book``: the score is a
     book's. ``line`` begins with the move.
@@ -40,7 +40,7 @@ class SearchedMove(NamedTuple):
 
 
 class JudgedMove(NamedTuple):
-    """A move that was played in ``position`` beside another one: the best, or the best of all others.
+    """A move that was played in ``position``, compared with another: the best, or the best of all others.
 
     ``ply`` counts from 1, passes included. ``other`` is None if no other move is compared.
     """
@@ -87,7 +87,7 @@ class JudgedMove(NamedTuple):
 
     @property
     def turned(self) -> str:
-        """The proved outcome that the move gave away: ``the win``, ``the draw``, or empty."""
+        """The proved outcome that the move gave away: ``the win``, ``the draw``, or ""."""
         if not self.exact:
             return ""
         if self.best.score > 0 >= self.played.score:
@@ -96,7 +96,9 @@ class JudgedMove(NamedTuple):
 
     @property
     def sure(self) -> str:
-        """The shallower of both searches: ``exact``, ``book``, ``16`` or ``21@73%``; empty if nothing is known."""
+        """The reliability of the comparison, from the shallower search: ``exact``, ``book``, ``16`` or ``21@73%``; ""
+        if unknown.
+        """
         if self.exact:
             return "exact"
         if self.played.of_book or self.best.of_book:
@@ -111,7 +113,7 @@ class JudgedMove(NamedTuple):
 
 
 def equivalents(position: Position, move: int) -> int:
-    """The moves that lead to the position after ``move`` or a mirror image of it, as a mask."""
+    """Return a mask of the moves that lead to the position after ``move`` or a mirror image of it."""
     return sum(1 << other for other in _group(position, move))
 
 
@@ -135,7 +137,7 @@ class PlayerSummary(NamedTuple):
     """One player's moves, forced ones left out: the number of best moves, and the discs lost by the others.
 
     ``accuracy`` is the mean of the moves' accuracies in percent, 100 for a player without a choice. ``grades`` counts
-    blunders, mistakes and inaccuracies; ``worst`` is the ply of the worst move, 0 for none.
+    blunders, mistakes and inaccuracies; ``worst`` is the ply of the worst move, 0 if there is none.
     """
 
     choices: int
@@ -147,12 +149,12 @@ class PlayerSummary(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """Discs lost a choice."""
+        """Discs lost for each move with a choice."""
         return self.lost / self.choices if self.choices else 0.0
 
 
 def summary(moves: Iterable[JudgedMove], black: bool) -> PlayerSummary:
-    """The account of a player."""
+    """Summarise a player's moves."""
     chosen = [move for move in moves if move.position.black_to_move == black and move.choices > 1]
     worst = max(chosen, key=lambda move: (move.loss, -move.ply), default=None)
     return PlayerSummary(

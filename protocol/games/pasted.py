@@ -1,4 +1,4 @@
-"""Parser of pasted games and boards: any of the file formats, and the forms of web sites and programs.
+"""Parser of pasted games and boards: any of the file formats, and forms that web sites and programs use.
 
 Besides the formats of `bases` it reads the JSON of Othello Quest, PlayOK's numbered moves, boards in a row or as eight
 lines, FEN records, and moves over several lines.
@@ -26,10 +26,9 @@ _DEEPEST = 50
 
 
 def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> list[FileGame]:
-    """The games in a pasted text or a dropped file; a board alone is a game without moves. Raises `BadInput`.
+    """Return the games in a pasted text or a dropped file; a board alone is a game without moves. Raises `BadInput`.
 
-    ``name`` is that of a dropped file, if any. Unreadable games of a file of several are reported to ``bad``, a line
-    each.
+    ``name`` is that of a dropped file, if any. Each unreadable game of a file of several adds a line to ``bad``.
     """
     if b"\0" in data:
         return list(parse_games(data, name, bad))
@@ -55,7 +54,7 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
 
 
 def _moves(text: str) -> GameRecord:
-    """One game: moves with or without numbers and a result, over any number of lines."""
+    """Parse one game: moves with or without numbers and a result, over any number of lines."""
     if ";" in text and "\n" not in text:
         return parse_txt(text)
     plain = _RESULT.sub(" ", _NUMBERS.sub(" ", text))
@@ -66,7 +65,7 @@ def _moves(text: str) -> GameRecord:
 
 
 def _board(text: str) -> GameRecord | None:
-    """A board, in a row or as eight lines; None where it is none."""
+    """Parse a board, in a row or as eight lines; None if the text is none."""
     if ";" in text:
         return None
     rows = [found[1] for line in text.splitlines() if (found := _ROW.match(line))]
@@ -83,13 +82,13 @@ def _board(text: str) -> GameRecord | None:
 
 
 def _with_side(squares: str, side: str) -> GameRecord:
-    """A board; without a side to move it is Black's turn with an even number of discs."""
+    """Return a board. Without a side to move it is Black's turn if the number of discs is even."""
     discs = sum(square not in "-._" for square in squares)
     return GameRecord(parse_board(f"{squares} {side[:1] or ('X' if discs % 2 == 0 else 'O')}"), ())
 
 
 def _quest(text: str) -> FileGame:
-    """A game of Othello Quest: JSON that somewhere has a list of moves, maps with ``m``; ``-`` is a pass."""
+    """Parse a game of Othello Quest: JSON that contains a list of moves, maps with ``m``; ``-`` is a pass."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -109,7 +108,7 @@ def _quest(text: str) -> FileGame:
 
 
 def _quest_moves(found: Any, depth: int = 0) -> list[str] | None:
-    """The first list whose items all have a move."""
+    """Search parsed JSON for the first list whose items are all moves, and return these."""
     if isinstance(found, list) and found and all(isinstance(item, dict) and "m" in item for item in found):
         return [str(item["m"]) for item in found]
     inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()

@@ -28,14 +28,14 @@ _TIME = re.compile(r"(?:(?:(?:(\d{1,4})\.)?(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.
 
 
 class ClockTerms(NamedTuple):
-    """A side's clock: ms for the game, and ms added after each move; no clock where both are 0."""
+    """A side's clock: ms for the game, and ms added after each move; both 0 without a clock."""
 
     main: float
     increment: float
 
 
 class PlayedMove(NamedTuple):
-    """A move (0..63 or a pass) and the milliseconds it took, 0 where they are unknown."""
+    """A move (0..63 or a pass) and the milliseconds it took, 0 if unknown."""
 
     move: int
     ms: float
@@ -61,7 +61,7 @@ class GameRecord(NamedTuple):
 
 
 def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[PlayedMove, ...]:
-    """Moves, each with whether it is Black's and its ms, played from ``initial``.
+    """Play moves from ``initial``; each is given with whether it is Black's, and its ms.
 
     A forced pass that was left out is inserted, a needless pass after the end is removed. Raises `BadInput`.
     """
@@ -87,9 +87,9 @@ def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[Pla
 
 
 def properties(text: str, escapes: bool = False) -> list[tuple[str, str]]:
-    """The names, in upper case, and values of the main line of the first ``(;A[x]B[y][z];)`` in a text.
+    """Return the names, in upper case, and values of the main line of the first ``(;A[x]B[y][z];)`` in a text.
 
-    ``escapes`` are backslashes in values. Raises `BadInput` where there is no such thing, or no end of it.
+    ``escapes``: backslashes in values escape. Raises `BadInput` if there is no such text, or it has no end.
     """
     at = text.find("(;")
     if at < 0:
@@ -118,7 +118,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 def _value_end(text: str, at: int, escapes: bool) -> int:
-    """The index where the value that begins there ends, -1 when it does not end."""
+    """Return the index at which the value that begins at ``at`` ends, -1 if it does not end."""
     end = text.find("]", at)
     while escapes and end >= 0:
         begun = end
@@ -139,9 +139,9 @@ def ggf_text(
     comment: str = "",
     scores: Sequence[MoverScore | None] = (),
 ) -> str:
-    """A game as a line of GGF. The result of an unfinished one is ``result``, Black's score, or ``?``.
+    """Return a game as a line of GGF. The result of an unfinished one is ``result``, Black's score, or ``?``.
 
-    ``scores`` are those of the first moves, from the mover's side, None where there is none.
+    ``scores`` are those of the first moves, from the mover's side, None for no score.
     """
     score = final_result(record, result)
     board = squares_text(record.initial).replace("X", "*")
@@ -154,7 +154,7 @@ def ggf_text(
 
 
 def final_result(record: GameRecord, claimed: BlackScore | None) -> BlackScore | None:
-    """Black's score of a finished game, empty squares to the winner; of an unfinished one what is claimed."""
+    """Return Black's score of a finished game, empty squares to the winner; of an unfinished one the claimed score."""
     final = record.final
     return black_score(final) if final.over else claimed
 
@@ -167,7 +167,7 @@ def _ggf_clocks(record: GameRecord) -> str:
 
 
 def _clock_text(clock: ClockTerms) -> str:
-    """``5:00/0:02.5``, or nothing where there is no clock."""
+    """Return ``5:00/0:02.5``, or "" without a clock."""
     if not clock.main and not clock.increment:
         return ""
     increment = f"/{_time_text(clock.increment)}" if clock.increment else ""
@@ -193,7 +193,7 @@ def _ggf_moves(record: GameRecord, scores: Sequence[MoverScore | None]) -> list[
 
 
 def _plain(name: str) -> str:
-    """A name without characters that would end its field."""
+    """Return a name without characters that would end its field."""
     return "".join(c for c in name if c.isprintable() and c not in "[]\\")
 
 
@@ -203,7 +203,7 @@ def black_score(position: Position) -> BlackScore:
 
 
 def parse_ggf(text: str) -> GameRecord:
-    """The first game of a GGF text: ``(;GM[Othello]...BO[8 ...]B[f5//1.2]W[d6/-1.5/0.3];)``.
+    """Return the first game of a GGF text: ``(;GM[Othello]...BO[8 ...]B[f5//1.2]W[d6/-1.5/0.3];)``.
 
     Unknown tags are ignored. Raises `BadInput`.
     """
@@ -237,7 +237,7 @@ def _ggf_board(text: str) -> Position:
 
 
 def _seconds(text: str) -> float:
-    """Milliseconds of a number of seconds; 0, unknown, for any other text."""
+    """Return the milliseconds of a number of seconds; 0, unknown, for any other text."""
     try:
         seconds = float(text)
     except ValueError:
@@ -246,9 +246,10 @@ def _seconds(text: str) -> float:
 
 
 def parse_clock(text: str) -> ClockTerms:
-    """A GGF clock, ``main/increment/grace``, each ``[days.]hours:minutes:seconds`` from the right; raises `BadInput`.
+    """Return a GGF clock, ``main/increment/grace``, each ``[days.]hours:minutes:seconds`` from the right; raises
+    `BadInput`.
 
-    The grace period is ignored: the program does not overstep its time.
+    The grace period is ignored: the program does not exceed its time.
     """
     fields = [field.split(",", 1)[0].strip() for field in text.split("/")]
     times = [_time(field, text) if field else 0.0 for field in fields]

@@ -37,9 +37,9 @@ _CODES = bytes(10 * (square // 8 + 1) + square % 8 + 1 for square in range(64)) 
 class WthorHeader(NamedTuple):
     """The first 16 bytes of any of the three files.
 
-    ``made`` is the day the file was made, as year, month and day; ``records`` the number of games or names; ``year``
-    that of the games; ``size`` the board's, where 0 means 8; ``depth`` the empty squares at which the theoretical
-    scores hold.
+    ``made`` is the day on which the file was made, as year, month and day; ``records`` the number of games or names;
+    ``year`` that of the games; ``size`` the board's, where 0 means 8; ``depth`` the number of empty squares from which
+    the theoretical scores count.
     """
 
     made: tuple[int, int, int]
@@ -52,8 +52,8 @@ class WthorHeader(NamedTuple):
 class WthorGame(NamedTuple):
     """A game: its squares 0..63 in order, without passes.
 
-    ``discs`` are Black's at the end with the empty squares given to the winner, ``theoretical`` those that best play
-    from the header's depth would have given. The others are numbers of names.
+    ``discs`` are Black's at the end with empty squares counted for the winner, ``theoretical`` those after best play
+    from the header's depth. The other fields are numbers of names.
     """
 
     moves: bytes
@@ -72,13 +72,13 @@ class WthorFile(NamedTuple):
 
 
 def read(path: str) -> WthorFile:
-    """A ``.wtb`` file; raises `BadInput`, and `OSError` where there is no such file."""
+    """Read a ``.wtb`` file; raises `BadInput`, and `OSError` if there is no such file."""
     with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
         return parse(file.read(), path)
 
 
 def parse(data: bytes, name: str) -> WthorFile:
-    """The content of a ``.wtb`` file; ``name`` is for the message of `BadInput`."""
+    """Parse the content of a ``.wtb`` file; ``name`` is for the message of `BadInput`."""
     header = parse_header(data, name, GAME_BYTES, "games")
     if header.size not in (0, 8):
         raise BadInput(f"{quoted(name)}: offset 12: a board of size {header.size}: expected 8")
@@ -104,7 +104,9 @@ def _wrong_move(moves: bytes, codes: bytes, number: int, name: str) -> str:
 
 
 def parse_header(data: bytes, name: str, record: int, what: str) -> WthorHeader:
-    """The header of a file with records of that many bytes, its count held against the length; raises `BadInput`."""
+    """Return the header of a file with records of ``record`` bytes; raises `BadInput`, also if its count does not fit
+    the length.
+    """
     if len(data) < HEADER_BYTES:
         raise BadInput(f"{quoted(name)}: {len(data)} bytes: expected a WTHOR file, whose header alone has 16")
     century, year, month, day, first, second, games_year, size, _, depth, _ = _HEADER.unpack_from(data)
@@ -124,8 +126,8 @@ def parse_header(data: bytes, name: str, record: int, what: str) -> WthorHeader:
 
 
 def to_bytes(games: Iterable[WthorGame], header: WthorHeader) -> bytes:
-    """A ``.wtb`` file of those games, with their number in the header. Raises `BadInput` for values that the format
-    cannot express.
+    """Return a ``.wtb`` file of those games, with their number in the header. Raises `BadInput` for values that the
+    format cannot express.
     """
     records = []
     for number, game in enumerate(games, 1):
@@ -148,20 +150,20 @@ def _header_bytes(header: WthorHeader) -> bytes:
 
 
 def read_names(path: str) -> list[str]:
-    """The names of a ``.jou`` or ``.trn`` file, by its extension; raises `BadInput` and `OSError`."""
+    """Read the names of a ``.jou`` or ``.trn`` file, by its extension; raises `BadInput` and `OSError`."""
     with open(path, "rb") as file:  # noqa: PTH123
         return parse_names(file.read(), path, _name_bytes(path))
 
 
 def parse_names(data: bytes, name: str, width: int) -> list[str]:
-    """The names, each of ``width`` bytes up to a zero byte; raises `BadInput`."""
+    """Return the names, each stored in ``width`` bytes and ended by a zero byte; raises `BadInput`."""
     parse_header(data, name, width, "names")
     ends = range(HEADER_BYTES, len(data), width)
     return [data[at : at + width].split(b"\0", 1)[0].decode("latin-1").strip() for at in ends]
 
 
 def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:
-    """A file of names, each cut to its width; a letter outside Latin-1 becomes ``?``."""
+    """Return a file of names, each cut to ``width`` bytes; a letter outside Latin-1 becomes ``?``."""
     fields = [name.encode("latin-1", "replace")[: width - 1].ljust(width, b"\0") for name in names]
     return _header_bytes(WthorHeader(made, len(names))) + b"".join(fields)
 

@@ -1,6 +1,6 @@
 """Pictures of a board: SVG for files, notebooks, reports and the board in the browser, and Encapsulated PostScript.
 
-`COLOURS` and the geometry here are those of every picture of a board that this program shows.
+`COLOURS` and the geometry here are used by every picture of a board that this program shows.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ CELL = 48
 MARGIN = 22
 SIZE = 8 * CELL + 2 * MARGIN
 DISC_RADIUS = 20
-"""Units of the SVG pictures, whose side is `SIZE`."""
+"""Radius of a disc in units of the SVG pictures, whose side is `SIZE`."""
 
 
 class Colour(NamedTuple):
-    """A colour of the pages by day and by night."""
+    """A colour of the pages in the light and in the dark theme."""
 
     light: str
     dark: str
@@ -48,11 +48,13 @@ COLOURS = {
     "mistake": Colour("#b75a00", "#ffab5e"),
     "inaccuracy": Colour("#8a6d00", "#e6c84e"),
 }
-"""By the names that style sheets use, as ``var(--felt)``."""
+"""The colours by their names in style sheets, as ``var(--felt)``."""
 
 
 def colour_sheet() -> str:
-    """`COLOURS` as a style sheet, by the system's preference or the page's ``data-theme`` (light, dark)."""
+    """Return `COLOURS` as a style sheet; the theme follows the system's preference or the page's ``data-theme`` (light,
+    dark).
+    """
     light, dark = (
         "".join(f"--{name}:{colour[at]};" for name, colour in COLOURS.items()).rstrip(";") for at in range(2)
     )
@@ -64,14 +66,14 @@ def colour_sheet() -> str:
 
 
 def centre_of(square: int) -> tuple[int, int]:
-    """The middle of a square in the SVG pictures."""
+    """Return the middle of a square in the SVG pictures."""
     return MARGIN + square % 8 * CELL + CELL // 2, MARGIN + square // 8 * CELL + CELL // 2
 
 
 def board_parts() -> list[str]:
-    """An empty board as SVG elements: frame, felt, lines, points and coordinates.
+    """Return an empty board as SVG elements: frame, felt, lines, points and coordinates.
 
-    They have a class for style sheets and, for pictures that stand alone, the light colours as attributes.
+    They have classes for style sheets and, for pictures that stand alone, the light colours as attributes.
     """
     colour = {name: found.light for name, found in COLOURS.items()}
     side = 8 * CELL
@@ -100,12 +102,12 @@ def _letter(x: int, y: int, letter: str) -> str:
 
 
 def board_svg() -> str:
-    """An empty board for a page whose style sheet has the colours."""
+    """Return an empty board for a page whose style sheet has the colours."""
     return f'<svg class="board" viewBox="0 0 {SIZE} {SIZE}" aria-hidden="true">{"".join(board_parts())}</svg>'
 
 
 def svg_text(position: Position) -> str:
-    """The board in SVG, A1 top left, its legal moves marked."""
+    """Return the board in SVG, A1 top left, its legal moves marked."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" viewBox="0 0 {SIZE} {SIZE}">'
     parts = [head, *board_parts()]
     for square, kind in _marked(position):
@@ -120,7 +122,7 @@ def svg_text(position: Position) -> str:
 
 
 def _marked(position: Position) -> Iterator[tuple[int, str]]:
-    """Squares with ``black`` and ``white`` discs and with a legal ``move``."""
+    """Yield squares with ``black`` and ``white`` discs and with a legal ``move``."""
     for square in range(64):
         if position.black >> square & 1:
             yield square, "black"
@@ -138,7 +140,7 @@ _EPS_SIZE = 8 * _EPS_CELL + 2 * _EPS_MARGIN
 
 
 def eps_text(position: Position) -> str:
-    """The board in Encapsulated PostScript, A1 top left."""
+    """Return the board in Encapsulated PostScript, A1 top left."""
     parts = ["%!PS-Adobe-3.0 EPSF-3.0", f"%%BoundingBox: 0 0 {_EPS_SIZE} {_EPS_SIZE}", "%%EndComments"]
     parts += ["/Helvetica findfont 14 scalefont setfont", "/disc { newpath 0 360 arc gsave setgray fill grestore"]
     parts += ["0 setgray stroke } def", "/letter { moveto dup stringwidth pop 2 div neg -5 rmoveto show } def"]

@@ -32,7 +32,7 @@ XBOARD_VARIANTS = ("othello", "reversi")
 
 
 class Position(NamedTuple):
-    """A board and its side to move: the discs of the side to move, those of the other side, and whether it is Black's
+    """A board with its side to move: the discs of the side to move, those of the other side, and whether it is Black's
     turn.
     """
 
@@ -80,17 +80,17 @@ START = Position(*rules.START, True)
 
 
 def square_text(square: int) -> str:
-    """``19`` -> ``D3``."""
+    """Return a square as text: ``19`` -> ``D3``."""
     return "ABCDEFGH"[square & 7] + "12345678"[square >> 3]
 
 
 def move_text(move: int) -> str:
-    """A move in upper case; a pass is ``PA``."""
+    """Return a move in upper case; a pass is ``PA``."""
     return "PA" if move == PASS else square_text(move)
 
 
 def parse_move(text: str) -> int:
-    """A move: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``@@@@`` or ``P@@@``."""
+    """Parse a move: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``@@@@`` or ``P@@@``."""
     move, length = _scan_move(text.strip(), 0)
     if not length or length != len(text.strip()):
         raise BadInput(f"{quoted(text)} is not a move: expected a square such as D3, or PA for a pass")
@@ -98,7 +98,7 @@ def parse_move(text: str) -> int:
 
 
 def parse_moves(text: str) -> list[int]:
-    """Moves with or without blanks or commas between them: ``f5d6c3``, ``F5 D6, c3``."""
+    """Parse moves with or without blanks or commas between them: ``f5d6c3``, ``F5 D6, c3``."""
     moves = []
     at = 0
     while at < len(text):
@@ -115,7 +115,7 @@ def parse_moves(text: str) -> list[int]:
 
 
 def _scan_move(text: str, at: int) -> tuple[int, int]:
-    """The move that begins at ``text[at]`` and its length; length 0 when there is none."""
+    """Return the move that begins at ``text[at]`` and its length; length 0 when there is none."""
     square = _SQUARES.get(text[at : at + 2])
     if square is not None:
         return square, 2
@@ -131,31 +131,31 @@ def _scan_move(text: str, at: int) -> tuple[int, int]:
 
 
 def moves_text(moves: list[int] | tuple[int, ...]) -> str:
-    """A line of play: ``f5d6c3``, passes as ``pa``."""
+    """Return a line of play: ``f5d6c3``, passes as ``pa``."""
     return "".join([_LOWER_CASE[move] for move in moves])
 
 
 def board_text(position: Position) -> str:
-    """The 64 squares, a blank and the side to move."""
+    """Return the 64 squares, a blank and the side to move."""
     return f"{squares_text(position)} {'X' if position.black_to_move else 'O'}"
 
 
 def squares_text(position: Position) -> str:
-    """The 64 squares A1, B1 .. H8: ``X`` black, ``O`` white, ``-`` empty."""
+    """Return the 64 squares A1, B1 .. H8: ``X`` black, ``O`` white, ``-`` empty."""
     return discs_text(position.black, position.white)
 
 
 def discs_text(black: int, white: int) -> str:
-    """The 64 squares of a board as `squares_text` gives them, of the discs of each side."""
+    """As `squares_text`, from the discs of each side."""
     # The binary digits read as decimal ones, so that two boards can be added digit by digit.
     digits = int(f"{black:b}") + 2 * int(f"{white:b}")
     return f"{digits:064d}"[::-1].translate(_DISCS)
 
 
 def parse_board(text: str) -> Position:
-    """A board with its side to move, or a FEN record (rank 1 first, ``p`` black, ``P`` white).
+    """Parse a board with its side to move, or a FEN record (rank 1 first, ``p`` black, ``P`` white).
 
-    Blanks, ``/``, ``|`` and ``,`` between squares are skipped, and everything after a ``;``.
+    Blanks, ``/``, ``|`` and ``,`` between squares are skipped; everything after a ``;`` is ignored.
     """
     body = text.split(";", 1)[0].strip()
     if _looks_like_fen(body):
@@ -226,7 +226,7 @@ def parse_xboard_fen(text: str) -> Position:
 
 
 def board_doubts(position: Position) -> list[str]:
-    """The reasons why a board can hardly come from a game, a sentence each."""
+    """Return the reasons why a board can hardly come from a game, a sentence each."""
     doubts = []
     if (position.player | position.opponent) & rules.CENTRE != rules.CENTRE:
         doubts.append("not all four centre squares hold a disc")
@@ -238,7 +238,7 @@ def board_doubts(position: Position) -> list[str]:
 
 
 def play_moves(position: Position, moves: list[int]) -> list[int]:
-    """The list of ``moves`` from ``position`` with the forced passes that were left out; raises `BadInput`.
+    """Play ``moves`` from ``position`` and return them with the missing forced passes; raises `BadInput`.
 
     The message names the first illegal move and its index in the list.
     """
@@ -256,7 +256,9 @@ def play_moves(position: Position, moves: list[int]) -> list[int]:
 
 
 def illegal_move(position: Position, move: int, number: int = 0) -> str:
-    """An error message of one line that names an illegal move (and its number among several) and the legal ones."""
+    """Return an error message of one line that names an illegal move (and its number among several) and the
+    legal ones.
+    """
     where = f" (move {number})" if number else ""
     if position.over:
         expected = "the game is over"

@@ -1,8 +1,8 @@
 """Lines of problem files (OBF): a position and, for some of its moves, the known final score.
 
-``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone,
-or a score without a move (``; +18;``). Edax's own sets end some lines with ``--:-127;``, which says that no further
-move is listed: it is read over.
+``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone, or a
+score without a move (``; +18;``). Edax's own sets end some lines with ``--:-127;``, which says that no further move is
+listed; it is ignored.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ NO_FURTHER_MOVE = "--:-127"
 
 
 class Problem(NamedTuple):
-    """A position, and the scores of moves (discs, side to move) that the line lists."""
+    """A position, and the scores of the moves that its line lists (discs, side to move)."""
 
     position: Position
     scores: dict[int, MoverScore]
 
     @property
     def best(self) -> MoverScore | None:
-        """The highest listed score, if any is listed."""
+        """The highest listed score; None without one."""
         return max(self.scores.values(), default=None)
 
 
 def parse_problem(line: str) -> Problem | None:
-    """The problem on a line, None where there is only a comment or nothing; raises `BadInput`."""
+    """Return the problem on a line, None for a comment or an empty line; raises `BadInput`."""
     body = line.split("%", 1)[0].strip()
     if not body:
         return None
@@ -67,6 +67,6 @@ def _parse_score(text: str, item: str) -> MoverScore:
 
 
 def problem_text(problem: Problem) -> str:
-    """The line of a problem, best moves first."""
+    """Return the line of a problem, best moves first."""
     scores = sorted(problem.scores.items(), key=lambda item: -item[1])
     return f"{board_text(problem.position)};" + "".join(f" {move_text(move)}:{score:+d};" for move, score in scores)

@@ -1,7 +1,7 @@
 """The names of openings, in English, French and Japanese, with their lines of play.
 
-A position has a name whatever the order of moves and the orientation of the board; a game has the name of its last
-position with a name.
+A position has its name for every order of moves and orientation of the board; a game has the name of its last named
+position.
 """
 
 from __future__ import annotations
@@ -109,18 +109,18 @@ f5f6e6f4g7 | X-square
 
 
 class Opening(NamedTuple):
-    """A line from the opening position and its names by language, which may be none."""
+    """A line from the opening position and its names by language, possibly none in some."""
 
     moves: tuple[int, ...]
     names: dict[str, tuple[str, ...]]
 
     def name(self, language: str) -> str:
-        """The usual name, the English one where the language has none."""
+        """Return the usual name; the English one if the language has none."""
         return (self.names[language] or self.names["english"])[0]
 
 
 def openings() -> list[Opening]:
-    """All of them."""
+    """Return all openings."""
     found = []
     for line in _TABLE.strip().splitlines():
         moves, *columns = (field.strip() for field in line.split("|"))
@@ -134,13 +134,13 @@ def openings() -> list[Opening]:
 
 
 def _plain(name: str) -> str:
-    """A name without case, accents, blanks and punctuation."""
+    """Return a name without case, accents, blanks and punctuation."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     return "".join(letter for letter in letters if letter.isalnum())
 
 
 def find_opening(name: str) -> Opening | None:
-    """The opening of that name in any of the languages; None where there is none."""
+    """Return the opening of that name in any of the languages; None if there is none."""
     wanted = _plain(name)
     for opening in openings():
         if any(_plain(known) == wanted for names in opening.names.values() for known in names):
@@ -149,7 +149,7 @@ def find_opening(name: str) -> Opening | None:
 
 
 def line_or_opening(text: str) -> list[int]:
-    """The moves of a line of play or of the opening of that name. Raises `BadInput`."""
+    """Return the moves of a line of play, or of the opening of that name. Raises `BadInput`."""
     try:
         return parse_moves(text)
     except BadInput:
@@ -162,7 +162,7 @@ def line_or_opening(text: str) -> list[int]:
 
 
 def opening_of(positions: list[Position]) -> Opening | None:
-    """The name of a game, from its positions: that of the last one that has a name."""
+    """Return the opening of a game, from its positions: that of the last named one."""
     known = {}
     for opening in openings():
         position = START

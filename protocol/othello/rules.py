@@ -27,7 +27,7 @@ CENTRE = START[0] | START[1]
 CORNERS = 0x8100_0000_0000_0081
 A_FILE, H_FILE = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
 MOST_MOVES = 34
-"""No known position has more legal moves than 33."""
+"""Room for the legal moves of a position; no known one has more than 33."""
 
 NOT_A, NOT_H = FULL ^ A_FILE, FULL ^ H_FILE
 """All squares but those of file A, and of file H."""
@@ -51,7 +51,9 @@ def _step(bits: int, shift: int, mask: int) -> int:
 
 
 def _rays(square: int) -> tuple[tuple[int, ...], ...]:
-    """The squares in each direction as words, nearest first; only what is long enough for a disc to be turned there."""
+    """Return the squares in each direction as words, nearest first; directions too short to turn a disc are
+    left out.
+    """
     rays = []
     for shift, mask in _STEPS:
         ray = []
@@ -68,7 +70,7 @@ _RAYS = tuple(_rays(square) for square in range(64))
 
 
 class IllegalMove(ValueError):
-    """A move that the rules do not allow in the position it was asked for."""
+    """A move that is illegal in its position."""
 
 
 def legal_moves(player: int, opponent: int) -> int:
@@ -91,7 +93,7 @@ def legal_moves(player: int, opponent: int) -> int:
 
 
 def flips(player: int, opponent: int, square: int) -> int:
-    """The discs that a move on ``square`` turns, as a mask; 0 when the move is illegal."""
+    """Return a mask of the discs that a move on ``square`` turns; 0 when the move is illegal."""
     disc = 1 << square
     if (player | opponent) & disc:
         return 0
@@ -109,7 +111,7 @@ def flips(player: int, opponent: int, square: int) -> int:
 
 
 def play(player: int, opponent: int, move: int) -> tuple[int, int]:
-    """The position after ``move`` (0..63, or `PASS` where it is forced), seen by the other side.
+    """Return the position after ``move`` (0..63, or `PASS` if it is forced), seen by the other side.
 
     Raises `IllegalMove` when the rules do not allow it.
     """
@@ -134,12 +136,12 @@ def is_over(player: int, opponent: int) -> bool:
 
 
 def empties(player: int, opponent: int) -> int:
-    """The number of empty squares."""
+    """Return the number of empty squares."""
     return 64 - (player | opponent).bit_count()
 
 
 def final_score(player: int, opponent: int) -> MoverScore:
-    """The disc difference for the side to move, the empty squares given to the winner."""
+    """Return the disc difference for the side to move, empty squares counted for the winner."""
     difference = player.bit_count() - opponent.bit_count()
     if difference > 0:
         return MoverScore(difference + empties(player, opponent))
@@ -149,7 +151,7 @@ def final_score(player: int, opponent: int) -> MoverScore:
 
 
 def squares(mask: int) -> list[int]:
-    """The squares of a mask in ascending order."""
+    """Return the squares of a mask in ascending order."""
     found = []
     while mask:
         lowest = mask & -mask
@@ -176,7 +178,9 @@ def _transpose(bits: int) -> int:
 
 
 def transform(bits: int, symmetry: int) -> int:
-    """A mask under symmetry 0..7: bit 0 mirrors A-H, then bit 1 mirrors 1-8, then bit 2 swaps files and ranks."""
+    """Return a mask under symmetry 0..7: bit 0 mirrors A-H, then bit 1 mirrors 1-8, then bit 2 swaps files and
+    ranks.
+    """
     if symmetry & 1:
         bits = _mirror_files(bits)
     if symmetry & 2:
@@ -187,7 +191,7 @@ def transform(bits: int, symmetry: int) -> int:
 
 
 def transform_move(move: int, symmetry: int) -> int:
-    """A square (or `PASS`) under a symmetry of `transform`."""
+    """Return a square (or `PASS`) under a symmetry of `transform`."""
     if move >= 64:
         return move
     file, rank = move & 7, move >> 3
@@ -201,7 +205,7 @@ def transform_move(move: int, symmetry: int) -> int:
 
 
 INVERSE_SYMMETRY = (0, 1, 2, 3, 4, 6, 5, 7)
-"""``transform(transform(b, s), INVERSE_SYMMETRY[s]) == b``."""
+"""Return the smallest unsigned ``(player, opponent)`` pair among the eight symmetric positions."""
 
 
 def canonical(player: int, opponent: int) -> tuple[int, int]:
@@ -211,7 +215,7 @@ def canonical(player: int, opponent: int) -> tuple[int, int]:
 
 @lru_cache(4096)
 def canonical_with_symmetry(player: int, opponent: int) -> tuple[int, int, int]:
-    """The canonical pair and the symmetry that leads to it from the position given."""
+    """Return the canonical pair and the symmetry that maps the given position to it."""
     return min(zip(_images(player), _images(opponent), range(8), strict=True))
 
 
@@ -238,16 +242,16 @@ def mirrored_line(line: tuple[int, ...], symmetry: int, other: int) -> tuple[int
 
 
 def _images(bits: int) -> tuple[int, ...]:
-    """A mask under symmetries 0 to 7, each made from one before."""
+    """Return a mask under symmetries 0 to 7."""
     files, ranks = _mirror_files(bits), _mirror_ranks(bits)
     images = (bits, files, ranks, _mirror_ranks(files))
     return (*images, *map(_transpose, images))
 
 
 def floating_discs(player: int, opponent: int) -> int:
-    """The discs not joined to the four centre squares by a chain of neighbouring discs, as a mask.
+    """Return a mask of the discs not joined to the four centre squares by a chain of neighbouring discs.
 
-    No game reaches a position that has any.
+    No game reaches a position with such discs.
     """
     discs = player | opponent
     joined = discs & CENTRE

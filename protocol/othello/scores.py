@@ -15,10 +15,10 @@ BlackScore = NewType("BlackScore", int)
 
 
 def opposite(score: MoverScore) -> MoverScore:
-    """The score seen from the other side, such as that of a position as the score of the move that led to it."""
+    """Return the score seen from the other side, for example a position's score as that of the move leading to it."""
     return MoverScore(-score)
 
 
 def seen_by_black(score: MoverScore, black_to_move: bool) -> BlackScore:
-    """The score of a side to move as Black sees it."""
+    """Return the score of a side to move as Black sees it."""
     return BlackScore(score if black_to_move else -score)

@@ -6,14 +6,14 @@ from enum import IntEnum
 from typing import NewType
 
 SelectivityIndex = NewType("SelectivityIndex", int)
-"""The place of a `Selectivity` in the table, 0 to 5: what kernels, table entries and Edax's option count in."""
+"""The index of a `Selectivity` in the table, 0 to 5: used in kernels, table entries and Edax's option."""
 
 
 class Selectivity(IntEnum):
-    """The probability, in percent, with which a cut of ProbCut has to be right. The value is the percentage.
+    """The probability, in percent, that a cut of ProbCut must have to be right. The value is the percentage.
 
-    ``Selectivity(98)`` is the level of 98 %; any other number than those of the table raises ValueError. Levels
-    compare and print as their percentages, so that they go into texts, JSON and MessagePack as they are.
+    ``Selectivity(98)`` is the level of 98 %; numbers that are not in the table raise ValueError. Levels compare and
+    print as their percentages, so that they can be put into texts, JSON and MessagePack directly.
     """
 
     PERCENT_73 = 73
@@ -26,12 +26,12 @@ class Selectivity(IntEnum):
 
     @property
     def index(self) -> SelectivityIndex:
-        """The place in the table."""
+        """The index in the table."""
         return _INDICES[self]
 
     @classmethod
     def at(cls, index: SelectivityIndex) -> Selectivity:
-        """The level at a place in the table; raises IndexError for a place beyond it."""
+        """Return the level at an index of the table; raises IndexError beyond it."""
         return SELECTIVITIES[index]
 
     __repr__ = int.__repr__
@@ -44,5 +44,5 @@ _INDICES = {level: SelectivityIndex(place) for place, level in enumerate(SELECTI
 
 
 def depth_text(depth: int, selectivity: Selectivity) -> str:
-    """Plies and confidence as Edax and GUIs write them: ``16@73%``, and ``16`` for a full search."""
+    """Return plies and confidence as Edax and GUIs write them: ``16@73%``, and ``16`` for a full search."""
     return str(depth) if selectivity == Selectivity.FULL else f"{depth}@{selectivity}%"

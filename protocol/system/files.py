@@ -1,10 +1,10 @@
-"""Replacing a file: whatever happens, its name means the old content or the new one, whole and on the disk.
+"""Replacing a file: at any moment its name refers to the old content or the new one, whole and on the disk.
 
 The one implementation, for every package. What it guarantees:
 
-- The new content is written to a file beside the old one, which nobody else has or will have the name of.
+- The new content is written to a file beside the old one, with a name that is used nowhere else.
 - It is on the disk before it takes the name, and the name is on the disk when the block has ended.
-- Where anything fails, the old file is as it was, and nothing is left beside it.
+- If anything fails, the old file is unchanged, and nothing is left beside it.
 - A link is followed, the file's permissions are kept; a new file gets those of ``mode``.
 """
 
@@ -23,7 +23,7 @@ from . import platform
 # ruff: noqa: PTH108, PTH116, PTH118, PTH120
 
 PRIVATE = 0o600
-"""The permissions of what only this user may read."""
+"""The permissions of files that only this user may read."""
 
 READABLE = 0o644
 _numbers = itertools.count(1)
@@ -41,10 +41,10 @@ def replacing(
     before: Callable[[], None] | None = None,
     buffering: int = -1,
 ) -> Iterator[BinaryIO]:
-    """A stream whose content replaces the file ``path`` at the end of the block; see the module.
+    """Yield a stream whose content replaces the file ``path`` at the end of the block; see the module.
 
-    ``before`` is called when the content is on the disk and the name is still that of the old file. ``buffering``: as
-    for `open`. Raises `OSError`.
+    ``before`` is called when the new content is on the disk and the old file still has the name. ``buffering``: as for
+    `open`. Raises `OSError`.
     """
     place = os.path.realpath(path)
     kept = _mode_of(place)
@@ -76,7 +76,7 @@ def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: 
 
 
 def _mode_of(place: str) -> int | None:
-    """The permissions of an existing file; None where there is none. Raises `NotAFile`."""
+    """Return the permissions of an existing file; None if there is none. Raises `NotAFile`."""
     try:
         found = os.stat(place)
     except FileNotFoundError:
@@ -87,7 +87,7 @@ def _mode_of(place: str) -> int | None:
 
 
 def _beside(place: str) -> tuple[int, str]:
-    """A new file of an unused name, readable by this user only."""
+    """Create a file with an unused name, readable by this user only."""
     folder, name = os.path.split(place)
     while True:
         new = os.path.join(folder, f".{name[:200]}.{os.getpid()}-{next(_numbers)}.new")

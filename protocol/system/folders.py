@@ -1,4 +1,4 @@
-"""The folders of this user and program, after the XDG base directory specification. None has to exist."""
+"""The folders of this user and program, after the XDG base directory specification. They may not exist yet."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ def _folder(variable: str, otherwise: str) -> str:
 
 
 def configuration() -> str:
-    """The folder of configuration: options, keys."""
+    """Return the folder of configuration: options, keys."""
     return _folder("XDG_CONFIG_HOME", platform.CONFIGURATION)
 
 
 def data() -> str:
-    """The default folder of the data that a server keeps for its clients."""
+    """Return the default folder of the data that a server keeps for its clients."""
     return _folder("XDG_DATA_HOME", platform.DATA)
 
 
 def state() -> str:
-    """The folder of state that may be lost: the history of dialogues."""
+    """Return the folder of state that may be lost, such as the history of dialogues."""
     return _folder("XDG_STATE_HOME", platform.STATE)
 
 
 def runtime() -> str:
-    """Sockets and the connection file of this user's daemon: `DESDAEMON_RUNTIME_DIR`, or one of the session."""
+    """Return the folder of sockets and of the connection file of this user's daemon: `DESDAEMON_RUNTIME_DIR`, or one of
+    the session.
+    """
     named = os.environ.get("DESDAEMON_RUNTIME_DIR")
     if named:
         return named
@@ -42,7 +44,7 @@ def runtime() -> str:
 
 
 def caches() -> Iterator[str]:
-    """Folders for files that can be made again, the preferred first: `DESDAEMON_CACHE_DIR` alone where it is set."""
+    """Yield folders for files that can be made again, the preferred first: only `DESDAEMON_CACHE_DIR` if it is set."""
     named = os.environ.get("DESDAEMON_CACHE_DIR")
     if named:
         yield named

@@ -1,8 +1,8 @@
 """The interpreters that the program runs on: CPython with its global lock (GIL).
 
 The threads of the search and of the daemon share dicts, deques and counters whose single operations are atomic under
-that lock. A free-threaded Python without it is refused before anything is started; one that has been told to keep the
-lock (``PYTHON_GIL=1``) is like any other.
+that lock. A free-threaded Python without it is refused before anything is started; one that keeps the lock
+(``PYTHON_GIL=1``) works.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ WITHOUT_LOCK = (
 
 
 def has_global_lock() -> bool:
-    """Whether one thread at a time runs Python code; interpreters older than 3.13 cannot say, and always have it."""
+    """Whether only one thread at a time runs Python code; interpreters older than 3.13 cannot tell, and always have the
+    lock.
+    """
     enabled = getattr(sys, "_is_gil_enabled", None)
     return enabled is None or bool(enabled())

@@ -9,7 +9,7 @@ from . import platform
 
 
 class Held(Exception):
-    """Another process holds the lock: ``holder`` is its process id, 0 where it is not recorded."""
+    """Another process holds the lock: ``holder`` is its process id, 0 if it is not recorded."""
 
     def __init__(self, path: str, holder: int) -> None:
         super().__init__(f"{path}: held by process {holder or 'unknown'}")

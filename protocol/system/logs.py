@@ -16,14 +16,14 @@ from collections.abc import Callable
 LEVELS = ("debug", "info", "warning", "error")
 
 MOST_A_SECOND = 20
-"""Lines of one event; further ones are counted, and the next line has their number."""
+"""Lines of one event written in a second; further ones are counted, and the next line has their number."""
 
 
 class Log:
     """Writes events with fields. Every method may be called from any thread."""
 
     def __init__(self, level: str = "info", format: str = "text", descriptor: int = 2) -> None:
-        """``level`` of `LEVELS` is the least that is written; ``format`` is ``text`` or ``json``."""
+        """``level`` of `LEVELS` is the least one that is written; ``format`` is ``text`` or ``json``."""
         self._least = LEVELS.index(level)
         self._json = format == "json"
         self._descriptor = descriptor
@@ -46,7 +46,7 @@ class Log:
         self.write("error", event, fields)
 
     def write(self, level: str, event: str, fields: dict[str, object]) -> None:
-        """An event of a level of `LEVELS`."""
+        """Write an event of a level of `LEVELS`."""
         if LEVELS.index(level) < self._least:
             return
         now = time.time()
@@ -89,8 +89,8 @@ _mistakes: dict[str, int] = {}
 
 
 def trace(error: BaseException) -> str:
-    """Return what to log of a mistake in the program: the traceback of the first of its kind; of the 10th, 100th, ...
-    its type, place and number; nothing of others. So what fails at every message does not fill the log.
+    """Return the log text of an internal error: the traceback of the first of its kind; type, place and number of the
+    10th, 100th, ...; "" for others. So an error at every message does not fill the log.
     """
     import traceback
 
@@ -133,7 +133,7 @@ def flush() -> None:
 def redirect(sink: Callable[[str], None] | None) -> None:
     """Send the text of every `message` to ``sink``, which may be called from any thread; None restores standard error.
 
-    For dialogues whose other end takes standard error for answers.
+    For dialogues whose other end reads standard error as answers.
     """
     global _sink
     _sink = sink
@@ -164,7 +164,7 @@ def install(log: Log) -> None:
             log.error("thread ended", thread=failed.thread.name if failed.thread else "", trace=told)
 
     class Handler(logging.Handler):
-        """Records of `logging` as events."""
+        """Turns records of `logging` into events."""
 
         def emit(self, record: logging.LogRecord) -> None:
             level = "error" if record.levelno >= logging.ERROR else "warning"

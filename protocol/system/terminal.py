@@ -17,11 +17,11 @@ def watched() -> bool:
 
 
 class ProgressLine:
-    """The progress line; does nothing where standard error is no terminal. For one thread at a time."""
+    """The progress line; does nothing if standard error is no terminal. For one thread at a time."""
 
     def __init__(self, *, wanted: bool = True) -> None:
         self.live = wanted and watched() and platform.escapes(2)
-        """Whether the line is seen."""
+        """Whether the line is visible."""
         self._shown = False
 
     def show(self, text: str) -> None:

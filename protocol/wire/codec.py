@@ -28,7 +28,7 @@ _threads = _Threads()
 
 
 def _packer() -> Any:
-    """This thread's packer. `msgpack.packb` would allocate 256 KB for each message, which fragments the heap."""
+    """Return this thread's packer. `msgpack.packb` would allocate 256 KB for each message, which fragments the heap."""
     if _threads.packer is None:
         _threads.packer = msgpack.Packer(unicode_errors="replace", buf_size=_PACKED_AT_ONCE)
     return _threads.packer
@@ -62,16 +62,16 @@ class PreparedList(Prepared):
 
 
 class WireError(BadInput):
-    """Bytes that are no message; the text is the reason."""
+    """Bytes that are not a message; the text is the reason."""
 
 
 def is_structured(body: bytes) -> bool:
-    """Whether a body is a msgpack message, by its first byte, and not a line of text."""
+    """Whether a body is a msgpack message rather than a line of text, judging by its first byte."""
     return len(body) > 0 and (0x80 <= body[0] <= 0x8F or body[0] in (0xDE, 0xDF))
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """A message as msgpack; raises `WireError` for values that msgpack cannot encode.
+    """Return a message as msgpack; raises `WireError` for values that msgpack cannot encode.
 
     Its ``data`` may be `Prepared`.
     """
@@ -102,9 +102,9 @@ def packed_text(text: str) -> bytes:
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """The message in a body; raises `WireError` for anything but one map with strings for keys.
+    """Return the message in a body; raises `WireError` for anything but one map with strings as keys.
 
-    Too deep nesting and too many values are refused too. An extension type is accepted like any other value.
+    Too deep nesting and too many values are refused too. Extension types are accepted like other values.
     """
     # A million maps in one body would take a tenth of a second; counting the bytes that may begin one takes none.
     if len(body) > _MOST_CONTAINERS and len(body) - len(body.translate(None, _CONTAINER_MARKS)) > _MOST_CONTAINERS:

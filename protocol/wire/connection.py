@@ -20,8 +20,8 @@ class ConnectionFile(NamedTuple):
     """The content of the connection file.
 
     ``endpoints`` are those of its ROUTER socket, the ipc one first, and ``events`` those of its PUB socket in the same
-    order. ``public_key`` (Z85) is required on TCP, None without encryption; ipc is never encrypted.
-    ``key_file`` is a client's key that this user's programs may take, where there is no ipc; else None.
+    order. ``public_key`` (Z85) is required on TCP, None without encryption; ipc is never encrypted. ``key_file`` is a
+    client's key for this user's programs on systems without ipc, otherwise None.
     """
 
     protocol: int
@@ -40,19 +40,21 @@ class ConnectionFile(NamedTuple):
 
 
 def connection_path() -> str:
-    """The path of the connection file."""
+    """Return the path of the connection file."""
     return os.path.join(folders.runtime(), "connection.json")  # noqa: PTH118
 
 
 def default_endpoint() -> str:
-    """The endpoint for local clients: ipc, or where sockets have no paths a free port of the loopback, with a key."""
+    """Return the endpoint for local clients: ipc, or on systems whose sockets have no paths a free port of the
+    loopback, with a key.
+    """
     if not platform.HAS_IPC:
         return "tcp://127.0.0.1:0"
     return "ipc://" + os.path.join(folders.runtime(), "desdaemon.sock")  # noqa: PTH118
 
 
 def events_endpoint(requests: str) -> str:
-    """The endpoint of the events beside one for requests: ``-events`` after a path, the next port of TCP."""
+    """Return the endpoint for events beside one for requests: ``-events`` after a path, the next port of TCP."""
     if not requests.startswith("tcp://"):
         return requests + EVENTS_SUFFIX
     host, colon, port = requests.rpartition(":")
@@ -62,7 +64,7 @@ def events_endpoint(requests: str) -> str:
 
 
 def read_connection(path: str) -> ConnectionFile:
-    """The connection in a file; raises `BadInput` naming the file for other content, and `OSError`."""
+    """Read the connection file; raises `BadInput` naming the file for other content, and `OSError`."""
     import json
 
     with open(path, encoding="utf-8") as file:  # noqa: PTH123

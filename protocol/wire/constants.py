@@ -1,7 +1,7 @@
 """Version, limits and sets of operations of the wire protocol: plain data without imports, for daemon and clients."""
 
 VERSION = 1
-"""Of the protocol. Additions do not change it: they have a feature name, and a revision of the document."""
+"""Version of the protocol. Additions do not change it: they have a feature name, and a revision of the document."""
 
 REVISIONS = {
     "1.0": ("analyze.plies", "book", "events", "jobs", "metrics", "text"),
@@ -28,48 +28,48 @@ REVISIONS = {
 """Revisions of docs/protocol.md, oldest first, with the features that each of them added."""
 
 LARGEST_BODY = 1 << 20
-"""Bytes of a request."""
+"""Largest request in bytes."""
 
 LONGEST_ID = 64
-"""Bytes of an id that is text."""
+"""Longest textual id in bytes."""
 
 ALIVE_IDLE_S, ALIVE_INTERVAL_S, ALIVE_PROBES = 15, 5, 4
-"""Of both ends of a TCP connection: when the first keep-alive probe goes out, and how many follow how often until the
-connection counts as lost.
+"""Keep-alive at both ends of a TCP connection: seconds until the first probe, seconds between probes, and probes
+without an answer after which the connection counts as lost.
 """
 
 UNACKNOWLEDGED_MS = 30_000
-"""So long sent bytes may go unacknowledged until the connection counts as lost."""
+"""Milliseconds for which sent bytes may stay unacknowledged until the connection counts as lost."""
 
 LONGEST_LINE = 65_536
-"""Characters of a line of the text protocol."""
+"""Most characters of a line of the text protocol."""
 
 LONGEST_BOARD = 512
-"""Characters of the argument `board`."""
+"""Most characters of the argument `board`."""
 
 LONGEST_MOVES = 1024
-"""Characters of the argument `moves`."""
+"""Most characters of the argument `moves`."""
 
 MOST_LINES = 64
-"""`multipv`, and moves of `allow` and `avoid`."""
+"""Largest `multipv`, and most moves of `allow` and `avoid`."""
 
 MOST_PLIES = 128
-"""Plies of one `analyze`."""
+"""Most plies of one `analyze`."""
 
 MOST_ITEMS = 20_000
-"""Positions of a batch in one request."""
+"""Most positions of a batch in one request."""
 
 MOST_LINES_OF_FILE = 100_000
-"""Positions of a batch in a file."""
+"""Most positions of a batch in a file."""
 
 MOST_POSITIONS = 1000
-"""Positions of one `analyze` or `book.get`."""
+"""Most positions of one `analyze` or `book.get`."""
 
 MOST_LISTED_MOVES = 4000
-"""`positions` times `multipv` of one `analyze`."""
+"""Largest product of the number of `positions` and `multipv` of one `analyze`."""
 
 MOST_RESULTS = 1000
-"""Results of a batch in one reply."""
+"""Most results of a batch in one reply."""
 
 REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs", "batch.results"))
 """Operations that change neither the book nor the client's session: a client may send them again after a lost

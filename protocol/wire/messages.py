@@ -58,10 +58,12 @@ FEATURES = {
     "status.problems": "`status` has `problems`, and why the book takes no changes.",
     "text": "`text`, and bare lines of the text protocol.",
 }
-"""What version 1 can have, by the names that `hello` lists; `constants.REVISIONS` says since when."""
+"""The features that version 1 can have, by the names that `hello` lists; `constants.REVISIONS` has the revision of
+each.
+"""
 
 ROLES = (READER, EDITOR, ADMIN)
-"""From the least to the most: each role includes those before it."""
+"""Roles in ascending order: each includes those before it."""
 
 ERROR_CODES = {
     "bad_request": "The request cannot be read, or an argument is missing or of the wrong kind.",
@@ -309,7 +311,7 @@ BATCH = (
     Argument("file", "path", "A file in the data folder, a position a line; takes the role admin.", default="`items`"),
     *(argument for argument in ANALYZE if argument.name not in _OF_ONE_REQUEST),
 )
-"""Arguments of `analyze.batch`: the positions, then those of `analyze` that hold for each of them."""
+"""Arguments of `analyze.batch`: the positions, then those of `analyze` that apply to each of them."""
 
 _BATCH_JOB = Argument("job", "int", "Number that `analyze.batch` replied.", 0, 2**53, required=True)
 
@@ -441,7 +443,7 @@ _ARGUMENTS = {operation.name: {argument.name: argument for argument in operation
 
 
 def allows(role: str, needed: str) -> bool:
-    """Whether ``role`` includes the role ``needed``."""
+    """Return the operation of that name, None if there is none."""
     return ROLES.index(role) >= ROLES.index(needed)
 
 
@@ -457,7 +459,7 @@ def is_id(value: object) -> bool:
 
 
 def readable_id(message: dict[str, Any]) -> str | int | None:
-    """Return the id of a message, None where it has none that can be echoed."""
+    """Return the id of a message, None if it has none that can be echoed."""
     found = message.get("id")
     return found if is_id(found) else None
 

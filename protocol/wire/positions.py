@@ -29,7 +29,7 @@ T = TypeVar("T")
 class PlayedLine(NamedTuple):
     """A position with the line that led to it: ``positions[k]`` is the board after ``k`` of the moves given.
 
-    ``moves`` holds them with the forced passes that were left out.
+    ``moves`` holds them with the missing forced passes.
     """
 
     positions: list[Position]
@@ -42,10 +42,10 @@ class PlayedLine(NamedTuple):
 
 
 class KnownLines:
-    """Remembers the positions of lines, by their text, for clients that ask about the same lines repeatedly."""
+    """A cache of lines and their last positions, by text, for clients that ask about the same lines repeatedly."""
 
     def __init__(self, most: int) -> None:
-        """``most`` lines are remembered at most."""
+        """``most`` is the number of lines that are kept."""
         self._most = most
         self._positions: dict[tuple[str | None, str | None], Position] = {}
 
@@ -61,13 +61,15 @@ class KnownLines:
 
 
 def check_list_alone(args: dict[str, Any]) -> None:
-    """Raise `RequestError` where a list of positions and a position are given."""
+    """Raise `RequestError` if both a list of positions and a position are given."""
     if "board" in args or "moves" in args:
         raise RequestError("bad_request", "positions and a position are given: expected one of them", "positions")
 
 
 def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
-    """The result of ``read`` for the item ``number`` of a list of positions; its `RequestError` names the item."""
+    """Return the result of ``read`` for the item ``number`` of a list of positions; its `RequestError` names
+    the item.
+    """
     try:
         return read(item)
     except RequestError as error:
@@ -111,7 +113,7 @@ def _illegal(position: Position, move: int, number: int) -> RequestError:
 
 
 def read_board(text: str) -> Position:
-    """A board with its side to move; raises `RequestError`."""
+    """Return a board with its side to move; raises `RequestError`."""
     side = text[-1:]
     if len(text) == 66 and text[64] == " ":
         text = text[:64] + side
@@ -126,7 +128,7 @@ def read_board(text: str) -> Position:
 
 
 def read_moves(name: str, texts: list[str]) -> list[int]:
-    """The moves of a list argument; raises `RequestError`."""
+    """Return the moves of a list argument; raises `RequestError`."""
     try:
         return [parse_move(text) for text in texts]
     except BadInput as error:
@@ -134,6 +136,6 @@ def read_moves(name: str, texts: list[str]) -> list[int]:
 
 
 def canonical_text(player: int, opponent: int) -> str:
-    """The canonical image of a position as text, its mover as X."""
+    """Return the canonical image of a position as text, its mover as X."""
     player, opponent = rules.canonical(player, opponent)
     return f"{discs_text(player, opponent)} X"

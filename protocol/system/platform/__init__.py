@@ -1,8 +1,8 @@
-"""Everything that differs between operating systems: two sides of the same names, of which a process has one.
+"""Everything that differs between operating systems: two modules with the same names, one of which a process uses.
 
-`posix` says what each promises. Nothing outside this package imports a module, or uses a function, that one system has
-and another lacks; tests/project/test_platforms.py sees to it, and `make lint` type-checks all packages for Linux, macOS
-and Windows. The Windows side has not been tried (docs/platforms.md).
+`posix` documents what each function guarantees. Nothing outside this package imports a module, or uses a function, that
+only some systems have; tests/project/test_platforms.py checks this, and `make lint` type-checks all packages for Linux,
+macOS and Windows. The Windows side has not been tried (docs/platforms.md).
 """
 
 from __future__ import annotations

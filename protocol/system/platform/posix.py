@@ -1,6 +1,6 @@
-"""The POSIX side: Linux, macOS and the BSDs. What each name promises is said here; `windows` has the same names.
+"""The POSIX side: Linux, macOS and the BSDs. It documents what each function guarantees; `windows` has the same names.
 
-Functions may be called from any thread unless they say otherwise, and raise `OSError` where the system refuses.
+Functions may be called from any thread unless they say otherwise, and raise `OSError` if the system refuses.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ if TYPE_CHECKING:
 
 
 def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
-    """A descriptor as of `os.open`, of bytes, that no child inherits; others may replace the file meanwhile."""
+    """Open a file as `os.open` does, binary and not inherited by children; the file may be replaced while it is
+    open.
+    """
     return os.open(path, flags | os.O_CLOEXEC, mode)
 
 
 def lock_file(descriptor: int) -> None:
-    """Lock an open file until it is closed or the process ends; raises `BlockingIOError` where another one has it."""
+    """Lock an open file until it is closed or the process ends; raises `BlockingIOError` if another process has it."""
     import fcntl
 
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def sync(descriptor: int) -> None:
-    """Have a file's content on the disk itself.
+    """Write a file's content to the disk itself.
 
-    macOS' `fsync` ends when the drive has the data, perhaps in its cache alone; ``F_FULLFSYNC`` empties the cache
+    macOS' `fsync` returns when the drive has the data, perhaps only in its cache; ``F_FULLFSYNC`` empties the cache
     (fsync(2) there). File systems of other makers may not know it.
     """
     if sys.platform == "darwin":
@@ -54,7 +56,7 @@ def sync(descriptor: int) -> None:
 
 
 def sync_data(descriptor: int) -> None:
-    """As `sync`, without what need not be there to read the content again."""
+    """As `sync`, without metadata that is not needed to read the content."""
     if sys.platform == "darwin":
         sync(descriptor)
     else:
@@ -62,7 +64,7 @@ def sync_data(descriptor: int) -> None:
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Bring the names in a folder to the disk."""
+    """Write the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         # Not F_FULLFSYNC: what was renamed was on the disk before.
@@ -72,7 +74,8 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def take_place(new: str, place: str) -> None:
-    """Give a file the name of another one, or a free one, in one step, also while others have that one open or mapped.
+    """Rename a file, replacing another one if there is one, in one step, even while others have that one open or
+    mapped.
 
     They keep the old content.
     """
@@ -80,7 +83,7 @@ def take_place(new: str, place: str) -> None:
 
 
 def set_mode(descriptor: int, mode: int) -> None:
-    """Give an open file these permissions."""
+    """Set the permissions of an open file."""
     os.fchmod(descriptor, mode)
 
 
@@ -90,12 +93,12 @@ def is_ours(status: os.stat_result) -> bool:
 
 
 def open_to_others(status: os.stat_result, what: int) -> bool:
-    """Whether others than the owner have one of these permissions: 0o022 to write, 0o077 any."""
+    """Return whether users other than the owner have one of these permissions: 0o022 to write, 0o077 any."""
     return bool(status.st_mode & what)
 
 
 def reserve(descriptor: int, size: int) -> None:
-    """Make an empty file so large; where the system can, with room on the disk that is promised."""
+    """Make an empty file ``size`` bytes long, with room reserved on the disk if the system can do that."""
     if sys.platform == "darwin":
         os.ftruncate(descriptor, size)
     else:
@@ -105,17 +108,17 @@ def reserve(descriptor: int, size: int) -> None:
 # Folders
 
 ENVIRONMENT_HOME = "HOME"
-"""The variable that says where this user's files are."""
+"""The environment variable with the home folder of this user."""
 
 CONFIGURATION = "~/.config"
 DATA = "~/.local/share"
 STATE = "~/.local/state"
 CACHE = "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
-"""Where they are unless the variables of the XDG base directory specification name others."""
+"""Cache folder, unless the variables of the XDG base directory specification name another."""
 
 
 def user() -> str:
-    """The user's id, for file names that users of a machine do not share."""
+    """Return the user's id, for file names that users of a machine must not share."""
     return str(os.getuid())
 
 
@@ -123,7 +126,7 @@ def user() -> str:
 
 
 def resident_bytes() -> int:
-    """Memory of this process that is in RAM; where only the most so far is known, that. 0 where nothing is."""
+    """Return this process's memory in RAM; its peak if only that is known, 0 if nothing is."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -132,7 +135,7 @@ def resident_bytes() -> int:
 
 
 def most_resident_bytes() -> int:
-    """The most memory in RAM that this process has had."""
+    """Return the peak of this process's memory in RAM."""
     import resource
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -141,7 +144,7 @@ def most_resident_bytes() -> int:
 
 
 def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
-    """Memory of a process in RAM that belongs to no file, with ``swapped`` what is in swap too; 0 where unknown."""
+    """Return a process's memory in RAM that belongs to no file, with ``swapped`` including swap; 0 if unknown."""
     wanted = ("RssAnon", "VmSwap") if swapped else ("RssAnon",)
     try:
         with open(f"/proc/{process or 'self'}/status", encoding="ascii", errors="replace") as file:
@@ -151,7 +154,7 @@ def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
 
 
 def open_files(process: int) -> int:
-    """The number of files and sockets that a process has open; 0 where that is not known."""
+    """Return the number of files and sockets that a process has open; 0 if unknown."""
     try:
         return len(os.listdir(f"/proc/{process}/fd"))  # noqa: PTH208
     except OSError:
@@ -159,7 +162,7 @@ def open_files(process: int) -> int:
 
 
 def physical_bytes() -> int:
-    """The memory of this machine; 0 where that is not known."""
+    """Return the memory of this machine; 0 if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
@@ -167,7 +170,7 @@ def physical_bytes() -> int:
 
 
 def page_faults() -> tuple[int, int] | None:
-    """Pages that this process had to wait for: without reading from a disk, and with. None where unknown."""
+    """Return this process's page faults without and with reading from a disk. None if unknown."""
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -175,7 +178,7 @@ def page_faults() -> tuple[int, int] | None:
 
 
 def private_memory(size: int) -> mmap.mmap:
-    """Zeroed pages of this process alone."""
+    """Return zeroed pages that only this process uses."""
     import mmap
 
     # Shared memory, the default, would keep its content when its pages are given back.
@@ -183,7 +186,7 @@ def private_memory(size: int) -> mmap.mmap:
 
 
 def use_large_pages(mapping: mmap.mmap) -> None:
-    """Have the system use large pages for private memory, where it has them."""
+    """Make the system use large pages for private memory, if it has them."""
     if sys.platform == "linux":
         import contextlib
         import mmap
@@ -193,7 +196,9 @@ def use_large_pages(mapping: mmap.mmap) -> None:
 
 
 def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
-    """Have the system read only the pages of a mapped file that are used, or, as usual, what lies around them too."""
+    """Make the system read only the used pages of a mapped file; with ``single`` false, as usual, also pages around
+    them.
+    """
     import contextlib
     import mmap
 
@@ -202,7 +207,7 @@ def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
 
 
 def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
-    """Have the system begin to read bytes of a mapped file that are about to be used."""
+    """Make the system begin to read bytes of a mapped file that will be used soon."""
     import contextlib
     import mmap
 
@@ -212,9 +217,9 @@ def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
 
 
 def drop_pages(mapping: mmap.mmap) -> bool:
-    """Give the pages of private memory back, so that it is zeros again; false where nothing happened.
+    """Return the pages of private memory to the system, so that it is zeros again; false if nothing happened.
 
-    Linux alone: elsewhere ``MADV_DONTNEED`` is advice, and the content may stay (madvise(2) of macOS and POSIX).
+    Linux only: elsewhere ``MADV_DONTNEED`` is advice, and the content may stay (madvise(2) of macOS and POSIX).
     """
     if sys.platform == "linux":
         import mmap
@@ -228,17 +233,17 @@ def drop_pages(mapping: mmap.mmap) -> bool:
 
 
 def processors() -> int:
-    """The number of processors that this process may run on, 1 at least."""
+    """Return the number of processors that this process may run on, at least 1."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def lower_thread(niceness: int) -> None:
-    """Let this thread go after the process' main one, by 1 to 19 steps of niceness, where the system can.
+    """Lower the priority of this thread below the process's main one, by 1 to 19 steps of niceness, if the system can.
 
-    Linux takes a thread's number for a process' (setpriority(2)); elsewhere that number may be that of another process.
-    macOS has classes for threads instead (pthread/qos.h).
+    Linux accepts a thread's number as a process's (setpriority(2)); elsewhere that number may belong to another
+    process. macOS has classes for threads instead (pthread/qos.h).
     """
     import contextlib
 
@@ -257,7 +262,7 @@ def lower_thread(niceness: int) -> None:
 
 
 def lower_process(niceness: int) -> None:
-    """Let this process, and children it will have, go after others; where that is refused nothing happens."""
+    """Lower the priority of this process and its future children; does nothing if that is refused."""
     import contextlib
 
     with contextlib.suppress(OSError):
@@ -279,23 +284,23 @@ for group in groups:
     except OSError:
         pass
 """
-"""A Python program that ends groups when the process that feeds it (``+GROUP``, ``-GROUP``) ends in any way."""
+"""A Python program that ends process groups when the process that feeds it (``+GROUP``, ``-GROUP``) ends in any way."""
 
 
 def own_group() -> dict[str, Any]:
-    """The arguments of `subprocess.Popen` for a process in a group of its own, which the keyboard's Ctrl-C does not
-    reach; where the system has sessions, in one of its own.
+    """Return arguments of `subprocess.Popen` for a process in its own group, which the keyboard's Ctrl-C does not
+    reach; in its own session if the system has sessions.
     """
     return {"start_new_session": True}
 
 
 def asked_child() -> dict[str, Any]:
-    """The arguments of `subprocess.Popen` for a child that `ask_to_end` reaches, in our own group if possible."""
+    """Return arguments of `subprocess.Popen` for a child that `ask_to_end` reaches, in our own group if possible."""
     return {}
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process of an own group and what it has started; nothing happens where they have ended."""
+    """Kill a process with its own group and everything it has started; does nothing if they have ended."""
     import contextlib
     import signal
 
@@ -304,7 +309,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def alive(process: int) -> bool:
-    """Whether there is a process of that number."""
+    """Whether there is a process with that number."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -315,7 +320,7 @@ def alive(process: int) -> bool:
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
-    """Ask a child to end cleanly, by the signal of that number where there are signals."""
+    """Ask a child to end cleanly, by the signal of that number if the system has signals."""
     process.send_signal(number)
 
 
@@ -323,19 +328,19 @@ def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 def ending_signals() -> tuple[int, ...]:
-    """The signals that ask a process to end, the keyboard's first."""
+    """Return the signals that ask a process to end, the keyboard's first."""
     import signal
 
     return signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 def on_signal(loop: asyncio.AbstractEventLoop, number: int, called: Callable[..., object], *arguments: object) -> None:
-    """Have a function called on a running event loop when a signal comes. Main thread only."""
+    """Make a running event loop call a function when a signal comes. Main thread only."""
     loop.add_signal_handler(number, called, *arguments)
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """A new event loop that can watch sockets, as pyzmq and tornado need it."""
+    """Return a new event loop that can watch sockets, as pyzmq and tornado need it."""
     import asyncio
 
     return asyncio.new_event_loop()
@@ -347,28 +352,30 @@ HAS_IPC = True
 """Whether sockets can have paths (ipc)."""
 
 READING_BLOCKS_LOADING = False
-"""Whether a library that looks at standard input while it is loaded, as numpy's do, waits for a read of it to end."""
+"""Whether loading a library that looks at standard input, as numpy's do, waits for a pending read of it."""
 
 LONGEST_SOCKET_PATH = 107 if sys.platform == "linux" else 103
 """Bytes: sizeof(sun_path) less the zero at its end, unix(7) on Linux, unix(4) on macOS and the BSDs."""
 
 
 def ipc_socket() -> socket.socket:
-    """A new socket for a path; only where `HAS_IPC`."""
+    """Return a new socket for a path; only if `HAS_IPC`."""
     import socket
 
     return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
 
 def claim_port(listening: socket.socket) -> None:
-    """Before `bind`: take a port that a process which has ended used a moment ago, but none that is listened at."""
+    """Before `bind`: allow a port that was in use a moment ago by a process that has ended, but not one that is
+    in use.
+    """
     import socket
 
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
 def raise_open_files() -> None:
-    """Let this process have as many open files as the system grants."""
+    """Raise the limit of open files as far as the system permits."""
     import contextlib
     import resource
 
@@ -381,27 +388,31 @@ def raise_open_files() -> None:
 
 
 def line_editing() -> Any:
-    """The module `readline`; raises `ImportError` where the system, or its terminal, edits lines itself."""
+    """Return the module `readline`; raises `ImportError` if the system, or its terminal, edits lines itself."""
     import readline
 
     return readline
 
 
 def complete_with_tab(readline: Any) -> None:
-    """Have the tabulator complete words. macOS' Pythons may come with libedit, whose words differ from readline's."""
+    """Make the tabulator complete words. macOS' Pythons may use libedit, which is configured in other words than
+    readline.
+    """
     libedit = "libedit" in (readline.__doc__ or "")
     readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
 
 
 def terminal_state(descriptor: int) -> Any:
-    """The settings of a terminal, for `restore_terminal`; raises `ImportError` or an error where it is none."""
+    """Return the settings of a terminal, for `restore_terminal`; raises `ImportError`, or an error if it is no
+    terminal.
+    """
     import termios
 
     return termios.tcgetattr(descriptor)
 
 
 def restore_terminal(descriptor: int, state: Any) -> None:
-    """Leave a terminal as it was found; nothing happens where it is gone."""
+    """Restore the settings of a terminal; does nothing if it is gone."""
     import termios
 
     try:
@@ -411,6 +422,6 @@ def restore_terminal(descriptor: int, state: Any) -> None:
 
 
 def escapes(descriptor: int) -> bool:
-    """Whether the terminal at a descriptor understands the escape sequences of ECMA-48: every one does here."""
+    """Whether the terminal at a descriptor understands the escape sequences of ECMA-48; on this side all do."""
     del descriptor
     return True

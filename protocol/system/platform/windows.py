@@ -1,4 +1,4 @@
-"""The Windows side, by Python's library and psutil. See `posix` for the promise of each name. Never run on Windows."""
+"""The Windows side, by Python's library and psutil. `posix` documents each function. Never run on Windows."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _CREATE_NEW, _OPEN_EXISTING, _OPEN_ALWAYS = 1, 3, 4
 _SHARE_ALL = 0x1 | 0x2 | 0x4
 
 _LOCKED_BYTE = 1 << 30
-"""Locks are mandatory: a byte far behind the content is locked, so that others can read who has the lock."""
+"""Locks are mandatory here: a byte far behind the content is locked, so that others can read who has the lock."""
 
 
 def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
-    """See `posix`. `os.open` would keep others from renaming the file: it does not ask for FILE_SHARE_DELETE."""
+    """See `posix`. `os.open` would prevent others from renaming the file: it does not ask for FILE_SHARE_DELETE."""
     import _winapi
     import msvcrt
 
@@ -72,8 +72,8 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 def take_place(new: str, place: str) -> None:
     """See `posix`.
 
-    A file that is open or mapped cannot be replaced, but renamed if `open_file` opened it: it is moved aside, and
-    removed by a later call. Between the two moves, for a moment, there is no file of the name.
+    A file that is open or mapped cannot be replaced, but can be renamed if `open_file` opened it: it is moved aside,
+    and removed by a later call. Between the two moves the name is missing for a moment.
     """
     import contextlib
     import glob
@@ -95,21 +95,21 @@ def take_place(new: str, place: str) -> None:
 
 
 def set_mode(descriptor: int, mode: int) -> None:
-    """See `posix`. Files have the access list of their folder, which in a user's profile lets nobody else in."""
+    """See `posix`. Files have the access list of their folder, which in a user's profile admits nobody else."""
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """See `posix`. Numbers of users are not known here."""
+    """See `posix`. Always true, because Windows has no numeric user ids."""
     return True
 
 
 def open_to_others(status: os.stat_result, what: int) -> bool:
-    """See `posix`. The permission bits say nothing here."""
+    """See `posix`. Always false, because permission bits mean nothing on Windows."""
     return False
 
 
 def reserve(descriptor: int, size: int) -> None:
-    """See `posix`. NTFS gives a file its room when it gets its size."""
+    """See `posix`. NTFS reserves the room when a file gets its size."""
     os.ftruncate(descriptor, size)
 
 
@@ -143,7 +143,7 @@ def most_resident_bytes() -> int:
 
 
 def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
-    """See `posix`; what is in swap always counts."""
+    """See `posix`; swap is always included."""
     import psutil
 
     return int(psutil.Process(process).memory_info().private)
@@ -180,7 +180,7 @@ def use_large_pages(mapping: mmap.mmap) -> None:
 
 
 def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
-    """See `posix`. Windows decides by itself what to read."""
+    """See `posix`. Windows decides itself what to read."""
 
 
 def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
@@ -228,12 +228,12 @@ def own_group() -> dict[str, Any]:
 
 
 def asked_child() -> dict[str, Any]:
-    """See `posix`: in a group of its own, which alone can be asked."""
+    """See `posix`: in its own group, because only a group can be asked."""
     return own_group()
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """See `posix`. What a program that has ended by itself left behind stays."""
+    """See `posix`. Children of a program that has ended by itself are not ended."""
     import subprocess
 
     if process.poll() is None:
@@ -241,14 +241,14 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def alive(process: int) -> bool:
-    """See `posix`. `os.kill` with 0 would be Ctrl-C here."""
+    """See `posix`. `os.kill` with 0 would send Ctrl-C here."""
     import psutil
 
     return bool(psutil.pid_exists(process))
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
-    """See `posix`: Ctrl-Break, which alone reaches another group, and only one with the same console."""
+    """See `posix`: sends Ctrl-Break, the only signal that reaches another group, and only one with the same console."""
     import signal
 
     process.send_signal(signal.CTRL_BREAK_EVENT)
@@ -258,7 +258,7 @@ def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 def ending_signals() -> tuple[int, ...]:
-    """See `posix`. Ctrl-Break is what `ask_to_end` sends; SIGTERM never comes from outside."""
+    """See `posix`. `ask_to_end` sends Ctrl-Break; SIGTERM never comes from outside."""
     import signal
 
     return signal.SIGINT, signal.SIGBREAK, signal.SIGTERM
@@ -272,7 +272,7 @@ def on_signal(loop: asyncio.AbstractEventLoop, number: int, called: Callable[...
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """See `posix`: not the usual one here, which watches no sockets."""
+    """See `posix`: not Windows' default loop, which cannot watch sockets."""
     import asyncio
 
     return asyncio.SelectorEventLoop()
@@ -323,5 +323,5 @@ def restore_terminal(descriptor: int, state: Any) -> None:
 
 
 def escapes(descriptor: int) -> bool:
-    """See `posix`: an empty command has the console understand them (https://bugs.python.org/issue30075)."""
+    """See `posix`: running an empty command makes the console understand them (https://bugs.python.org/issue30075)."""
     return os.isatty(descriptor) and not os.system("")
