@@ -11,6 +11,7 @@ from desdaemon.book.games import sources
 from desdaemon.book.layout import HUMAN, PASS
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.readings import levels_in_scale
 
 EDAX = "edax"
 EGAROUCID = "egaroucid"
@@ -42,6 +43,14 @@ def _own_levels(book: Book, progress: ProgressCallback) -> int:
     return found
 
 
+def _scaled_levels(book: Book, kind: str) -> int:
+    """The number of levels that are lower in the scale of a format."""
+    chunks = book.table.chunks()
+    return sum(
+        int(np.count_nonzero(levels_in_scale(chunk, egaroucid=kind == EGAROUCID) != chunk["level"])) for chunk in chunks
+    )
+
+
 def _counted(number: int, what: str) -> Iterator[str]:
     if number:
         yield f"{what} ({number})"
@@ -62,6 +71,7 @@ def _lost(book: Book, kind: str, progress: ProgressCallback) -> Iterator[str]:
         yield from _counted(_by_hand(book), "that scores were set by hand")
     if kind == EDAX:
         yield from _counted(len(book.table.state().wide), "path counts above 4294967295")
+    yield from _counted(_scaled_levels(book, kind), "levels that mean more there, so that lower ones are written")
     if book.table.keeps_results and book.table.results_of(np.arange(len(book))).view(np.float64).any():
         yield "results of games"
     yield from _counted(sum(sources(book.games).values()), "which games were counted")

@@ -78,6 +78,15 @@ def test_a_script_ends_where_the_book_takes_no_changes(dialogue: BookDialogue, t
     assert dialogue.text.leaving == 1
 
 
+def test_a_game_that_could_not_be_stored_ends_no_script(dialogue: BookDialogue) -> None:
+    dialogue.text.scripted = dialogue.session.settings.auto_store = True
+    dialogue.say("book load builtin")
+    _, complaint = dialogue.both("play f5d6c5f4e7f6g5e6e3")
+    assert "opened for reading only" in complaint
+    assert "the script ends" not in complaint
+    assert (dialogue.text.leaving, dialogue.text.scripted) == (None, True)
+
+
 def test_a_script_goes_on_after_lines_that_are_wrong(dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.text.scripted = True
     grown(dialogue)

@@ -230,7 +230,10 @@ class TextDialect(CommandContext):
         """Apply the options for the end of a game. Returns True when a new one was begun."""
         settings = self.settings
         if settings.auto_store and self.session.books is not None and self.session.books.book is not None:
+            # No line of a script builds on it.
+            scripted, self.scripted = self.scripted, False
             self.execute("book store")
+            self.scripted = scripted
         if settings.auto_swap and settings.mode in (0, 1):
             settings.mode = 1 - settings.mode
         if self._games_left > 1:
