@@ -256,6 +256,12 @@ def sealed_book(data: bytearray) -> bytes:
     return bytes(head) + body + sums
 
 
+def fill_segment(data: bytearray, segments_at: int, number: int) -> None:
+    """Leave a segment of the index no free slot."""
+    at, capacity, _ = struct.unpack_from("<3Q", data, segments_at + 24 * number)
+    data[at : at + capacity] = data[at : at + capacity].replace(b"\0", b"\1")
+
+
 def spoil_book(rng: random.Random, data: bytearray) -> bytes:
     """Changes of the header, the records, the table of segments, the index and the counts of a native file."""
     header = snapshot.read_header(Path("sample"), bytes(data), None)
@@ -266,6 +272,9 @@ def spoil_book(rng: random.Random, data: bytearray) -> bytes:
     index = [(at, rng.choice((1, 4))) for at in range(header.segments_at + 24576, header.wide_at)]
     rest = [(at, 8) for at in range(header.wide_at, header.checksums_at, 8)]
     parts = [head, rows, table, index, rest]
+    if rng.random() < 0.1:
+        for segment in range(1024):
+            fill_segment(data, header.segments_at, segment)
     for _ in range(rng.randint(1, 3)):
         spoil_fields(rng, data, rng.choice(parts))
     if rng.random() < 0.2:

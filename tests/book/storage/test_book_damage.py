@@ -6,7 +6,6 @@ anew, refuses.
 """
 
 import random
-import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from book_dialogue import BookDialogue
-from format_fuzz import sealed_book
+from format_fuzz import fill_segment, sealed_book
 from toys import contents
 
 from desdaemon.book import negamax
@@ -106,8 +105,7 @@ def with_full_segments(saved: Saved, path: Path, segments: range) -> None:
     """A copy of the book whose checksums fit, but whose index has no free slot in some segments."""
     content = bytearray(saved.content)
     for number in segments:
-        at, capacity, _ = struct.unpack_from("<3Q", content, saved.header.segments_at + 24 * number)
-        content[at : at + capacity] = content[at : at + capacity].replace(b"\0", b"\1")
+        fill_segment(content, saved.header.segments_at, number)
     path.write_bytes(sealed_book(content))
 
 
