@@ -92,13 +92,22 @@ def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bo
     )
 
 
-def moves_text(moves: Iterable[MoveInBook]) -> str:
-    """Moves as Edax writes them: ``[f4:+1]`` a link, ``<e6:-1>`` the leaf."""
+def moves_text(moves: Iterable[MoveInBook], black: bool) -> str:
+    """Moves as Edax writes them: ``[F4:+1]`` a link, ``<E6:-1>`` the leaf; Black's in capitals."""
     parts = []
     for move in moves:
-        text = f"{move_name(move.move).lower()}:{score_text(move.score)}"
+        text = f"{_name(move.move, black)}:{score_text(move.score)}"
         parts.append(f"[{text}]" if move.linked else f"<{text}>")
     return " ".join(parts)
+
+
+def entry_moves_text(book: Book, entry: PositionEntry) -> str:
+    """The moves of an entry as `moves_text`; as an entry has no colours, Black is to have an even number of empties."""
+    return moves_text(book.known_moves(entry), (entry.player | entry.opponent).bit_count() % 2 == 0)
+
+
+def _name(move: int, black: bool) -> str:
+    return move_name(move) if black else move_name(move).lower()
 
 
 def score_text(score: int | None) -> str:
@@ -115,11 +124,11 @@ def _scores_text(entry: PositionEntry) -> str:
 def entry_text(book: Book, entry: PositionEntry) -> str:
     """An entry in a line."""
     board = board_text(entry.player, entry.opponent)
-    moves = moves_text(book.known_moves(entry))
+    moves = entry_moves_text(book, entry)
     return f"{{board:{board} X; level:{entry.level}; best: {_scores_text(entry)};moves: {moves}}}"
 
 
-def show_lines(book: Book, player: int, opponent: int) -> list[str]:
+def show_lines(book: Book, player: int, opponent: int, *, black: bool) -> list[str]:
     """Return Edax's lines about a position, below its board: level, score, moves on this board, lines; then the results
     of games, if any. Empty if `Book.view` is None.
     """
@@ -132,7 +141,7 @@ def show_lines(book: Book, player: int, opponent: int) -> list[str]:
         if inside
         else "Level: none, only its moves are in the book",
         f"Best score: {_scores_text(entry)}",
-        f"Moves: {moves_text(book.moves_on(player, opponent))}",
+        f"Moves: {moves_text(book.moves_on(player, opponent), black)}",
     ]
     solved = entry.wins + entry.draws + entry.losses
     if solved:
@@ -151,14 +160,14 @@ def show_lines(book: Book, player: int, opponent: int) -> list[str]:
 _COLUMNS = " move   score  bounds      grade         lines  level"
 
 
-def children_lines(found: Sequence[ReportedMove]) -> list[str]:
+def children_lines(found: Sequence[ReportedMove], *, black: bool) -> list[str]:
     """A table of all legal moves of a position of the book; moves outside the book have no data."""
     if not found:
         return []
     games = any(child.results.games for child in found)
     lines = [_COLUMNS + ("  games" if games else "")]
     for child in found:
-        name = move_name(child.move).lower()
+        name = _name(child.move, black)
         name = f"[{name}]" if child.kind is LINK else f"<{name}>" if child.kind is LEAF else f" {name} "
         if not child.kind:
             lines.append(f" {name}".rstrip())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from desdaemon import __version__
 from desdaemon.core.settings import SessionSettings, read_option_file
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
@@ -19,7 +20,7 @@ from desdaemon.protocol.spelling import did_you_mean, nearest
 OPTION_FILE = "edax.ini"
 """Read first if it is in the current folder and an option of Edax's is given."""
 
-_INFORMATION = {"help": "help", "?": "help", "version": "version", "v": "version"}
+_INFORMATION = {"help": "help", "?": "help", "version": "version"}
 _WITH_VALUE = ("solve", "wtest", "bench", "o", "option-file", "protocol", "config")
 """Options with a value that are not settings of a session."""
 _NOT_EDAX = ("protocol", "config")
@@ -111,6 +112,11 @@ def read_arguments(
             protocol, edax_name = "text", True
             continue
         alone = name == "h" and not equals and not waiting and argument.startswith("-")
+        if argument in ("-v", "-version"):
+            # As by Edax; --version is ours.
+            warnings.append(f"version {__version__}")
+            edax_name = True
+            continue
         if (name in _INFORMATION and not equals) or alone:
             return Invocation(settings, "", [], information=_INFORMATION.get(name, "help"))
         option = find_option(name)
@@ -170,5 +176,7 @@ def _at_option(waiting: list[str]) -> bool:
 def _option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[str]]:
     try:
         return read_option_file(settings, path)
+    except OSError as error:
+        return set(), [f"{path}: {error.strerror}"]
     except BadInput as error:
         raise UnusableFile(str(error)) from None

@@ -39,6 +39,7 @@ WORDS = (
     ("-h, --help", "this text; -h N is the size of the table"),
     ("--version", "name and version"),
     ("--config FILE", "read options from this TOML file instead of {configuration}; none reads no file"),
+    ("-v, -version", "write the version to standard error, then hold the dialogue, as Edax does"),
     ("-edax", "the text protocol, moves announced in Edax's name"),
     (
         "-o, -option-file FILE",

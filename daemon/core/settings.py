@@ -39,6 +39,7 @@ class SessionSettings:
         self.echo = False
         self.keep_going = False
         self.edax_compatible = False
+        self.pass_name = "auto"
         self.repeat = 0
         self.auto_start = False
         self.auto_swap = False

@@ -21,7 +21,15 @@ from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.commands.options import Option
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import START, Position, board_doubts, illegal_move, parse_board, play_moves
+from desdaemon.protocol.othello.notation import (
+    START,
+    Position,
+    board_doubts,
+    illegal_move,
+    parse_board,
+    play_moves,
+    square_text,
+)
 from desdaemon.protocol.othello.scores import MoverScore
 
 from .clock import Clock, MoveOverhead, move_limits
@@ -536,11 +544,22 @@ class CommandContext:
         """Moves were played since the dialogue last looked for the end of the game."""
         self.warned = False
         """At least one warning was printed."""
+        self.typed_pass = ""
+        """The pass as it was typed last, ``PA`` or ``PS``."""
 
     def say(self, text: str) -> None:
         """Print one line or several, and flush."""
         self.output.write(text + "\n")
         self.output.flush()
+
+    def announced(self, move: int) -> str:
+        """Return a move as this dialogue announces it."""
+        if move != rules.PASS:
+            return square_text(move)
+        # Edax's forks disagree, and many programs look for the one they were made with.
+        if self.settings.pass_name == "auto":
+            return self.typed_pass or ("PS" if self.settings.edax_compatible else "PA")
+        return self.settings.pass_name.upper()
 
     def warn(self, message: str) -> None:
         """Print a warning of one line."""

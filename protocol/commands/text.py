@@ -157,7 +157,7 @@ COMMANDS = (
     ),
     Command("hmirror", (), "", "Mirror game and board, A-H.", READER),
     Command("vmirror", (), "", "Mirror game and board, 1-8.", READER),
-    Command("rotate", (), "90|180|270", "Turn game and board clockwise.", READER),
+    Command("rotate", (), "[90|180|270]", "Turn game and board counterclockwise (default 90).", READER),
     Command(
         "symmetry",
         ("symetry",),
@@ -210,7 +210,7 @@ COMMANDS = (
     Command("protocol_version", (), "", "Go on in GTP, of which this is the first command.", None),
     Command("xboard", (), "", "Go on in XBoard's protocol.", None),
     Command("engine-protocol", (), "command", "Go on in Cassio's protocol, of which this is the first line.", None),
-    Command("quit", ("q", "exit"), "", "Leave, when all that came before is done.", READER),
+    Command("quit", ("q", "exit", "eof"), "", "Leave, when all that came before is done.", READER),
 )
 
 

@@ -10,7 +10,7 @@ from desdaemon.protocol.othello.scores import MoverScore
 COMMANDS = (
     Command("nboard", (), "version", "Answer `set myname`; every version is accepted."),
     Command("set game", (), "ggf", "Take over a whole game in GGF: start position, moves, clocks."),
-    Command("set depth", (), "n", "Play and analyse as at level n; ends of games are read further."),
+    Command("set depth", (), "n", "Play and analyse as at level n, ends of games further; `set myname` tells n."),
     Command("set contempt", (), "n", "Value of a drawn book line in `hint`, in discs for Black."),
     Command("move", (), "move[/eval[/seconds]]", "Play a move; a bare move is one as well."),
     Command("hint", (), "[n]", "Stream the n best moves (default 1), until the next line comes."),

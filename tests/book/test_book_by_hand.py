@@ -112,8 +112,8 @@ def test_a_move_that_leads_into_the_book_is_a_book_move(dialogue: BookDialogue) 
     assert dialogue.book.entry(*dialogue.session.game.position[:2]) is None
     shown = dialogue.say("book show")
     assert "none, only its moves are in the book" in shown
-    assert "Moves: [c4:" in shown
-    assert " [c4] " in shown
+    assert "Moves: [C4:" in shown
+    assert " [C4] " in shown
     assert dialogue.lines("hint 1")[0].startswith("book ")
     dialogue.say("book-registered-only on")
     assert "plays C4" in dialogue.say("go")
@@ -172,9 +172,9 @@ def test_a_setting_without_a_value_is_shown_and_stays(dialogue: BookDialogue, co
 
 def test_positions_without_a_score_are_shown_as_such(dialogue: BookDialogue) -> None:
     book = enumerate_book(2, BookOptions(level=1, min_empties=58))
-    shown = show_lines(book, *START)
+    shown = show_lines(book, *START, black=True)
     assert "Best score: ?" in shown
-    assert "Moves: [d3:?] [c4:?] [f5:?] [e6:?]" in shown
+    assert "Moves: [D3:?] [C4:?] [F5:?] [E6:?]" in shown
     assert "127" not in "".join(shown) + entry_text(book, book.entry(*START))
     dialogue.say("book enumerate 2")
     assert "127" not in dialogue.say("book show") + dialogue.say("book info") + dialogue.say("book stats")

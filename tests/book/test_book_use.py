@@ -343,16 +343,16 @@ def test_a_summary_counts_everything() -> None:
 
 def test_solved_lines_are_shown_as_shares() -> None:
     book = grown()
-    assert show_lines(book, *referee.to_bits(referee.random_position(1, 30))) == []
+    assert show_lines(book, *referee.to_bits(referee.random_position(1, 30)), black=True) == []
     row = book.table.find(*START)
     book.table.write(row, book.table.entry(row)._replace(wins=126, draws=48, losses=68, lines=14938))
-    shown = show_lines(book, *START)
+    shown = show_lines(book, *START, black=True)
     assert shown[3:] == [
         "Lines: 242 full games with 52.07% win, 19.83% draw, 28.10% loss",
         "       14696 incomplete lines.",
     ]
     book.edit(*START, None, 3)
-    assert show_lines(book, *START)[0] == "Level: 70 (set by hand)"
+    assert show_lines(book, *START, black=True)[0] == "Level: 70 (set by hand)"
 
 
 def plainly_checked(book: Book, games: list[list[tuple[int, int]]]) -> tuple[int, int, int]:

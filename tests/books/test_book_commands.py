@@ -146,7 +146,7 @@ def test_show_and_info_look_like_edaxs(dialogue: BookDialogue, edax_books: Path)
     assert shown[11:15] == [
         "Level: 6",
         "Best score: +1 [-1, +3]",
-        "Moves: [d3:+1] [c4:+1] [f5:+1] [e6:+1]",
+        "Moves: [D3:+1] [C4:+1] [F5:+1] [E6:+1]",
         "       192 incomplete lines.",
     ]
     assert dialogue.lines("book info")[1:4] == [

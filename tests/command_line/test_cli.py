@@ -120,11 +120,26 @@ def test_help_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.Capt
     assert "desdaemon [OPTION ...]" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [["-v"], ["version"], ["-q", "--version"]])
+@pytest.mark.parametrize("arguments", [["version"], ["-q", "--version"]])
 def test_version_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     assert capsys.readouterr().out == f"desdaemon version {__version__}\n"
     assert read_arguments(["-name", "v"]).information == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-v"], f"version {__version__}"),
+        (["-version"], f"version {__version__}"),
+        (["-o", "/nowhere/at/all"], "/nowhere/at/all: No such file or directory"),
+        (["-option-file", "/nowhere/at/all"], "/nowhere/at/all: No such file or directory"),
+    ],
+)
+def test_the_dialogue_goes_on_as_edax_s(arguments: list[str], message: str) -> None:
+    done = run(*arguments, "-l", "1", "-q", data=b"go\neof\ngo\n")
+    assert (done.returncode, done.stderr.decode()) == (0, f"desdaemon: {message}\n")
+    assert done.stdout.count(b"Edax plays") == 1
 
 
 @pytest.mark.parametrize("name", edax_help.COMMAND_LINE)
@@ -153,7 +168,7 @@ def test_counting_from_the_command_line(command: str, what: str, last: bytes) ->
     assert done.stdout.splitlines(keepends=True)[-1].startswith(last)
 
 
-@pytest.mark.parametrize("option", ["-o", "-option-file", "-eval-file", "-solve"])
+@pytest.mark.parametrize("option", ["-eval-file", "-solve", "--config"])
 def test_missing_files(option: str) -> None:
     done = run(option, "/nowhere/at/all", "-q", data=b"moves\n")
     assert done.returncode == 1
@@ -225,9 +240,6 @@ def test_unknown_words_are_refused_before_anything_is_done() -> None:
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for argument in ("--version", "-version", "-v"):
-        assert main([argument]) == 0
-        assert capsys.readouterr().out == f"desdaemon version {__version__}\n"
     for argument in ("--help", "-help", "-?"):
         assert main([argument]) == 0
         text = capsys.readouterr().out

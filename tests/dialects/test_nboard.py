@@ -298,7 +298,7 @@ def test_only_a_ping_ends_a_go() -> None:
         live.send(b"go\nset contempt 0\nset depth 3\n")
         live.until(b"is thinking\n")
         live.send(b"ping 9\n")
-        assert live.until(b"pong 9\n").split(b"\n")[-3:-1] == [b"status", b"pong 9"]
+        assert live.until(b"pong 9\n").split(b"\n")[-4:-1] == [b"status", b"set myname desdaemon3", b"pong 9"]
 
 
 def test_a_ping_does_not_wait_for_the_engine() -> None:

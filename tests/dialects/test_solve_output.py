@@ -92,31 +92,37 @@ def test_a_problem_with_all_its_iterations(problems: Path, verbose: int) -> None
     assert remark == " Erroneous move: H1 expected, with score +20, error = +6"
 
 
-@pytest.mark.parametrize("verbose", [0, 1])
-def test_a_line_a_problem(problems: Path, verbose: int) -> None:
-    lines = solved(problems, verbose)
-    head = [" #" + " |" + HEADER, "---+" + RULE] if verbose else []
-    assert lines[: len(head)] == head
-    right, wrong = lines[len(head) : len(head) + 2]
+def test_a_line_a_problem(problems: Path) -> None:
+    head, rule, right, wrong, last_rule, *total = solved(problems, verbose=1)
+    assert head == " # |" + HEADER
+    assert rule == last_rule == "---+" + RULE
     assert right.startswith("  1|   14   +18 ")
     assert ROW.fullmatch(right[4:])
     assert wrong.startswith("  2|   14   +18 ")
     assert wrong[4:].endswith(" Erroneous move: H1 expected, with score +20, error = +6")
-    rest = lines[len(head) + 2 :]
-    assert rest[: 1 if verbose else 0] == (["---+" + RULE] if verbose else [])
+    assert_total(total)
+
+
+def test_the_total_alone(problems: Path) -> None:
+    assert_total(solved(problems, verbose=0))
+
+
+def assert_total(lines: list[str]) -> None:
+    nodes, errors, end = lines
     assert re.fullmatch(
-        r".{1,30}: \d+ nodes in +\d+:\d\d\.\d{3} \(cpu = +\d+:\d\d\.\d{3}\)(?: \(\d+ nodes/s\))?\.", rest[-3]
+        r".{1,30}: \d+ nodes in +\d+:\d\d\.\d{3} \(cpu = +\d+:\d\d\.\d{3}\)(?: \(\d+ nodes/s\))?\.", nodes
     )
-    assert rest[-2] == (
+    assert (errors, end) == (
         "2 positions; 1 erroneous move; 1 erroneous score; mean absolute score error = 1.000; "
-        "mean absolute move error = 3.000"
+        "mean absolute move error = 3.000",
+        "",
     )
 
 
 def test_the_window_s_edges_are_marked(problems: Path) -> None:
-    dialogue = Dialogue(verbose=0, level=60, alpha=-2, beta=6)
+    dialogue = Dialogue(verbose=1, level=60, alpha=-2, beta=6)
     dialogue.session.engines = EngineSource(build_engine)
-    assert dialogue.say(f"solve {problems}").startswith("  1|   14  >+06 ")
+    assert "\n  1|   14  >+06 " in dialogue.say(f"solve {problems}")
 
 
 def boards() -> list[str]:

@@ -97,9 +97,27 @@ def test_passes_are_played_where_they_are_forced(spelling: str) -> None:
     dialogue = Dialogue()
     dialogue.say(f"setboard {PASS_BOARD}")
     assert dialogue.say("moves") == "PA\n"
-    assert dialogue.say(spelling) == "\nYou play PA\n"
+    assert dialogue.say(spelling) == f"\nYou play {'PS' if spelling.lower() == 'ps' else 'PA'}\n"
     assert dialogue.say("moves") == "H8\n"
     assert "PA is illegal" in dialogue.refused(spelling)
+
+
+def test_a_pass_is_announced_as_the_other_end_wants_it() -> None:
+    """As Edax 4.6 does, as its AVX builds do, or as it was typed last."""
+    for name, compatible, typed, announced in (
+        ("auto", True, "", "PS"),
+        ("auto", False, "", "PA"),
+        ("auto", True, "pa", "PA"),
+        ("auto", False, "ps", "PS"),
+        ("pa", True, "ps", "PA"),
+        ("ps", False, "pa", "PS"),
+    ):
+        dialogue = Dialogue(edax_compatible=compatible)
+        dialogue.say(f"pass-name {name}")
+        for pass_ in filter(None, (typed, "go")):
+            dialogue.say(f"setboard {PASS_BOARD}")
+            answer = dialogue.say(pass_)
+        assert answer.endswith(f" plays {announced}\n")
 
 
 def test_play_puts_forced_passes_in() -> None:
@@ -129,7 +147,7 @@ def test_go_plays_and_announces() -> None:
     dialogue = Dialogue(edax_compatible=True)
     assert dialogue.say("go") == "\nEdax plays D3\n"
     dialogue.say(f"setboard {PASS_BOARD}")
-    assert dialogue.say("go") == "\nEdax plays PA\n"
+    assert dialogue.say("go") == "\nEdax plays PS\n"
     assert dialogue.say("go") == "\nEdax plays H8\n"
     assert dialogue.say("go") == "\n*** Game Over ***\n"
 
@@ -224,12 +242,12 @@ def test_levels_and_other_options_are_set_and_shown() -> None:
 def test_every_option_of_edax_can_be_named() -> None:
     dialogue = Dialogue()
     values = {"bool": "on", "flag": "on", "time": "1:00", "selectivity": "1", "path": "x", "text": "x"}
-    values["choice"] = "value"
     for option in OPTIONS:
         if option.name in ("q", "vv", "echo", "eval-file", "book-file", "mode", "verbose", *STARTING):
             continue
-        number = option.low if option.name == "alpha" else option.high
-        dialogue.say(f"{option.name} {number if option.kind == 'int' else values[option.kind]}")
+        values["int"] = str(option.low if option.name == "alpha" else option.high)
+        values["choice"] = "".join(option.choices[-1:])
+        dialogue.say(f"{option.name} {values[option.kind]}")
 
 
 def test_a_dialogue_that_goes_on_is_not_written_down_from_then_on() -> None:
@@ -347,10 +365,16 @@ def test_transformed_games_stay_games(command: str) -> None:
     assert game.positions()[-1] == position
 
 
-def test_rotation_is_clockwise() -> None:
+def test_rotation_is_edax_s() -> None:
+    """The disc that f5 puts is on e3 afterwards."""
+    for line in ("rotate 90", "rotate"):
+        dialogue = Dialogue()
+        dialogue.say("play f5")
+        dialogue.say(line)
+        assert dialogue.session.game.moves == [20]
     dialogue = Dialogue()
     board = "XO" + "-" * 62 + " X"
-    for angle, corners in (("90", (7, 15)), ("180", (63, 62)), ("270", (56, 48))):
+    for angle, corners in (("90", (56, 48)), ("180", (63, 62)), ("270", (7, 15))):
         dialogue.both(f"setboard {board}")
         dialogue.say(f"rotate {angle}")
         position = dialogue.session.game.position

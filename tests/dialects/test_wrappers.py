@@ -93,7 +93,7 @@ def test_positions_by_setboard_and_a_pass(live: Callable[..., Live]) -> None:
     wrapper.ask("play F5D6")
     assert played(wrapper.ask("go")) == "C3"
     wrapper.ask(f"setboard {'X' * 62}O- O")
-    assert played(wrapper.ask("go")) == "PA"
+    assert played(wrapper.ask("go")) in ("PA", "PS")
     wrapper.quit()
 
 

@@ -184,7 +184,7 @@ def use_book(book: Book) -> None:
         report.entry_text(book, entry)
         for choice in Choice:
             choose(book, *entry[:2], MoveChoice(choice, 100), rng)
-    report.show_lines(book, *START)
+    report.show_lines(book, *START, black=True)
     report.info_lines(report.summary(book))
     verify(book)
     book.negamax()

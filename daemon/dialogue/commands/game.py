@@ -69,9 +69,8 @@ def mirror_ranks(context: CommandContext, argument: str) -> None:
 
 
 def rotate(context: CommandContext, argument: str) -> None:
-    # Swapping files and ranks and then mirroring the files is a quarter turn clockwise; the bits of a symmetry
-    # act in the opposite order, so that mirroring the ranks first comes to the same.
-    symmetry = {"90": 6, "180": 3, "270": 5}.get(argument)
+    # Mirroring the files and then swapping files and ranks is a quarter turn counterclockwise.
+    symmetry = {"90": 5, "180": 3, "270": 6}.get(argument or "90")
     if symmetry is None:
         raise BadInput(f"rotate {quoted(argument)}: expected 90, 180 or 270")
     context.session.transform(symmetry)

@@ -192,7 +192,7 @@ def _solve(
     session, position = context.session, problem.position
     tally.positions += 1
     number = tally.positions
-    detailed = session.settings.verbose >= 2
+    shown, detailed = session.settings.verbose > 0, session.settings.verbose >= 2
     if detailed:
         context.say(f"\n*** problem # {number} ***\n\n{edax.compact_board(position)}\n")
         context.say(f"{edax.TABLE_HEADER}\n{edax.DETAILED_RULE}")
@@ -202,7 +202,8 @@ def _solve(
         score = rules.final_score(position.player, position.opponent)
         fault = tally.check(problem, PASS, score)
         row = edax.SearchRow(position.empties, Selectivity.FULL, edax.EXACT, score, 0, 0, (), position.black_to_move)
-        table.row(row, "" if detailed else fault)
+        if shown:
+            table.row(row, "" if detailed else fault)
     else:
         if result is None:
             session.engine(search).searcher.clear()
@@ -210,7 +211,8 @@ def _solve(
             result = session.search(position, limits, progress=table.progress, attempts=table.attempts)
         tally.nodes += result.nodes
         fault = tally.check(problem, result.lines[0].move, result.lines[0].score)
-        table.finish(result, again=not detailed, note="" if detailed else fault)
+        if shown:
+            table.finish(result, again=not detailed, note="" if detailed else fault)
     if detailed:
         # Programs take the second line above the closing rule for the result; the fault stands between.
         context.say(f"{fault and f' {fault}'}\n{edax.DETAILED_RULE}")

@@ -13,7 +13,7 @@ from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, equivalents
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore, opposite
 
@@ -100,7 +100,7 @@ def go(context: CommandContext, argument: str) -> None:
         context.say(edax.TABLE_RULE)
     session.play_move(move)
     context.moved = True
-    context.say(f"\n{context.settings.engine_name} plays {move_text(move)}")
+    context.say(f"\n{context.settings.engine_name} plays {context.announced(move)}")
 
 
 def hint(context: CommandContext, argument: str) -> None:

@@ -155,6 +155,8 @@ class NBoardDialect(LineDialect):
     def _set_depth(self, rest: str) -> None:
         self.session.settings.level = number_within("set depth", rest, 0, nboard.MOST_DEPTH)
         self.session.settings.level_chosen = True
+        # Edax and NTest show their level so, and programs wait for it.
+        self.say(f"set myname {NAME}{self.session.settings.level}")
 
     def _set_contempt(self, rest: str) -> None:
         self._contempt = number_within("set contempt", rest, -(10**6), 10**6)

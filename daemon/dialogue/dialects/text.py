@@ -13,7 +13,7 @@ from desdaemon.protocol.commands.options import STARTING, Option
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
-from desdaemon.protocol.othello.notation import move_text, parse_move
+from desdaemon.protocol.othello.notation import parse_move
 
 PROMPT = ">"
 UNUSABLE = 1
@@ -139,7 +139,9 @@ class TextDialect(CommandContext):
             ) from None
         self.session.play_move(move)
         self.moved = True
-        self.say(f"\nYou play {move_text(move)}")
+        if line.word in ("pa", "ps"):
+            self.typed_pass = line.word.upper()
+        self.say(f"\nYou play {self.announced(move)}")
 
     def _option(self, option: Option, value: str) -> None:
         if not value and option.kind != "flag":

@@ -13,7 +13,7 @@ from desdaemon.book.growth.add import add_positions, enumerate_book, fix
 from desdaemon.book.options import BookOptions, default_depth
 from desdaemon.book.record import START
 from desdaemon.book.reports import compare
-from desdaemon.book.reports.report import moves_text
+from desdaemon.book.reports.report import entry_moves_text
 from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage.store import open_store
 from desdaemon.core.books.command_run import BookCommandRun, Work
@@ -248,7 +248,7 @@ def _compared(run: BookCommandRun, first: Book, second: Book, first_name: str, s
     ]
     for example in found.examples:
         board = text.board_text(example.first.player, example.first.opponent)
-        ours, theirs = moves_text(first.known_moves(example.first)), moves_text(second.known_moves(example.second))
+        ours, theirs = entry_moves_text(first, example.first), entry_moves_text(second, example.second)
         lines.append(f"{board} X: {example.first.score:+d} {ours} | {example.second.score:+d} {theirs}")
     return {**found._asdict(), "examples": len(found.examples), "text": lines}
 

@@ -34,10 +34,11 @@ _OUTSIDE = "the position is not in the book"
 
 def _show(run: BookCommandRun) -> Result:
     position = run.caller.positions[-1]
-    shown = report.show_lines(run.book, position.player, position.opponent)
+    player, opponent, black = position
+    shown = report.show_lines(run.book, player, opponent, black=black)
     if not shown:
         raise BadInput(f"book show: {_OUTSIDE}")
-    moves = report.children_lines(run.books.children(position.player, position.opponent, run.progress))
+    moves = report.children_lines(run.books.children(player, opponent, run.progress), black=black)
     return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *([""] if moves else []), *moves]}
 
 

@@ -182,6 +182,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -o noise -r -d 'Depth from whic
 complete -c desdaemon -n '__fish_use_subcommand' -o width -r -d 'Width of a line of the search table'
 complete -c desdaemon -n '__fish_use_subcommand' -o echo -d 'Repeat each command before its answer'
 complete -c desdaemon -n '__fish_use_subcommand' -o edax-compatible -d 'Announce moves as Edax does, in its name'
+complete -c desdaemon -n '__fish_use_subcommand' -o pass-name -r -d 'How a pass is announced; auto: as it was typed last, before that PS with edax-compatible and PA without'
 complete -c desdaemon -n '__fish_use_subcommand' -o repeat -r -d 'Games to play in a row in mode 2'
 complete -c desdaemon -n '__fish_use_subcommand' -o auto-start -d 'Start a new game when one is over'
 complete -c desdaemon -n '__fish_use_subcommand' -o auto-swap -d 'Swap sides in modes 0 and 1 when a game is over'
