@@ -250,7 +250,8 @@ class AsyncClient:
     async def analyze_batch(
         self, items: Iterable[BatchItem] | None = None, *, file: str | None = None, **limits: Unpack[BatchLimits]
     ) -> int:
-        """Analyse many positions as a job of the lowest priority. Returns its number, which outlives both sides.
+        """Analyse many positions as a job of the lowest priority. Returns its number, which stays valid when client or
+        daemon restart.
 
         ``file`` names a file in the daemon's data folder instead. Results are kept until `batch_forget`.
         """

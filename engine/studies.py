@@ -258,8 +258,8 @@ def _joined(full: list[int]) -> Any:
 
 
 def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
-    """Yield sets of lines that may be full in a shape of ``discs`` discs, one of each eight mirror images; and the
-    squares of each set with the centre's.
+    """Yield sets of lines that a shape of ``discs`` discs may fill completely, one of each eight mirror images; each
+    with the squares that these lines and the centre have together.
     """
     images = [[_LONG.index(rules.transform(squares, symmetry)) for squares in _LONG] for symmetry in range(8)]
 

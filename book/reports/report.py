@@ -27,7 +27,7 @@ _OUTCOMES = ("win", "draw", "loss")
 
 
 class EmptiesRow(NamedTuple):
-    """The positions with a number of empty squares."""
+    """The counts for the positions with one number of empty squares."""
 
     empties: int
     positions: int

@@ -13,12 +13,12 @@ from desdaemon.protocol.system import logs, platform
 from desdaemon.protocol.system.logs import Log
 
 GIVEN_WAY_S = 0.005
-"""The most that `ServerMetrics.give_way` waits."""
+"""Longest wait of `ServerMetrics.give_way`, seconds."""
 
 _GIVEN_WAY_STEP_S = 0.0005
 
 BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
-"""Upper ends of the latency histogram's buckets."""
+"""Upper ends of the latency histogram's buckets, seconds."""
 
 
 def account_of(client: str) -> str:
@@ -27,7 +27,7 @@ def account_of(client: str) -> str:
 
 
 class Account:
-    """What one key has used since the start of the process: requests, nodes, and seconds of search threads."""
+    """The use of one key since the start of the process: requests, nodes, and seconds of search threads."""
 
     __slots__ = ("nodes", "requests", "seconds")
 
@@ -50,7 +50,7 @@ class Accounts:
             self._account(key).requests += 1
 
     def searched(self, key: Hashable, nodes: int) -> None:
-        """Count the nodes of a finished search, or of a turn of one."""
+        """Count the nodes of a finished search, or of one of its turns."""
         with self._lock:
             self._account(key).nodes += nodes
 
@@ -81,16 +81,16 @@ class ServerMetrics:
         self.searches = 0
         self.clients = 0
         self.restarts = 0
-        """How often the supervisor has restarted the daemon."""
+        """Number of restarts of the daemon by the supervisor."""
         self.counters: dict[str, int] = {}
-        """Things that should not happen often, by name."""
+        """Counts of events that should not happen often, by name."""
         self._problems: dict[str, str] = {}
         self.longest_turn_s = 0.0
-        """The longest time in which the loop of the sockets did not look at them."""
+        """Longest time between two reads of the sockets by their loop, seconds."""
         self.longest_operation: tuple[float, str] = (0.0, "")
-        """The longest time that taking one request kept that loop, and the operation."""
+        """Longest time that one request kept that loop, seconds, and its operation."""
         self.loop_busy: Callable[[], bool] = lambda: False
-        """Whether that loop has something to do, which `Sockets` knows."""
+        """Returns whether that loop has anything to do; set by `Sockets`."""
         self._begun = time.monotonic()
         self._handled: dict[str, int] = {}
         self._refused: dict[str, int] = {}
@@ -110,15 +110,15 @@ class ServerMetrics:
     def give_way(self) -> None:
         """Let the loop finish its turn, a few milliseconds at most.
 
-        For threads that run much Python in the background, between two pieces of their work: while they do, the loop
-        has the interpreter for half of the time, and waits for them each time that it has left it for the system.
+        For background threads that run much Python, between two pieces of their work: without it the loop gets the
+        interpreter for half of the time, and waits for them after each system call.
         """
         until = time.monotonic() + GIVEN_WAY_S
         while self.loop_busy() and time.monotonic() < until:
             time.sleep(_GIVEN_WAY_STEP_S)
 
     def handled(self, operation: str, seconds: float) -> None:
-        """Count a request, which kept its thread busy for ``seconds``."""
+        """Count a request that kept its thread busy for ``seconds``."""
         self._handled[operation] = self._handled.get(operation, 0) + 1
         self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
         if seconds > self.longest_operation[0]:
@@ -130,7 +130,7 @@ class ServerMetrics:
         self._refused[code] = self._refused.get(code, 0) + 1
 
     def problem(self, what: str, text: str = "") -> None:
-        """Set the reason, in a line, why ``what`` does not work at present; without a text it works again."""
+        """Set the reason, in a line, why ``what`` does not work at present; an empty text says that it works again."""
         if text == self._problems.get(what, ""):
             return
         if text:
@@ -142,7 +142,7 @@ class ServerMetrics:
 
     @property
     def problems(self) -> list[str]:
-        """The present problems."""
+        """Return the present problems."""
         return list(self._problems.values())
 
     def count(self, what: str, number: int = 1) -> None:
@@ -155,7 +155,7 @@ class ServerMetrics:
         self.nodes += nodes
 
     def mistake(self, where: str) -> None:
-        """Log and count the exception being handled, which was not expected at ``where``."""
+        """Log and count the exception being handled, which is unexpected at ``where``."""
         self.count("mistakes")
         error = sys.exception()
         told = logs.trace(error) if error is not None else "no exception"
@@ -163,7 +163,7 @@ class ServerMetrics:
             self.log.error("mistake", where=where, trace=told)
 
     def open_metrics(self, status: dict[str, Any]) -> str:
-        """Everything as OpenMetrics text; ``status`` is the data of the operation of that name."""
+        """Return everything as OpenMetrics text; ``status`` is the data of the operation of that name."""
         lines: list[str] = []
 
         def family(name: str, kind: str, help: str, samples: list[tuple[str, float]]) -> None:

@@ -31,7 +31,9 @@ def made_folder(path: str) -> str:
 
 
 def private_folder(path: str) -> str:
-    """Create a folder that only this user can enter, if need be; raises `BadInput` where it belongs to another user."""
+    """Create a folder that only this user can enter, if it does not exist; raises `BadInput` if it belongs to another
+    user.
+    """
     found = Path(made_folder(path)).lstat()
     if not stat.S_ISDIR(found.st_mode) or not platform.is_ours(found):
         raise BadInput(f"{quoted(path)}: expected a folder of this user")
@@ -41,8 +43,8 @@ def private_folder(path: str) -> str:
 
 
 def names_of_folders(*folders: str) -> re.Pattern[str]:
-    """Return a pattern of folders' names, for their removal from texts for remote clients, which see names of files as
-    inside them. Empty names and the root folder are left out.
+    """Return a pattern of the folders' names, to remove them from texts for remote clients, so that file names are
+    relative to the folders. Empty names and the root folder are left out.
     """
     # A folder inside another one goes first.
     names = sorted((folder for folder in folders if folder.strip(os.sep)), key=len, reverse=True)
@@ -50,7 +52,7 @@ def names_of_folders(*folders: str) -> re.Pattern[str]:
 
 
 def confined(name: str, folder: str) -> Path:
-    """The path of a remote client's file or folder inside ``folder``; raises `BadInput`.
+    """Return the path of a remote client's file or folder inside ``folder``; raises `BadInput`.
 
     Absolute names, ``..``, and links that lead out of the folder are refused, whether the file exists or not; so is
     anything but files and folders, because opening a pipe may block for ever.

@@ -10,5 +10,5 @@ from typing import Any
 
 
 def cluster(module: str) -> Any:
-    """Return a module of `desdaemon.cluster`; raises `BadInput` where dask is not installed."""
+    """Return a module of `desdaemon.cluster`; raises `BadInput` if dask is not installed."""
     return import_module(f"desdaemon.cluster.{module}")

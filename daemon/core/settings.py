@@ -13,8 +13,8 @@ MOST_THREADS = 256
 class SessionSettings:
     """The current value of every option of `desdaemon.protocol.commands.options`. Durations in ms, 0 for none.
 
-    ``depth`` and ``selectivity`` (percent) are -1 where the level decides. ``level_chosen``: the level was set
-    explicitly; the default level does not bound a search that has a clock.
+    ``depth`` and ``selectivity`` (percent) are -1 if the level decides. ``level_chosen``: the level was set explicitly;
+    the default level does not bound a search that has a clock.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class SessionSettings:
                 self.level_chosen = True
 
     def text(self, option: Option) -> str:
-        """The value of an option as it would be typed."""
+        """Return the value of an option as a user would type it."""
         value: Value = self._idle.get(option.key) if option.idle else getattr(self, option.key)
         if isinstance(value, bool):
             return "on" if value else "off"
@@ -111,7 +111,7 @@ class SessionSettings:
         return "" if value is None else str(value)
 
     def listed(self) -> list[tuple[Option, str]]:
-        """Every option that has a value of its own, and that value."""
+        """Return every option that has its own value, with the value."""
         return [(option, self.text(option)) for option in OPTIONS if not option.idle and option.name not in ("q", "vv")]
 
 

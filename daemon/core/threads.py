@@ -1,7 +1,7 @@
-"""Threads for work beside the loop of the sockets, begun without waiting for them.
+"""Threads for work beside the loop of the sockets, started without waiting for them.
 
-`threading.Thread.start` waits until the new thread runs, which takes its time where other threads run Python: the loop
-may not wait so long. All of these threads are daemonic.
+`threading.Thread.start` waits until the new thread runs, which takes long while other threads run Python, and the loop
+may not wait that long. All of these threads are daemonic.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from collections.abc import Callable
 from desdaemon.protocol.system import platform
 
 NICENESS = 5
-"""Of search threads: the loop of the sockets goes before them; of a processor shared with another program they get a
-quarter. Not the lowest priority: a search thread that other programs keep from running may hold the interpreter's lock,
-for which the loop then waits."""
+"""Niceness of search threads. The loop of the sockets goes first; a search thread that shares a processor with another
+program gets a quarter of it. It is not the lowest priority, because a starved search thread may hold the interpreter's
+lock, for which the loop then waits.
+"""
 
 
 def step_back() -> None:
-    """Lower the priority of the calling thread, where the system supports it."""
+    """Lower the priority of the calling thread, if the system supports it."""
     platform.lower_thread(NICENESS)
 
 
 def begin(work: Callable[[], None], name: str) -> None:
-    """Have ``work`` done on a new thread of that name; returns at once. Any thread."""
+    """Run ``work`` on a new thread of that name; return at once. Any thread."""
 
     def run() -> None:
         threading.current_thread().name = name
@@ -40,9 +41,9 @@ def begin(work: Callable[[], None], name: str) -> None:
 
 
 class ThreadPool:
-    """Up to ``most`` threads that carry work out in the order in which it came. Any thread may call the methods.
+    """Up to ``most`` threads that run work in the order in which it came. Any thread may call the methods.
 
-    Threads are begun as they are needed and kept. Work that raises ends its thread: it has to handle what may happen.
+    Threads are started when needed and kept. Work that raises ends its thread, so it must handle its own exceptions.
     """
 
     def __init__(self, most: int, name: str, prepare: Callable[[], None] = lambda: None) -> None:
@@ -57,7 +58,7 @@ class ThreadPool:
         self._closed = False
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Have it done when a thread is free; returns at once. After `close`, nothing happens."""
+        """Run ``work`` when a thread is free; return at once. After `close`, nothing happens."""
         with self._news:
             if self._closed:
                 return
@@ -71,7 +72,7 @@ class ThreadPool:
         begin(self._run, self._name)
 
     def close(self) -> None:
-        """Begin nothing more; what runs goes on."""
+        """Start nothing more; running work goes on."""
         with self._news:
             self._closed = True
             self._waiting.clear()

@@ -74,7 +74,7 @@ class IllegalMove(ValueError):
 
 
 def legal_moves(player: int, opponent: int) -> int:
-    """The squares the side to move may play, as a mask; 0 when it has to pass or the game is over."""
+    """Return a mask of the squares that the side to move may play; 0 when it has to pass or the game is over."""
     empty = ~(player | opponent) & FULL
     moves = 0
     for shift, mask in _STEPS:
@@ -205,11 +205,11 @@ def transform_move(move: int, symmetry: int) -> int:
 
 
 INVERSE_SYMMETRY = (0, 1, 2, 3, 4, 6, 5, 7)
-"""Return the smallest unsigned ``(player, opponent)`` pair among the eight symmetric positions."""
+"""``transform(transform(b, s), INVERSE_SYMMETRY[s]) == b``."""
 
 
 def canonical(player: int, opponent: int) -> tuple[int, int]:
-    """The smallest unsigned ``(player, opponent)`` pair among the eight symmetric positions."""
+    """Return the smallest unsigned ``(player, opponent)`` pair among the eight symmetric positions."""
     return canonical_with_symmetry(player, opponent)[:2]
 
 
@@ -226,8 +226,9 @@ def mirror_equal_moves(
     play: Callable[[int, int, int], tuple[int, int]] = play,
     canonical: Callable[[int, int], tuple[int, int, int]] = canonical_with_symmetry,
 ) -> list[dict[int, int]]:
-    """Some of the legal moves in groups that lead to mirror images of one position, each with the symmetry from there
-    to the canonical position. ``play`` and ``canonical`` may be faster ways to the same.
+    """Group some of the legal moves by the position they lead to, mirror images counted as one; each move comes with
+    the symmetry from there to the canonical position. ``play`` and ``canonical`` may be faster functions with the same
+    results.
     """
     groups: dict[tuple[int, int], dict[int, int]] = {}
     for move in squares(moves):
@@ -237,7 +238,7 @@ def mirror_equal_moves(
 
 
 def mirrored_line(line: tuple[int, ...], symmetry: int, other: int) -> tuple[int, ...]:
-    """The moves that answer to ``line`` where the symmetry to the canonical position is ``other`` instead."""
+    """Return the image of ``line`` after a move whose symmetry to the canonical position is ``other``."""
     return tuple(transform_move(transform_move(move, symmetry), INVERSE_SYMMETRY[other]) for move in line)
 
 

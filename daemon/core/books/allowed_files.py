@@ -1,7 +1,7 @@
 """Resolution of the file names that callers give, and the files that no command may overwrite.
 
-A remote client's files are inside the data folder, whatever folders, patterns and links are named. Every function may
-be called from any thread.
+A remote client's files are inside the data folder, even through folders, patterns and links. Every function may be
+called from any thread.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _OF_A_BOOK = (".journal", ".lock")
 
 
 class Forbidden(BadInput):
-    """A remote client named a file outside the data folder, or a caller one that the daemon needs."""
+    """A remote client named a file outside the data folder, or any caller a file that the daemon needs."""
 
 
 class Files:
-    """Resolves file names. ``data_folder`` is the folder of remote clients, None where they may name no files.
+    """Resolves file names. ``data_folder`` is the folder of remote clients, None if they may name no files.
 
-    ``reserved`` are files and folders of the daemon's own.
+    ``reserved`` are the daemon's own files and folders.
     """
 
     def __init__(self, data_folder: str | None) -> None:
@@ -31,7 +31,7 @@ class Files:
         self.reserved: tuple[Path, ...] = ()
 
     def path(self, name: str, *, remote: bool) -> Path:
-        """The file of that name. Raises `Forbidden`."""
+        """Return the file of that name. Raises `Forbidden`."""
         if not remote:
             return Path(name).expanduser()
         try:
@@ -40,7 +40,7 @@ class Files:
             raise Forbidden(str(error)) from None
 
     def matching(self, name: str, *, remote: bool) -> list[Path]:
-        """The file of that name, or the files that match it as a pattern. Raises `Forbidden` and `BadInput`."""
+        """Return the file of that name, or the files that match it as a pattern. Raises `Forbidden` and `BadInput`."""
         path = self.path(name, remote=remote)
         if path.exists() or not glob.has_magic(name):
             return [path]
@@ -52,7 +52,9 @@ class Files:
         return [self.path(each, remote=remote) for each in found]
 
     def inside(self, folder: Path, *, remote: bool) -> list[Path]:
-        """The files of a folder that `path` or `matching` gave, by name. Raises `Forbidden` and `OSError`."""
+        """Return the files of a folder that `path` or `matching` returned, by name. Raises `Forbidden` and
+        `OSError`.
+        """
         found = sorted(folder.iterdir())
         if not remote:
             return found
@@ -67,8 +69,8 @@ class Files:
     def check_target(self, path: Path, book_file: Path | None = None) -> None:
         """Raise `Forbidden` for a file that may not be written.
 
-        These are the file of the book in use, ``book_file``, those of any book that is or was open with a journal, and
-        the reserved ones.
+        Forbidden are the file of the book in use, ``book_file``, those of any book that is or was open with a journal,
+        and the reserved ones.
         """
         target = path.resolve()
         taken = [found.resolve() for found in self.reserved]

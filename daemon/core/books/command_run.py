@@ -1,4 +1,4 @@
-"""A running book command: what its handler gets, and its searches, in parallel, under the scheduler, on a cluster's
+"""A running book command: the argument of its handler, and its parallel searches under the scheduler, on a cluster's
 workers if there are any.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.result import Result as SearchResult
 
 SEARCHES_SHOWN = 2
-"""From this verbosity on every search of a book's commands is shown."""
+"""Verbosity from which every search of a book's commands is shown."""
 
 
 class BookCommandRun(NamedTuple):
@@ -52,26 +52,27 @@ class BookCommandRun(NamedTuple):
 
     @property
     def changes(self) -> bool:
-        """Whether it changes the book or its journal, so that its result is reported after the commit only."""
+        """Whether it changes the book or its journal, so that its result is reported only after the commit."""
         if self.command.name == "verify":
             return self.values["repair"] is True
         return self.command.writes and self.command.name != "save"
 
     def number(self, name: str) -> int:
-        """A parameter that is a whole number."""
+        """Return a parameter that is a whole number."""
         value = self.values[name]
         assert isinstance(value, int)
         return value
 
     def path(self, name: str = "file") -> Path:
-        """A parameter that is a file's name. Raises `Forbidden`."""
+        """Return a parameter that is a file's name. Raises `Forbidden`."""
         value = self.values[name]
         assert isinstance(value, str)
         return self.books.files.path(value, remote=self.caller.remote)
 
     def source(self, name: str = "file") -> Path:
-        """A parameter that is the name of a book to be read, or `BUILTIN_BOOK`. Raises `Forbidden`, and `Unreadable`
-        where no book is installed with the program."""
+        """Return a parameter that names a book to read, or `BUILTIN_BOOK`. Raises `Forbidden`, and `Unreadable` if no
+        book is installed with the program.
+        """
         if self.values[name] != BUILTIN_BOOK:
             return self.path(name)
         from desdaemon.book.formats.registry import shipped
@@ -79,21 +80,23 @@ class BookCommandRun(NamedTuple):
         return shipped()
 
     def target(self, name: str = "file") -> Path:
-        """A parameter that is the name of a file to be written. Raises `Forbidden`."""
+        """Return a parameter that names a file to write. Raises `Forbidden`."""
         return self.books.target(self.path(name))
 
     def paths(self, name: str = "files") -> list[Path]:
-        """A parameter that is several files, folders or patterns. Raises `Forbidden`, and `BadInput` for no file."""
+        """Return the files of a parameter that is several files, folders or patterns. Raises `Forbidden`, and
+        `BadInput` for no file.
+        """
         value = self.values[name]
         assert isinstance(value, list)
         return [path for part in value for path in self.books.files.matching(part, remote=self.caller.remote)]
 
     def optional(self, name: str) -> int | None:
-        """A parameter that is a whole number, None where it was not given."""
+        """Return a parameter that is a whole number, None if it was not given."""
         return self.number(name) if self.values[name] is not None else None
 
     def level(self, name: str = "level") -> int:
-        """A search level: the parameter, the book's unless it was given."""
+        """Return a search level: the parameter, or else the book's."""
         value = self.optional(name)
         return self.book.options.level if value is None else value
 
@@ -158,7 +161,7 @@ class BookCommandRun(NamedTuple):
 
 
 Work = Callable[[BookCommandRun], Result]
-"""Carries a command out. The result is a map of numbers and texts; ``text`` in it holds lines for people."""
+"""A handler that runs a command. The result is a map of numbers and texts; ``text`` in it holds lines for people."""
 
 
 def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
@@ -186,8 +189,9 @@ def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
 
 
 def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
-    """A callback for finished searches that shows each as `go` does, with its board; the colours follow from the empty
-    squares."""
+    """Return a callback that shows each finished search as `go` does, with its board; the empty squares tell the
+    colours.
+    """
 
     def show_search(player: int, opponent: int, result: SearchResult) -> None:
         empties = 64 - (player | opponent).bit_count()

@@ -1,7 +1,8 @@
-"""Jobs that outlive the process: a file for each in the data folder, from before it is acknowledged until it is over.
+"""Jobs that outlive the process: a file for each in the data folder, written before the job is acknowledged and kept
+until it is over.
 
-A job is written with its command, values and board, with who asked for it, and once a second with what it has done. The
-next process that has its book for writing begins it again, and it goes on from what the book has.
+A job's file has its command, values and board, its client, and, updated once a second, its effort so far. The next
+process that opens the same book for writing starts the job again, and it continues from the state of the book.
 """
 
 from __future__ import annotations
@@ -22,34 +23,37 @@ from desdaemon.protocol.system import files
 from .jobs import DONE, BookJob
 
 WRITE_S = 1.0
-"""What a running job has done is written this often."""
+"""Seconds between two writes of a running job's effort."""
 
 FORGOTTEN_DAYS = 30
-"""A job that no process has taken up for so long is forgotten."""
+"""Days after which a job is forgotten if no process has resumed it."""
 
 HOOK_S = 60.0
-"""The command that hears of the end of a job may take so long."""
+"""Seconds that the owner's command for the end of a job may take."""
 
 Data = dict[str, Any]
 
 
 class JobJournal:
-    """The files of jobs. For any thread, each job for one at a time."""
+    """The files of jobs. For any thread, but only one at a time for each job."""
 
     def __init__(self, folder: Path, hook: Sequence[str], complain: Callable[[str], None]) -> None:
-        """``hook`` is the owner's command that hears of each job's end, with its arguments; empty: none. ``complain``
-        is told of failures, a line each."""
+        """``hook`` is the owner's command that is run at each job's end, with its arguments; empty: none. ``complain``
+        is called with failures, a line each.
+        """
         self._folder = folder
         self._hook = hook
         self.complain = complain
 
     @property
     def last(self) -> int:
-        """The highest number of a job that is kept; 0: there is none."""
+        """The highest number of a stored job; 0: there is none."""
         return max((number for number, _ in self.entries()), default=0)
 
     def entries(self) -> Iterator[tuple[int, Data]]:
-        """The number and the data of each job that is not over, and of those whose end was not told, oldest first."""
+        """Yield the number and the data of each job that is not over, or whose end was not reported to the hook, oldest
+        first.
+        """
         for path in sorted(self._folder.glob("*.json"), key=lambda path: (len(path.name), path.name)):
             try:
                 data = json.loads(path.read_bytes())
@@ -80,14 +84,16 @@ class JobJournal:
         job.watch(follow)
 
     def tell(self, number: int, ended: Data) -> None:
-        """Tell the owner's command of the end of a job, on a thread of its own; then the job's file is removed."""
+        """Run the owner's command for the end of a job, on its own thread; then remove the job's file."""
         if self._hook:
             begin(partial(self._run_hook, number, ended), f"hook-{number}")
         else:
             self._remove(number)
 
     def forget(self) -> None:
-        """Remove the files of jobs that were not written for `FORGOTTEN_DAYS`: their book is opened no more."""
+        """Remove the files of jobs that were not written for `FORGOTTEN_DAYS`, because their book is no longer
+        opened.
+        """
         before = time.time() - 86400 * FORGOTTEN_DAYS
         for path in self._folder.glob("*.json"):
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Turns of jobs: which may begin, and when their progress is reported. State machines.
+"""Turns of jobs: which may start, and when their progress is reported. State machines.
 
 A job that needs the book for itself (because it changes it, or because it must not change meanwhile) is *exclusive*:
 such jobs run one at a time in the order of arrival; others run in parallel with them and with each other.
@@ -13,33 +13,33 @@ from enum import Enum
 from typing import NamedTuple
 
 NOTICE_S = 0.2
-"""Progress is reported at most this often."""
+"""Least seconds between two reports of progress."""
 
 
 class Turn(Enum):
-    """The instruction for a job that has come."""
+    """The instruction for a new job."""
 
     BEGIN = "begin"
     """It runs now."""
     WAIT = "wait"
     """It runs when `JobTurns.ended` returns it."""
     REFUSE = "refuse"
-    """It is cancelled: no further jobs are taken."""
+    """It is cancelled: no more jobs are accepted."""
 
 
 class JobTurns:
-    """The jobs on the book that run or wait. For one thread at a time."""
+    """The running and waiting jobs on the book. For one thread at a time."""
 
     def __init__(self) -> None:
         self.running: set[int] = set()
         self.waiting: deque[int] = deque()
-        """Exclusive ones, in the order of their turns."""
+        """The exclusive jobs that wait, in the order of their turns."""
         self.exclusive: int | None = None
-        """The one that has the book for itself."""
+        """The exclusive job that runs."""
         self._closed = False
 
     def submit(self, job: int, *, exclusive: bool) -> Turn:
-        """A job has come; ``job`` is its number, which no other has."""
+        """Add a job; its number ``job`` is unique."""
         if self._closed:
             turn = Turn.REFUSE
         elif exclusive and self.exclusive is not None:
@@ -51,7 +51,7 @@ class JobTurns:
         return turn
 
     def ended(self, job: int) -> int | None:
-        """A job that ran is over. Returns the one that begins now, if any."""
+        """Note the end of a running job. Returns the one to start now, if any."""
         self.running.remove(job)
         following = None
         if job == self.exclusive:
@@ -62,8 +62,8 @@ class JobTurns:
         return following
 
     def close(self) -> list[int]:
-        """No further jobs are taken. Returns those that are to be cancelled; the waiting ones still have their turns,
-        in which they only end.
+        """Accept no more jobs. Returns those to cancel; the waiting ones still get their turns, in which they
+        only end.
         """
         self._closed = True
         return sorted((*self.running, *self.waiting))
@@ -76,7 +76,7 @@ class JobTurns:
 
 class PhaseState(NamedTuple):
     """Progress within a phase: ``done`` of ``total`` steps (0: not known) at ``rate`` a second, ``eta_s`` seconds left
-    where that can be estimated.
+    if that can be estimated.
     """
 
     phase: str
@@ -87,7 +87,7 @@ class PhaseState(NamedTuple):
 
 
 class PhaseProgress:
-    """The rate of the present phase of a job, and when to report it. For one thread at a time."""
+    """The rate of a job's present phase, and the times of its reports. For one thread at a time."""
 
     def __init__(self, now: float) -> None:
         self.state = PhaseState("", 0, 0, None, 0.0)
@@ -96,7 +96,7 @@ class PhaseProgress:
         self._reported: float | None = None
 
     def step(self, phase: str, done: int, total: int, now: float) -> bool:
-        """The job has done so much. Returns whether to report it now."""
+        """Note the progress of the job. Returns whether to report it now."""
         if phase != self.state.phase or done < self.state.done:
             self._since, self._from = now, done
         spent, steps = now - self._since, done - self._from

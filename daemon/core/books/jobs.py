@@ -18,13 +18,13 @@ from .job_turns import JobTurns, PhaseProgress, Turn
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 KEPT = 100
-"""So many jobs that are over stay in the list."""
+"""Finished jobs that stay in the list."""
 
 Result = dict[str, Any]
 
 
 class Effort(NamedTuple):
-    """What a job has done since it began, before a restart too: seconds, nodes, searches, positions added."""
+    """The effort of a job since it began, before a restart too: seconds, nodes, searches, positions added."""
 
     time: float = 0.0
     nodes: int = 0
@@ -35,9 +35,9 @@ class Effort(NamedTuple):
 class JobState(NamedTuple):
     """Progress of a job: in its ``phase``, ``done`` of ``total`` (0: not known) at ``rate`` a second.
 
-    ``eta_s`` seconds are left of the phase, where that can be estimated; ``positions`` are in the book. The rest is of
-    the whole: ``step`` that of a schedule, ``round`` that of a command, ``added`` and ``searches`` since the job began,
-    ``budget`` the part of its budget that is spent, 0 where it has none.
+    ``eta_s`` seconds are left of the phase, if that can be estimated; ``positions`` are in the book. The other fields
+    concern the whole job: ``step`` of a schedule, ``round`` of a command, ``added`` and ``searches`` since it began,
+    ``budget`` the spent part of its budget, 0 without one.
     """
 
     job: int
@@ -68,8 +68,8 @@ class BookJob:
     """A piece of work; made by `BookJobs`. Its attributes may be read, and all methods called, from any thread.
 
     ``on_book`` jobs read or change the book and have a thread; others are run by the component that registered them.
-    ``state`` is one of the five above; ``result`` is there when it is over, after a cancel too; ``failure`` is the
-    exception of a failed one and ``error`` its text. ``started`` is when it was submitted, in seconds since 1970.
+    ``state`` is one of the five above; ``result`` is set when it is over, even after a cancel; ``failure`` is the
+    exception of a failed one and ``error`` its text. ``started`` is the time of its submission, in seconds since 1970.
     """
 
     def __init__(self, number: int, op: str, client: str, work: Callable[[BookJob], Result]) -> None:
@@ -80,33 +80,33 @@ class BookJob:
         self.started = time.time()
         self.progress = JobState(number, "", 0, 0, None, 0)
         self.reported = self.progress
-        """The progress of the latest notice."""
+        """The progress in the latest report."""
         self.result: Result = {}
         self.failure: Exception | None = None
         self.error = ""
         self.cancelled = False
         self.cluster: ClusterFigures | None = None
-        """Set from time to time where a cluster searches for it."""
+        """Set from time to time while a cluster searches for it."""
         self.obstacle = ""
-        """Why it could not go on, where it had to end before it was finished."""
+        """The reason why it had to end before it was finished, if there was one."""
         self.step = ""
         self.round = 0
         self.budget: dict[str, int] = {}
         """Limits of fields of ``effort``."""
         self.effort = Effort()
         self.first: int | None = None
-        """The positions of the book when it began, before a restart too; None before that."""
+        """Positions of the book when it began, before a restart too; None before that."""
         self.alone = False
-        """Whether no other job that needs the book for itself runs meanwhile."""
+        """Whether it excludes other jobs that need the book for themselves."""
         self.interrupted = False
-        """Cancelled by the end of the process alone."""
+        """Whether only the end of the process cancelled it."""
         self.notes: list[str] = []
-        """What there is to remark when it is over, beside the result's."""
+        """Notes to add to the result's own when the job ends."""
         self.on_book = True
         self.before_notice: Callable[[], None] = lambda: None
-        """Called before every report: results have to be on the disk by then."""
+        """Called before every report, to write results to the disk."""
         self.begins: Callable[[], None] = lambda: None
-        """Called when ``first`` is known, before anything is changed."""
+        """Called when ``first`` is known, before any change."""
         self._work = work
         self._over = False
         self._watchers_called = threading.Event()
@@ -124,11 +124,11 @@ class BookJob:
 
     @property
     def budget_spent(self) -> float:
-        """The part of its budget that is spent; 0 without one."""
+        """The spent part of its budget; 0 without one."""
         return max((getattr(self.effort, name) / limit for name, limit in self.budget.items()), default=0.0)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait up to ``timeout`` seconds for its end and the calls of all watchers. Returns whether that has come."""
+        """Wait up to ``timeout`` seconds for its end and the calls of all watchers. Returns whether both are over."""
         return self._watchers_called.wait(timeout)
 
     def cancel(self) -> None:
@@ -140,7 +140,7 @@ class BookJob:
             cancel()
 
     def give_up(self, why: str) -> None:
-        """Cancel it because it cannot go on; ``why`` is noted."""
+        """Cancel it because it cannot continue; ``why`` is kept as `obstacle`."""
         self.obstacle = why
         self.notes.append(why)
         self.cancel()
@@ -168,7 +168,7 @@ class BookJob:
     # For the work itself
 
     def on_cancel(self, cancel: Callable[[], None]) -> None:
-        """Have ``cancel`` called when the job is cancelled, at once if it was."""
+        """Call ``cancel`` when the job is cancelled; at once if it already was."""
         with self._lock:
             self._cancellers.append(cancel)
             now = self.cancelled
@@ -241,9 +241,9 @@ class BookJob:
 
 
 def _without_frames(error: Exception) -> Exception:
-    """The error without the stacks that it and those before it were raised on: they would be kept as long as its job.
+    """Return the error without the tracebacks of it and its causes, which would be kept as long as its job.
 
-    Its job is in them, so that both would be left to the garbage collector.
+    They refer to the job, so that both would wait for the garbage collector.
     """
     each: BaseException | None = error
     while each is not None:
@@ -257,7 +257,7 @@ def _no_work(job: BookJob) -> Result:
 
 
 class BookJobs:
-    """All jobs of the process; ``on_change`` is called with every change of one.
+    """All jobs of the process; ``on_change`` is called with every change of a job.
 
     ``active`` jobs on the book are not over, ``ended`` ones are.
     """
@@ -267,7 +267,7 @@ class BookJobs:
         self.ended = 0
         self.on_change: Callable[[BookJob], None] = lambda job: None
         self.prepare: Callable[[], None] = lambda: None
-        """Called by each job's thread before its work; threads that the job begins have its priority."""
+        """Called by each job's thread before its work; threads that the job starts inherit its priority."""
         self._lock = threading.Lock()
         self._jobs: dict[int, BookJob] = {}
         self._number = 0
@@ -286,7 +286,7 @@ class BookJobs:
         """Run ``work`` on a thread of its own; with ``writes`` no other such job runs meanwhile.
 
         ``work`` gets the job, for progress and cancellation, and returns the result; an exception fails the job.
-        ``before`` is called before it can begin; ``number`` is that of a job of `reserve`.
+        ``before`` is called before it can start; ``number`` is one that was reserved by `reserve`.
         """
         job = self._new(op, work, client, number)
         before(job)
@@ -325,7 +325,7 @@ class BookJobs:
             self._jobs.pop(job.id, None)
 
     def reserve(self, number: int) -> None:
-        """Give no new job this number, or a lower one."""
+        """Make all later jobs get numbers above this one."""
         with self._lock:
             self._number = max(self._number, number)
 
@@ -366,12 +366,12 @@ class BookJobs:
                 self._begin(following)
 
     def listed(self) -> list[BookJob]:
-        """The jobs that wait, run, or ended recently, oldest first."""
+        """Return the jobs that wait, run, or ended recently, oldest first."""
         with self._lock:
             return sorted(self._jobs.values(), key=lambda job: job.started)
 
     def find(self, number: int) -> BookJob | None:
-        """The job of that id, as long as it is listed."""
+        """Return the job of that number if it is listed."""
         with self._lock:
             return self._jobs.get(number)
 

@@ -1,7 +1,7 @@
 """The replies of `book.get`, cached until the book changes.
 
 A grade follows all good lines from a position, which takes microseconds near the leaves and seconds at the root of a
-large book. Quick replies are made at once; the others on a thread of their own, so that no other client waits.
+large book. Quick replies are made at once; slow ones on another thread, so that no other client waits.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 
 MOST_KEPT = 20_000
-"""Answers."""
+"""Most replies that are cached."""
 
 WHILE_CHANGING_S = 0.2
-"""Answers are kept no longer than this while a job may be changing the book."""
+"""Seconds that a reply stays in the cache while a job may be changing the book."""
 
 _AT_ONCE = 500
 _ATTEMPTS = 2
@@ -40,7 +40,7 @@ _NOTHING = Prepared({"found": False})
 
 
 class Looks:
-    """Answers `book.get`. `get` is called from one thread alone."""
+    """Answers `book.get`. `get` is called by one thread only."""
 
     def __init__(self, books: Books, jobs: BookJobs, mistake: Callable[[str], None]) -> None:
         """``mistake`` is called for an unexpected exception."""
@@ -52,15 +52,15 @@ class Looks:
         self._stamp: tuple[Book | None, int] = (None, -1)
         self._until = 0.0
         self._loaded = False
-        """Whether what grades positions is imported, which takes longer than the loop of the sockets may be held."""
+        """Whether the modules for grades are imported, which takes longer than the loop of the sockets may be held."""
         self.deferred: deque[tuple[Callable[[], None], Callable[[], object]]] = deque()
         """Work for the other thread."""
         self._lock = threading.Condition()
         self._begun = False
-        """Whether the other thread was begun."""
+        """Whether the other thread was started."""
 
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
-        """The reply about a position; None when computing it takes longer, see `find`.
+        """Return the reply about a position; None if computing it takes long, see `find`.
 
         With ``children`` also the data of the position after each legal move.
         """
@@ -93,7 +93,7 @@ class Looks:
         self._grades = None
 
     def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Prepared | None:
-        """The reply; None when a grade needs more than ``most`` positions."""
+        """Return the reply; None if a grade needs more than ``most`` positions."""
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:
             return _NOTHING
@@ -124,7 +124,7 @@ class Looks:
         return data
 
     def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
-        """The reply about a position, however long it takes; for deferred work."""
+        """Return the reply about a position, even if that takes long; for deferred work."""
         kept = self._kept
         data = kept.get((player, opponent, children)) or self._look(player, opponent, children, None)
         assert data is not None
@@ -157,7 +157,7 @@ class Looks:
 
 
 def look_data(look: BookView, grade: str) -> Data:
-    """The reply of `book.get` for a position in the book."""
+    """Return the reply of `book.get` for a position in the book."""
     leaf = look.leaf
     return {
         "found": True,
@@ -178,7 +178,7 @@ def look_data(look: BookView, grade: str) -> Data:
 
 
 def child_data(child: ReportedMove) -> Data:
-    """An item of ``children``: a move in the book, scores from the side that plays it."""
+    """Return an item of ``children``: a move in the book, scores from the side that plays it."""
     return {
         "move": move_text(child.move).lower(),
         "kind": child.kind,
@@ -197,5 +197,5 @@ def child_data(child: ReportedMove) -> Data:
 
 
 def results_data(results: Results) -> Data:
-    """The results of games, which are weights."""
+    """Return the results of games, which are weights."""
     return {name: round(weight, 3) for name, weight in results._asdict().items()}

@@ -1,4 +1,4 @@
-"""Carrying book commands out: each is a job of the one book, or done at once, for dialogues and the wire alike."""
+"""Running book commands: each as a job of the one book, or at once, for dialogues and the wire alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from desdaemon.protocol.commands.book import BookCommand, BookValues
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
-"""What the disk refuses, whatever the file's name."""
+"""Errors by which a disk refuses every write, whatever the file's name."""
 
 IN_MEMORY = "The last changes are in memory alone ({failure}): make room, or book save FILE on another disk"
 
@@ -33,9 +33,9 @@ def run_command(
 ) -> BookJob:
     """Run a command, from any thread; ``values`` has one for each parameter, as from `parse_line` or `complete`.
 
-    A command that is neither long nor writes is over when this returns. Any other is a job, one at a time in the order
-    of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`. ``earlier``
-    are the number and the data of a job of an earlier process, which goes on.
+    A command that is neither ``long`` nor ``writes`` is over when this returns. Others become jobs, one at a time in
+    the order of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`.
+    ``earlier`` are the number and the data of a job of an earlier process to resume.
     """
     from desdaemon.core.books.command_run import BookCommandRun
 
@@ -63,7 +63,7 @@ def run_command(
 
 
 def _entry(books: Books, command: BookCommand, values: BookValues, caller: Caller) -> Data:
-    """What a job is begun again from, beside what it has done."""
+    """Return the data from which a job can be started again, apart from its effort."""
     return {
         "book": books.file,
         "command": command.name,
@@ -77,7 +77,7 @@ def _entry(books: Books, command: BookCommand, values: BookValues, caller: Calle
 
 
 def _go_on(books: Books, settings: SessionSettings) -> None:
-    """Begin the jobs of an earlier process again whose book this process has for writing."""
+    """Resume the jobs of an earlier process whose book this process has open for writing."""
     from desdaemon.protocol.wire.messages import allows
 
     journal = books.journal
@@ -98,9 +98,7 @@ def _go_on(books: Books, settings: SessionSettings) -> None:
 
 
 def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: Callable[[str], None]) -> None:
-    """Start to open a file on a thread of its own; ``on_note`` is called with remarks, or with the reason for a
-    failure.
-    """
+    """Start to open a file on another thread; ``on_note`` is called with remarks, or with the reason for a failure."""
     job = run_command(books, BY_NAME["load"], {"file": path, "level": 1, "discard": False}, Caller("options", settings))
     books.opening_job, books.opening_file = job, path
 
@@ -124,7 +122,7 @@ def handlers() -> dict[str, Work]:
 def _carry_out(run: BookCommandRun) -> Result:
     """Run a command and add the fields that every result has: positions, added, changed, time_s.
 
-    Raises `BadInput`, and `Unfinished` where nothing is wrong with the command.
+    Raises `BadInput`, and `Unfinished` if the command itself is valid.
     """
     from desdaemon.book.errors import BookError, Damaged, NotInBook, OutOfRange, ReadOnly, WriteFailed
 
@@ -154,7 +152,7 @@ def _carry_out(run: BookCommandRun) -> Result:
 
 
 def _worked(run: BookCommandRun) -> Result:
-    """Run the command's handler, after the negamax that an earlier, cancelled command has left undone."""
+    """Run the command's handler, after finishing the negamax of an earlier, cancelled command."""
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
     from desdaemon.protocol.commands.book import written_line

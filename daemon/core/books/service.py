@@ -48,7 +48,7 @@ _POLL_S = 0.01
 
 
 class NoBook(BadInput):
-    """A book command without a book."""
+    """A book command needs a book, and none is open."""
 
     def __init__(self) -> None:
         super().__init__("there is no book: book load FILE opens one, book new begins one")
@@ -57,10 +57,9 @@ class NoBook(BadInput):
 class Caller(NamedTuple):
     """The origin of a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
 
-    The files that a ``remote`` one names are inside the data folder; ``role`` is the one that it was let in with.
-    ``engine`` is for those that have a search,
-    ``show`` for those who want to see, from any thread, what `book verbose` asks for; ``counted`` says of a dialogue's
-    game whether its result was counted before, and notes that it is.
+    File names of a ``remote`` one are resolved in the data folder; ``role`` is its role. ``engine`` is None for callers
+    without a search; ``show`` is called, from any thread, with searches that `book verbose` asks for; ``counted``
+    returns whether the result of a dialogue's game was counted before, and marks it as counted.
     """
 
     client: str
@@ -98,10 +97,10 @@ class ScoredMove(NamedTuple):
 class BookView(NamedTuple):
     """The book's data about a position; scores in discs for the side to move, moves on the board of the request.
 
-    ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level.
-    Moves without a score are left out. ``score`` is None as long as there is none (``lower`` and ``upper`` are then
-    of no use). ``results`` are the games of the side to move through the position. ``inside`` is False where only moves
-    lead into the book, and ``registered`` says that these are played rather than the leaf.
+    ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level. Moves
+    without a score are left out. ``score`` is None while there is none (``lower`` and ``upper`` are then useless).
+    ``results`` are the games of the side to move through the position. ``inside`` is False if only moves lead into the
+    book, and ``registered`` says that these are played rather than the leaf.
     """
 
     level: int
@@ -136,16 +135,18 @@ class Books:
     """The one book of the process. Every method may be called from any thread."""
 
     def __init__(self, jobs: BookJobs, *, scheduler: Scheduler | None = None, data_folder: str | None = None) -> None:
-        """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is where remote clients' files are."""
+        """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is the folder of remote
+        clients' files.
+        """
         self.jobs = jobs
         self.scheduler = scheduler
         self.journal: JobJournal | None = None
-        """Where jobs are kept that go on after a restart; None where there is no server."""
+        """Stores jobs that continue after a restart; None without a server."""
         self._data_folder = data_folder
         self._opened: Opened | None = None
         self._path: Path | None = None
         self.opening_job: BookJob | None = None
-        """What opens the file of `running.begin_opening`; None when there is none."""
+        """The job that opens the file of `running.begin_opening`; None if there is none."""
         self.opening_file = ""
         self._lock = threading.Lock()
         self._weights: dict[str, Weights] = {}
@@ -168,18 +169,18 @@ class Books:
 
     @property
     def lasting(self) -> bool:
-        """Whether changes of the book in use are kept in its journal as they come."""
+        """Whether changes of the book in use are written to its journal as they come."""
         store = self._opened.store if self._opened is not None else None
         return store is not None and not store.read_only
 
     @property
     def path(self) -> Path | None:
-        """The file that the book was opened from or saved to; None when there is none."""
+        """The file that the book was opened from or saved to; None if there is none."""
         return self._path
 
     @property
     def file(self) -> str:
-        """The name of that file; empty when there is none."""
+        """The name of that file; "" if there is none."""
         return str(self._path) if self._path is not None else ""
 
     @property
@@ -189,7 +190,7 @@ class Books:
         return opened.store.holder if opened is not None and opened.store is not None else 0
 
     def needed(self) -> Book:
-        """The book in use. Raises `NoBook`."""
+        """Return the book in use. Raises `NoBook`."""
         book = self.book
         if book is None:
             raise NoBook
@@ -201,7 +202,7 @@ class Books:
         return self.opening_job is not None and not self.opening_job.over
 
     def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
-        """The book in use; waits until the file of `running.begin_opening` is open. Raises `Abandoned` soon after
+        """Return the book in use, once the file of `running.begin_opening` is open. Raises `Abandoned` soon after
         ``abandoned`` returns true.
         """
         job = self.opening_job
@@ -230,13 +231,13 @@ class Books:
 
     @property
     def failure(self) -> str:
-        """The reason why changes could not be written and are in memory alone; empty when all could be."""
+        """The reason why changes are in memory only; "" if all could be written."""
         opened = self._opened
         return opened.store.failure if opened is not None and opened.store is not None else ""
 
     @property
     def reason(self) -> str:
-        """The reason why the book's file takes no changes at present; empty where it does, or without a file."""
+        """The reason why the book's file takes no changes at present; "" if it takes them, or without a file."""
         opened = self._opened
         if opened is None or opened.store is None:
             return opened.refusal if opened is not None else ""
@@ -245,14 +246,14 @@ class Books:
 
     @property
     def unsaved(self) -> bool:
-        """Whether changes of the book in use would be lost with it."""
+        """Whether closing the book in use would lose changes."""
         opened = self._opened
         if opened is None:
             return False
         return opened.store.unwritten if opened.store is not None else _changed(opened)
 
     def check_unsaved(self, *, discard: bool) -> None:
-        """Raise `BadInput` where changes would be lost with the book in use, unless they are to be."""
+        """Raise `BadInput` if replacing the book in use would lose changes, unless ``discard``."""
         self.try_commit()
         opened = self._opened
         if opened is None or not self.unsaved:
@@ -289,18 +290,19 @@ class Books:
 
     @property
     def opened(self) -> Opened | None:
-        """The book in use with its store and format."""
+        """Return the book in use with its store and format."""
         return self._opened
 
     def target(self, path: Path) -> Path:
-        """Check a file to be written. Raises `Forbidden` for one that the daemon needs."""
+        """Return a file to be written. Raises `Forbidden` for one that the daemon needs."""
         opened = self._opened
         self.files.check_target(path, opened.store.path if opened is not None and opened.store is not None else None)
         return path
 
     def close(self, *, discard: bool = False) -> list[str]:
-        """Close the book; its journal goes into its file, or, where it has neither, changes are kept in a file beside
-        unless they are to be dropped. Returns warnings for the log."""
+        """Close the book: its journal is written into its file. If it has neither, changes are kept in a file beside
+        it, unless ``discard``. Returns warnings for the log.
+        """
         connection = sys.modules.get("desdaemon.cluster.connection")
         if connection is not None:
             connection.CONNECTIONS.close()
@@ -323,8 +325,9 @@ class Books:
     # Looking
 
     def look_up(self, player: int, opponent: int) -> BookView | None:
-        """The book's data about a position in any orientation; None where `Book.view` is. Takes microseconds, also
-        during a job."""
+        """Return the book's data about a position in any orientation; None if `Book.view` is. Takes microseconds, even
+        during a job.
+        """
         book = self.book
         if book is None:
             return None
@@ -356,7 +359,7 @@ class Books:
         )
 
     def grade(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> str:
-        """The grade, A to F or AA to AF, empty outside the book; follows the best lines, which may take seconds."""
+        """Return the grade, A to F or AA to AF, "" outside the book; follows the best lines, which may take seconds."""
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.grade import Grades, Stale
 
@@ -369,7 +372,9 @@ class Books:
         return ""
 
     def children(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> list[ReportedMove]:
-        """Every legal move with the book's data of it and its grade, which may take seconds; empty outside the book."""
+        """Return every legal move with the book's data of it and its grade, which may take seconds; empty outside the
+        book.
+        """
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.children import children
         from desdaemon.book.reports.grade import Stale
@@ -383,14 +388,14 @@ class Books:
         return []
 
     def line(self, player: int, opponent: int) -> list[int]:
-        """The best line through the book from a position; empty outside it."""
+        """Return the best line through the book from a position; empty outside it."""
         from desdaemon.book.choose import line
 
         book = self.book
         return line(book, player, opponent) if book is not None else []
 
     def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
-        """A book move by the options of ``settings``; None when the options say not to follow the book here."""
+        """Return a book move chosen by the options of ``settings``; None if they say not to follow the book here."""
         from desdaemon.book.choose import choose
 
         book = self.book
@@ -402,12 +407,14 @@ class Books:
         return ScoredMove(chosen.move, chosen.score) if chosen is not None else None
 
     def restart_choices(self) -> None:
-        """Let the random numbers of the choices begin again."""
+        """Restart the random numbers of the choices."""
         with self._lock:
             self._rng = None
 
     def _generator(self, seed: int) -> Random:
-        """The random numbers of the choices, restarted when the seed changes. Seed 0: another sequence each time."""
+        """Return the random numbers of the choices, restarted when the seed changes. With seed 0 they differ
+        each time.
+        """
         from random import Random
 
         with self._lock:
@@ -418,7 +425,7 @@ class Books:
     # For commands
 
     def tidy(self, progress: ProgressCallback) -> None:
-        """Rewrite the book's file where its journal has grown longer than the file."""
+        """Rewrite the book's file if its journal has grown longer than the file."""
         opened = self._opened
         if opened is not None and opened.store is not None and opened.store.bloated:
             opened.store.save(progress=progress)
@@ -430,7 +437,7 @@ class Books:
             opened.store.commit()
 
     def try_commit(self) -> None:
-        """`commit` where that is possible; where not, `failure` says why."""
+        """Call `commit` if possible; otherwise `failure` says why."""
         from desdaemon.book.errors import BookError
 
         with contextlib.suppress(BookError):
@@ -443,7 +450,7 @@ class Books:
         ARENA.limit = settings.book_memory << 20
 
     def weights_of(self, eval_file: str) -> Weights:
-        """The weights for the searches of book commands; those of the last file are kept. Raises Unfinished."""
+        """Return the weights for the searches of book commands; those of the last file are kept. Raises Unfinished."""
         from desdaemon.engine.evaluation.weights import Weights, WeightsError
 
         with self._lock:
@@ -456,8 +463,9 @@ class Books:
 
 
 def _put_away(store: Store) -> None:
-    """Close a book's file, which is whole without its journal then, where it can be written. Raises WriteFailed where
-    changes were written nowhere."""
+    """Close a book's file after writing its journal into it, if it can be written. Raises WriteFailed if changes were
+    written nowhere.
+    """
     from desdaemon.book.errors import BookError
 
     with contextlib.suppress(BookError, OSError):
@@ -471,7 +479,7 @@ def _changed(opened: Opened) -> bool:
 
 
 def choice_settings(settings: SessionSettings) -> ChoiceSettings:
-    """The choice of book moves that a dialogue's options ask for."""
+    """Return the choice of book moves that a dialogue's options ask for."""
     from desdaemon.book.choose import Choice
     from desdaemon.book.choose import MoveChoice as ChoiceSettings
 

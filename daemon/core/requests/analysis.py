@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 
 SHORTEST_PARTIAL_MS = 10
-"""Partials come no closer together, whatever is asked for."""
+"""Least interval between partials, even if a shorter one is requested."""
 
 _PULSE_S = 0.02
 _FEW = 4
-"""Positions of a request that the thread of the sockets reads itself."""
+"""Most positions of a request that the thread of the sockets reads itself."""
 _BEGUN_AT_ONCE = 50
-"""Questions that are begun without a pause."""
+"""Questions that are started without a pause."""
 _MISTAKE = "an internal error; its log has more"
 
 
@@ -187,9 +187,11 @@ class PendingAnalysis:
         self._questions = questions
         self._answers: list[Data | None] = [None] * len(questions)
         self._waiting: deque[tuple[Question, list[Data]]] = deque()
-        """Questions without a search as yet, each with the moves that the book has searched deep enough."""
+        """Questions whose search has not started, each with the moves that the book has already searched deeply
+        enough.
+        """
         self._searches: dict[int, QuestionSearch] = {}
-        """Of unanswered questions, by number."""
+        """The searches of unanswered questions, by number."""
         self._most_searches = 2 * service.scheduler.slots if terms.listed else len(questions)
         self._left = len(questions)
         """Questions without an answer."""
@@ -197,11 +199,11 @@ class PendingAnalysis:
         self._begun = time.perf_counter()
         self._interval = max(SHORTEST_PARTIAL_MS, partial_ms) / 1000 if partial_ms else 0.0
         self._tells_done = bool(self._interval) if terms.listed else terms.plies is not None
-        """Whether a partial says that a question is done."""
+        """Whether partials say that a question is done."""
         self._tells_book = bool(self._interval) or not terms.listed
-        """Whether a partial says what the book knows of a question that is then searched."""
+        """Whether a partial tells the book's score of a question that is then searched."""
         self._preliminary: dict[int, Data] = {}
-        """What the book says of questions that are then searched, by number."""
+        """The book's data on questions that are then searched, by number."""
 
     def begin(self) -> None:
         """Answer what book and cache know, and start searches for the rest."""
@@ -223,7 +225,7 @@ class PendingAnalysis:
         self._search_more()
 
     def _begin_some(self, questions: list[Question], rest: deque[tuple[Question, list[Data]]]) -> None:
-        """Answer or search these questions, but add those that need a search of their own to ``rest``."""
+        """Answer or search these questions; append those that need their own search to ``rest``."""
         short: list[ShortQuestion] = []
         for question in questions:
             moves, sufficient = book_answer(self.service.books, question)
@@ -283,7 +285,7 @@ class PendingAnalysis:
         return estimated_us(question.limits, question.position.empties)
 
     def _search_more(self) -> None:
-        """Start searches up to the most that there may be."""
+        """Start searches until the most allowed run or wait."""
         begun = []
         with self._lock:
             while self._waiting and len(self._searches) < self._most_searches:
@@ -295,7 +297,7 @@ class PendingAnalysis:
                 self.service.scheduler.add(search)
 
     def cancel(self) -> None:
-        """Cancel all searches; no reply is sent any more."""
+        """Cancel all searches; no more replies are sent."""
         self.cancelled = True
         self.service.ended(self)
         with self._lock:
@@ -386,7 +388,7 @@ class QuestionSearch(ResumableSearch):
     def __init__(self, analysis: PendingAnalysis, question: Question, settled: list[Data]) -> None:
         terms = question.terms
         self.reported_at = 0.0
-        """When the last partial was sent, by `time.perf_counter`."""
+        """Time of the last partial, by `time.perf_counter`."""
         self._analysis = analysis
         self._question = question
         self._settled = settled
@@ -464,8 +466,8 @@ class QuestionSearch(ResumableSearch):
 
 
 class FoundLines:
-    """The ``count`` best lines of a search that deepens: each iteration tells them by rank from 0, whatever the order
-    before. Not thread-safe.
+    """The ``count`` best lines of a search that deepens: each iteration reports them by rank from 0, in an order of its
+    own. Not thread-safe.
     """
 
     def __init__(self, count: int) -> None:
@@ -480,13 +482,13 @@ class FoundLines:
         self._latest.append(line)
 
     def known(self) -> list[Line]:
-        """Return the lines of the last iteration as far as it has come, then those of the moves it has not come to."""
+        """Return the lines of the running iteration so far, then those of the earlier one for the remaining moves."""
         moves = {line.move for line in self._latest}
         return [*self._latest, *(line for line in self._before if line.move not in moves)][: self._count]
 
     @property
     def complete(self) -> bool:
-        """Whether all lines are known that there will be."""
+        """Whether every line that the search can have is known."""
         return len(self._latest) == self._count or len(self._before) == self._count
 
 

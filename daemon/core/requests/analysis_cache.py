@@ -28,18 +28,18 @@ _MAGIC = b"desdaemon analyses 1\n"
 _KEY = struct.Struct("<QQ")
 _LINE = struct.Struct("<bbbbBBQdBB")
 _TURNED = tuple(bytes(rules.transform_move(move, symmetry) for move in range(256)) for symmetry in range(8))
-"""The byte of a move under each symmetry, for `bytes.translate`."""
+"""For each symmetry, a table for `bytes.translate` that maps a move's byte to its image."""
 _OVERHEAD = 200
-"""Bytes that an entry takes beside its content, about."""
+"""Approximate bytes of an entry besides its content."""
 _BLOCK = 1000
-"""Entries that are written at a time."""
+"""Entries written at a time."""
 
 
 class AnalysisCache:
     """Lines of searches by canonical position. Every method may be called from any thread."""
 
     def __init__(self, largest: int, origin: str = "") -> None:
-        """``largest`` bytes at most are kept; ``origin`` names the weights that the scores come from."""
+        """``largest`` is the most bytes to keep; ``origin`` names the weights that the scores come from."""
         self._largest = largest
         self._origin = blake2b(origin.encode(), digest_size=16).digest()
         self._entries: OrderedDict[bytes, bytes] = OrderedDict()
@@ -83,9 +83,10 @@ class AnalysisCache:
         selectivity: Selectivity,
         canonical: tuple[int, int, int] | None = None,
     ) -> tuple[Line, ...] | None:
-        """At least ``number`` lines of a position, of at least this depth and selectivity; None without such an entry.
+        """Return at least ``number`` lines of a position, of at least this depth and selectivity; None without such an
+        entry.
 
-        The moves are those of the board given. There are fewer lines only where the position has no more moves.
+        The moves are those of the board given. There are fewer lines only if the position has no more moves.
         """
         own, other, symmetry = canonical or rules.canonical_with_symmetry(player, opponent)
         key = _KEY.pack(own, other)
@@ -148,7 +149,7 @@ class AnalysisCache:
             raise
 
     def _block(self, keys: list[bytes]) -> bytes:
-        """The entries of these keys in the file's form, without those evicted since the keys were listed."""
+        """Return the entries of these keys in the file's form, without those evicted since the keys were listed."""
         with self._lock:
             found = [(key, self._entries[key]) for key in keys if key in self._entries]
         return b"".join(struct.pack("<H", len(content)) + key + content for key, content in found)
@@ -183,7 +184,7 @@ class AnalysisCache:
 
 
 def _worth(content: bytes) -> tuple[bool, int, int, int]:
-    """The sort key by which the better of two entries is kept: exact first, then depth, selectivity, lines."""
+    """Return the sort key that ranks two entries of a position: exact first, then depth, selectivity, lines."""
     lines = list(_unpacked(content, 0, 0))
     depth = min(line.depth for line in lines)
     percent = min(line.selectivity for line in lines)

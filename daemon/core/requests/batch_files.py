@@ -1,4 +1,4 @@
-"""The file of a batch: the items asked for, and their results as they come, until the batch is removed.
+"""The file of a batch: its items, and their results as they come, until the batch is removed.
 
 A file is lines of text, each a CRC-32 in hexadecimal, a blank and JSON: a head, one line for each item, then results,
 and at the end the final state. It is created by replacement, then only appended to; a torn end is truncated before the
@@ -24,8 +24,8 @@ Data = dict[str, Any]
 
 
 class BatchFile:
-    """One batch. ``job`` is its number, ``owner`` the key or client that asked, ``args`` the arguments of `analyze` for
-    each item.
+    """One batch. ``job`` is its number, ``owner`` the key or client that requested it, ``args`` the arguments of
+    `analyze` for each item.
 
     ``state`` is "" until it has ended. Results are numbered in the order in which they were appended.
     """
@@ -38,7 +38,7 @@ class BatchFile:
         self.args: Data = {}
         self.state = ""
         self.answered = bytearray()
-        """For each item 1 where its result is in the file."""
+        """For each item: 1 if its result is in the file, otherwise 0."""
         self._items = array("Q")
         self._results = array("Q")
         self._size = 0
@@ -114,22 +114,22 @@ class BatchFile:
         self._size = at
 
     def item(self, number: int) -> Data:
-        """An item as the client sent it. Raises `OSError`, and `ValueError` for a damaged line."""
+        """Return an item as the client sent it. Raises `OSError`, and `ValueError` for a damaged line."""
         return self._read(self._items[number])
 
     def result(self, place: int) -> Data:
-        """A result by its number. Raises as `item` does."""
+        """Return a result by its number. Raises as `item` does."""
         return self._read(self._results[place])
 
     def length(self, place: int) -> int:
-        """Bytes of a result in the file."""
+        """Return the bytes of a result in the file."""
         end = self._results[place + 1] if place + 1 < len(self._results) else self._size
         return end - self._results[place]
 
     def append(self, results: list[Data], state: str = "") -> None:
-        """Append results, and the state of a batch that has ended, and sync them.
+        """Append results, and the final state of a batch that has ended, and sync them.
 
-        Raises `OSError`; the file is then as before, and the call may be repeated.
+        Raises `OSError`; the file is then unchanged, and the call may be repeated.
         """
         lines = [_line(result) for result in results] + ([_line({"state": state})] if state else [])
         content = b"".join(lines)
@@ -186,7 +186,7 @@ def _line(content: Data) -> bytes:
 
 
 def _content(line: bytes) -> Data | None:
-    """The JSON of a line; None for a missing, torn or damaged one."""
+    """Return the JSON of a line; None for a missing, torn or damaged one."""
     if not line.endswith(b"\n") or line[8:9] != b" ":
         return None
     body = line[9:-1]

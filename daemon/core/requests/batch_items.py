@@ -1,4 +1,4 @@
-"""The arguments of a batch: its items, of a request or of a file, and the arguments of `analyze` for all of them. No
+"""The arguments of a batch: its items, from a request or a file, and the arguments of `analyze` for all of them. No
 state.
 """
 
@@ -24,7 +24,7 @@ _BOARD = 64
 
 
 def check_arguments(values: Data, level: int) -> None:
-    """Check the arguments that hold for all items, and add ``level``, the daemon's default, where no limit is given.
+    """Check the arguments for all items, and add ``level``, the daemon's default, if no limit is given.
 
     Raises `RequestError`.
     """
@@ -36,15 +36,15 @@ def check_arguments(values: Data, level: int) -> None:
 
 
 def item_data(item: Data) -> Data:
-    """What is kept of an item of a request."""
+    """Return the data of a request's item that the batch keeps."""
     return {field.name: item[field.name] for field in ITEM if item.get(field.name) is not None}
 
 
 def _line_items(text: str) -> Iterator[Data]:
-    """The items of a file: a position a line, as JSON, a board with its side to move, or moves from the start.
+    """Yield the items of a file: a position a line, as JSON, a board with its side to move, or moves from the start.
 
-    Empty lines, and those that begin with # or %, are left out. The id of an item is the number of its line unless
-    JSON gives one. What cannot be read becomes an item that gets an error for an answer.
+    Empty lines, and those that begin with # or %, are left out. The id of an item is the number of its line unless JSON
+    gives one. An unreadable line becomes an item whose answer is an error.
     """
     for number, line in enumerate(text.splitlines(), 1):
         content = line.strip()
@@ -65,7 +65,7 @@ def _line_items(text: str) -> Iterator[Data]:
 
 
 def file_items(path: Path, name: str) -> list[Data]:
-    """The items of a file, see `_line_items`; ``name`` is what the client calls it. Raises `RequestError`."""
+    """Return the items of a file, see `_line_items`; ``name`` is the client's name for it. Raises `RequestError`."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)

@@ -36,21 +36,21 @@ if TYPE_CHECKING:
     from .request import ClientRecord, Data, PendingRequest, ServerLimits
 
 SYNC_S = 0.3
-"""Results go to the disk together, this often."""
+"""Seconds between writes of collected results."""
 
 RETRY_S = 2.0
-"""After a failed write the next attempt comes so much later."""
+"""Seconds between a failed write and the next attempt."""
 
 LARGEST_REPLY = 512 << 10
-"""Bytes of the results in one reply, about."""
+"""Approximate bytes of the results in one reply, at most."""
 
 _MOST_UNSYNCED = 1000
 _RESULT_BYTES = 300
 _LINE_BYTES = 250
-"""What a result, and each line of moves in it, takes on the disk, about, for the limit."""
+"""Estimated bytes on the disk of a result, and of each line of moves in it, for the limit."""
 
 _MOST_SUBMITTED = 4
-"""So many batches at a time may wait to be written: each may take tens of megabytes until then."""
+"""Most batches that wait to be written; each may take tens of megabytes of memory until then."""
 
 _HELD = "another daemon keeps the batches of this data folder"
 
@@ -62,14 +62,14 @@ class _Batch:
         self.file = file
         self.job = job
         self.next = 0
-        """The first item that may still have to be searched."""
+        """The first item that may still need a search."""
         self.in_flight: dict[int, PendingAnalysis] = {}
         self.found: list[Data] = []
         """Results that are not on the disk yet."""
         self.ending = ""
-        """The state to be written where it ends."""
+        """The final state still to be written."""
         self.retry = 0.0
-        """No write before this time."""
+        """Time before which nothing is written."""
 
     @property
     def over(self) -> bool:
@@ -77,7 +77,7 @@ class _Batch:
 
     @property
     def weight(self) -> int:
-        """The bytes that it takes or is expected to take on the disk."""
+        """The bytes that it takes, or will probably take, on the disk."""
         return self.file.size + _result_bytes(self.file.args) * (self.file.items - self.file.results)
 
 
@@ -111,7 +111,7 @@ class Batches:
         limits: ServerLimits,
         confine: Callable[[str], Path],
     ) -> None:
-        """``folder`` is where files are kept, "" for none; ``confine`` resolves a client's file name or raises
+        """``folder`` is the folder of the files, "" for none; ``confine`` resolves a client's file name or raises
         `BadInput`.
         """
         self.unfinished = 0
@@ -130,7 +130,7 @@ class Batches:
         self._starting = threading.Lock()
         self._begun = False
         self._ended = threading.Event()
-        """The thread has put everything on the disk and let go, or was never begun."""
+        """Set when the thread has written everything and released the folder, or was never started."""
         self._ended.set()
 
     @property
@@ -149,7 +149,7 @@ class Batches:
             self._put(self._hold)
 
     def submit(self, request: PendingRequest) -> None:
-        """`analyze.batch`. Raises `RequestError`."""
+        """Handle `analyze.batch`. Raises `RequestError`."""
         with self._starting:
             if self._submitted >= _MOST_SUBMITTED:
                 raise RequestError("busy", f"{_MOST_SUBMITTED} batches wait to be written: try later")
@@ -157,15 +157,15 @@ class Batches:
         self._answer(request, self._create, submits=True)
 
     def results(self, request: PendingRequest) -> None:
-        """`batch.results`."""
+        """Handle `batch.results`."""
         self._answer(request, self._results)
 
     def forget(self, request: PendingRequest) -> None:
-        """`batch.forget`."""
+        """Handle `batch.forget`."""
         self._answer(request, self._forget)
 
     def close(self, timeout_s: float = 1.0) -> None:
-        """Write the results found so far and release the folder; unfinished batches go on in the next process."""
+        """Write the results so far and release the folder; the next process continues unfinished batches."""
         self._closing = True
         if self._begun:
             self._put(lambda: None)
@@ -236,7 +236,7 @@ class Batches:
             self._health.mistake("batches")
 
     def _hold(self) -> None:
-        """Lock the folder and read its batches, unless that was done. Raises `RequestError` and `OSError`."""
+        """Lock the folder and read its batches, unless that is done. Raises `RequestError` and `OSError`."""
         if self._folder is None:
             raise RequestError("not_found", "there is no data folder: batches are kept by a server only")
         if self._lock is not None:
@@ -361,7 +361,7 @@ class Batches:
     # Searching
 
     def _first_of_each(self) -> list[_Batch]:
-        """The oldest unfinished batch of each owner."""
+        """Return the oldest unfinished batch of each owner."""
         found: dict[str, _Batch] = {}
         for batch in sorted(self._batches.values(), key=lambda batch: batch.job.id):
             if not batch.over and not batch.ending:
@@ -435,6 +435,6 @@ class Batches:
 
 
 def _result_bytes(args: Data) -> int:
-    """An estimate of the bytes that the result of an item takes on the disk."""
+    """Estimate the bytes of an item's result on the disk."""
     lines, plies = int(args.get("multipv", 1)), max(1, len(args.get("plies") or ()))
     return (_RESULT_BYTES + _LINE_BYTES * lines) * plies

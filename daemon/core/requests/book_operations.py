@@ -37,7 +37,7 @@ _LINES_KEPT = 50_000
 _AT_ONCE_S = 0.004
 
 NONE, OPENING, OPEN = "none", "opening", "open"
-"""States of the book in `status`, beside `FAILED`: its file could not be opened."""
+"""States of the book in `status`, besides `FAILED`: its file could not be opened."""
 
 
 class BookOperations:
@@ -52,8 +52,8 @@ class BookOperations:
         health: ServerMetrics,
         hidden: re.Pattern[str],
     ) -> None:
-        """``settings`` hold for the searches of jobs; ``hidden`` matches the names of the daemon's folders, which
-        texts for remote clients lack.
+        """``settings`` apply to the searches of jobs; ``hidden`` matches the names of the daemon's folders, which are
+        removed from texts for remote clients.
         """
         self.books = books
         self.jobs = jobs
@@ -64,12 +64,14 @@ class BookOperations:
         self.looks = Looks(books, jobs, health.mistake)
         self._hidden = hidden
         self._commands_deferred = 0
-        """Counted by the thread that calls `command`."""
+        """Number of commands deferred, counted by the thread that calls `command`."""
         self._commands_done = 0
-        """How many of these are over, counted by the thread of deferred work; no later command overtakes them."""
+        """Number of them that are done, counted by the thread of deferred work; while it is less, later commands are
+        deferred too, to keep the order.
+        """
 
     def status(self) -> Data:
-        """The book's part of the reply to `status`."""
+        """Return the book's part of the reply to `status`."""
         books = self.books
         book, opening = books.book, books.opening_job
         loading = opening is not None and not opening.over
@@ -89,7 +91,7 @@ class BookOperations:
         return data
 
     def _dirty(self) -> bool:
-        """Whether there are changes that are not on the disk yet, those of a running job included."""
+        """Whether any change is not on the disk yet, including changes of a running job."""
         opened = self.books.opened
         if opened is None:
             return False
@@ -98,7 +100,7 @@ class BookOperations:
         return self.books.unsaved
 
     def listed(self, client: ClientRecord) -> list[Data]:
-        """The reply to `jobs`."""
+        """Return the reply to `jobs`."""
         return [self._job_data(job, client) for job in self.jobs.listed()]
 
     def _job_data(self, job: BookJob, client: ClientRecord) -> Data:
@@ -128,7 +130,7 @@ class BookOperations:
         )
 
     def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
-        """The replies in the order of the positions: quick ones here, the rest beside the loop."""
+        """Collect replies in the order of the positions: quick ones here, the rest beside the loop."""
         values = request.values
         check_list_alone(values)
         items = values["positions"]
@@ -157,7 +159,7 @@ class BookOperations:
         self._beside(request, lambda: request.final(work()))
 
     def _beside(self, request: PendingRequest, work: Callable[[], object]) -> None:
-        """Do the ``work`` of a request, which answers it, beside the loop of the sockets."""
+        """Run the ``work`` of a request, which sends the reply, beside the loop of the sockets."""
 
         def carry_out() -> None:
             try:
@@ -173,7 +175,7 @@ class BookOperations:
         self.looks.defer(carry_out, fail)
 
     def command(self, request: PendingRequest, operation: Operation) -> None:
-        """Any other operation on the book; its job outlives the client."""
+        """Handle any other operation on the book; its job outlives the client."""
         command = BY_NAME[operation.name.removeprefix("book.")]
         # The modules that carry commands out are imported with the first; that takes longer than the loop may be held.
         if self.books.opening or not self._commands_done or self._commands_done < self._commands_deferred:
@@ -237,7 +239,7 @@ class BookOperations:
 
 
 def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
-    """The error for a failed job; ``elsewhere``: another process writes the book."""
+    """Return the error for a failed job; ``elsewhere``: another process writes the book."""
     from desdaemon.book.errors import ReadOnly, WriteFailed
 
     if isinstance(failure, RequestError):
@@ -261,14 +263,14 @@ def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
 
 
 def _causes(failure: BaseException | None) -> Iterator[BaseException]:
-    """An exception and its chain of causes."""
+    """Yield an exception and its chain of causes."""
     while failure is not None:
         yield failure
         failure = failure.__cause__ or failure.__context__
 
 
 def progress_data(job: BookJob) -> Data:
-    """The progress of a job."""
+    """Return the progress of a job."""
     # What is told of a book is on the disk.
     progress = job.reported if job.on_book else job.progress
     data: Data = {**progress._asdict(), "rate": round(progress.rate, 3)}

@@ -139,7 +139,7 @@ class Operations:
         request.fail(error)
 
     def admit(self, request: PendingRequest, positions: int = 1) -> None:
-        """Count a request of so many positions in. Raises `RequestError` beyond the limits."""
+        """Count a request of this number of positions in. Raises `RequestError` beyond the limits."""
         if self.closing:
             raise RequestError("shutting_down", ENDINGS["shutting_down"])
         client = request.client
@@ -165,7 +165,7 @@ class Operations:
             self.end(request)
 
     def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
-        """Cancel a request. Returns False when it is over already.
+        """Cancel a request. Returns False when it is already over.
 
         The results so far go with the error, or, with ``keep``, are sent as the final.
         """
@@ -183,7 +183,7 @@ class Operations:
         return stopped
 
     def shut(self, request: PendingRequest) -> bool:
-        """End a request because the daemon shuts down. Returns False when it is over already."""
+        """End a request because the daemon shuts down. Returns False when it is already over."""
         return self.end(request, code="shutting_down")
 
     # The operations
@@ -224,7 +224,7 @@ class Operations:
         request.final({"text": self.metrics()})
 
     def metrics(self) -> str:
-        """Counters and latencies as OpenMetrics text."""
+        """Return counters and latencies as OpenMetrics text."""
         return self.health.open_metrics(self.status())
 
     def _status(self, request: PendingRequest) -> None:
@@ -243,7 +243,7 @@ class Operations:
         request.final(data)
 
     def status(self) -> Data:
-        """The data of the operation `status`."""
+        """Return the data of the operation `status`."""
         scheduler = self.analyses.scheduler
         book = self.books.status()
         problems = [f"book: {book['reason']}"] if book["reason"] else []

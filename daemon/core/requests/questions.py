@@ -27,10 +27,10 @@ _READ_AT_ONCE = 50
 
 
 class Terms:
-    """The arguments that hold for all positions of a request, checked."""
+    """The arguments that apply to all positions of a request, checked."""
 
     def __init__(self, values: Data, default_level: int, *, deterministic: bool = False) -> None:
-        """``default_level`` and ``deterministic`` hold unless the request says. Raises `RequestError`."""
+        """``default_level`` and ``deterministic`` apply unless the request has its own. Raises `RequestError`."""
         self.level: int | None = values.get("level")
         """None if a depth, nodes or a time was given, or the search is endless."""
         self.depth: int | None = values.get("depth")
@@ -38,25 +38,25 @@ class Terms:
         self.time_ms: int = values.get("time_ms", 0)
         self.game_nodes: int = values.get("game_nodes", 0)
         self.endless = bool(values.get("until"))
-        """Whether the search goes on until it is cancelled."""
+        """Whether the search runs until it is cancelled."""
         self.percent: int | None = values.get("selectivity")
         self.multipv: int = values.get("multipv", 1)
         self.book: str = values.get("book", "use")
         self.plies: list[int] | None = values.get("plies")
         self.listed = values.get("positions") is not None
         self.deterministic: bool = values.get("deterministic", deterministic)
-        """Whether the answer may depend on nothing but the question: one thread, and an empty table."""
+        """Whether the answer may depend on the question only: one thread, and an empty table."""
         self.threads: int = values.get("threads", 0) if self.single and not self.deterministic else 1
-        """The most that may search a position together, 0 for all that are idle."""
+        """Most threads that may search a position together, 0 for all idle ones."""
         self._allow: list[str] | None = values.get("allow")
         self._avoid: list[str] = values.get("avoid") or []
         self._limits: dict[int, Limits] = {}
-        """By the number of empties."""
+        """Limits by the number of empties."""
         self._check(values)
         self.any_depth = (
             self.depth is None and self.level is None and bool(self.nodes or self.time_ms or self.game_nodes)
         )
-        """Whether nodes or a time is the only limit, so that an answer of any depth will do."""
+        """Whether nodes or time are the only limit, so that an answer of any depth will do."""
         if self.level is None and self.depth is None and not self.endless and not self.any_depth:
             self.level = default_level
 
@@ -96,7 +96,7 @@ class Terms:
     def _allowed(self, position: Position) -> int:
         """Return the mask of the moves to consider; raises `RequestError`.
 
-        In a game or a list moves that are illegal in a position are ignored there.
+        In a game or a list, moves that are illegal in a position are ignored there.
         """
         legal = position.moves
         mask = rules.FULL if self._allow is None else 0

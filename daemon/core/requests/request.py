@@ -1,4 +1,4 @@
-"""A request of a client: who asks, the request while it is in flight, and the limits that hold for both."""
+"""A request of a client: the client, the request while it is in flight, and the limits for both."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from desdaemon.protocol.commands.text import TextLine
 
 ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
-"""The messages of errors that end what is in flight, by code."""
+"""The messages of errors that end requests in flight, by code."""
 
 _NUMBERS = itertools.count(1)
 
 SMALL = 4
-"""Positions of a request that a client with nothing in flight may always make."""
+"""Positions that a client with nothing in flight may always request."""
 
 Data = dict[str, Any]
 Reply = Callable[[Data], None]
@@ -54,20 +54,22 @@ class ClientRecord:
         self.role = role
         self.remote = remote
         self.number = next(_NUMBERS)
-        """Of all clients there have ever been."""
+        """Number of the client, unique in the process."""
         self.requests: dict[str | int, PendingRequest] = {}
         self.parting: set[PendingRequest] = set()
-        """No longer in flight, but their last reply has not been handed over yet."""
+        """Requests that are over but whose last reply has not been handed over yet."""
         self.texts: Any = None
         """Its text session, which `TextSessions` keeps here."""
 
     @property
     def departed(self) -> bool:
-        """Whether it has gone for good, so that it hears no reply."""
+        """Whether it has gone for good and can receive no replies."""
         return False
 
     def rename(self, name: str) -> None:
-        """Set ``name``, and ``account``, which its use is charged to: its key's, or the carrier's for those without."""
+        """Set ``name``, and ``account``, to which its use is charged: its key's, or the carrier's for clients without a
+        key.
+        """
         self.name = name
         self.account = account_of(name)
 
@@ -102,19 +104,21 @@ class PendingRequest:
         self.cancel: Callable[[], None] | None = None
         """Ends the work for it, without a reply; None before `attach` and once it is over."""
         self.found: Callable[[], Data | None] | None = None
-        """Tells what an analysis knows by now, as the data of a final with ``finished`` false; None as `cancel` is."""
+        """Returns the results of an analysis so far, as the data of a final with ``finished`` false; None when `cancel`
+        is.
+        """
         self.endless = False
-        """Whether nothing but a cancel may ever end it."""
+        """Whether only a cancel may end it."""
         self.outlives = False
-        """Whether to drop it ends no work: it is a job on the book, or a line, about which its session decides."""
+        """Whether dropping it ends no work: it is a job on the book, or a line, about which its session decides."""
         self.leave: Callable[[], None] | None = None
-        """Counts it out of what is in flight."""
+        """Removes it from the counts of requests in flight."""
         self._reply = reply
         self._seq = 0
         self._lock = threading.Lock()
 
     def attach(self, cancel: Callable[[], None], found: Callable[[], Data | None] | None = None) -> bool:
-        """Set what ends the work for it, and what tells its results so far. Returns False where it is over already."""
+        """Set the functions that end the work and return its results so far. Returns False if it is already over."""
         with self._lock:
             if not self.over:
                 self.cancel = cancel
@@ -210,12 +214,12 @@ class Admission:
                 self._keys[key] = ours
 
     def in_flight(self, key: str) -> int:
-        """The positions in flight of a key."""
+        """Return the positions in flight of a key."""
         return self._keys.get(key, 0)
 
 
 def refusal(identity: str | int | None, error: RequestError) -> Data:
-    """The error reply to a message that is not a valid request."""
+    """Return the error reply to a message that is not a valid request."""
     return {"v": constants.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
 
 
@@ -223,16 +227,16 @@ class TextLines(Protocol):
     """The text protocol for clients of requests: a session for each."""
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
-        """Carry out the line of a request, and answer it. Raises `RequestError`."""
+        """Run the line of a request, and answer it. Raises `RequestError`."""
 
     def refused(self, client: ClientRecord) -> None:
         """Note that there was no room for a line."""
 
     def leave(self, client: ClientRecord) -> None:
-        """Cancel the lines of a client that has gone, but for those up to the last that must outlive it."""
+        """Cancel the lines of a client that has gone, after the last one that must outlive it."""
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
-        """Return the options of the client's session, the daemon's where it has none."""
+        """Return the options of the client's session, or the daemon's if it has none."""
 
     def close(self) -> None:
         """End all sessions."""

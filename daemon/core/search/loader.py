@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.01
 
 Progress = Callable[[int, "Line"], None]
-"""Called with the number of a line and the line, whenever a search has finished an iteration of it."""
+"""Called with the number of a line and the line, each time a search has finished an iteration of it."""
 
 
 class EngineConfig(NamedTuple):
@@ -57,7 +57,7 @@ class SearchProtocol(Protocol):
 
 
 class Stoppable(Protocol):
-    """The control of a running search, as `desdaemon.engine.search.Control`."""
+    """The control of a running search, such as `desdaemon.engine.search.Control`."""
 
     def stop(self) -> None:
         """Make the search end soon, with its results so far."""
@@ -79,21 +79,21 @@ class EngineFailure(Exception):
 
 
 class Abandoned(Exception):
-    """Waiting for an engine or a turn was abandoned by the caller."""
+    """The caller abandoned its wait for an engine or a turn."""
 
 
 class TooLate(Exception):
-    """The time for the move is up before the engine is loaded."""
+    """The time for the move was up before the engine was loaded."""
 
 
 class Engines(Protocol):
-    """Where a session gets its engine: `EngineSource`, or `shared_engines.SharedEngines` in a server. Any thread."""
+    """The source of a session's engine: `EngineSource`, or `shared_engines.SharedEngines` in a server. Any thread."""
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """Start to build the engine unless that was done; returns at once. ``on_failure`` is called if it fails."""
+        """Start to build the engine unless that was done; return at once. ``on_failure`` is called if it fails."""
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
-        """Return the engine; waits until it is built.
+        """Return the engine once it is built.
 
         Raises `EngineFailure`, or `Abandoned` soon after ``abandoned`` returns true.
         """
@@ -174,11 +174,11 @@ class _EngineBuild:
 
 
 SHORT_SEARCHES = True
-"""Whether what `build_engine` makes has ``short_searches``."""
+"""Whether the engines of `build_engine` have ``short_searches``."""
 
 
 def build_engine(config: EngineConfig) -> LoadedEngine:
-    """The real engine: loads the compiled search and the weights."""
+    """Load the compiled search and the weights; return the real engine."""
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
     from desdaemon.engine.search import Control, Searcher
     from desdaemon.engine.short_searches import ShortSearches

@@ -1,4 +1,4 @@
-"""Who searches when: the schedule of the search threads. A state machine without threads, clocks or I/O.
+"""The schedule of the search threads: which search runs when. A state machine without threads, clocks or I/O.
 
 Events go in, each with its time: `ThreadSchedule.add`, `remove`, `release`. `ThreadSchedule.decide` gives instructions
 back: tasks to start, tasks to interrupt, and when to ask again if nothing happens before. Times are seconds of any
@@ -79,7 +79,7 @@ CHARGES = {
     Purpose.BOOK: (8.0, 8.0, 8.0),
     Purpose.BATCH: (16.0, 16.0, 16.0),
 }
-"""What a second of a thread costs the key, the client, and the client's purpose; powers of two add up exactly."""
+"""Charge for a second of a thread, for the key, the client, and the client's purpose; powers of two add up exactly."""
 
 
 class Task:
@@ -114,23 +114,25 @@ class Task:
         self.running = False
         """Mutually exclusive with ``waiting``."""
         self.interrupted = False
-        """Whether it was told to give its threads back, since it was started."""
+        """Whether it was told to release its threads since its last start."""
         self.granted = 0
-        """Its threads while it runs."""
+        """Number of its threads while it runs."""
         self.began = 0.0
-        """When it was started the last time."""
+        """Time of its last start."""
         self.used_s = 0.0
         """Thread time between its starts and releases."""
         self.left_s = 0.0
-        """What was left of its turn at the last start."""
+        """Seconds that were left of its turn at the last start."""
         self.order = 0
         """Its place among all tasks by the time when they began to wait."""
         self.lone = False
-        """Whether it had never run, and no other task of its client and purpose waited, when it began to wait."""
+        """Whether it had never run, and its client had no other waiting task for the same purpose, when it began to
+        wait.
+        """
         self.host: Task | None = None
         """The task on whose thread it runs as a guest."""
         self.meters: tuple[Meter, ...] = ()
-        """Those of its key, client and purpose."""
+        """The meters of its key, client and purpose."""
 
     def start(self) -> None:
         """Use the threads granted. Called from any thread; must return at once."""
@@ -162,7 +164,7 @@ class Meter:
         self.base = 0.0
         self.rate = 0.0
         self.short = 0.0
-        """What short tasks were charged, and at least the average less `CREDIT_S`."""
+        """The charge for short tasks, raised to at least the average less `CREDIT_S`."""
         self.tasks = 0
         """Tasks that wait or run."""
         self.waiting = 0
@@ -172,24 +174,24 @@ class Meter:
         self.bases = 0.0
         self.rates = 0.0
         self.heap: list[tuple[float, int, Meter]] = []
-        """The children with waiting tasks, and some that had any; their charges when they were listed."""
+        """The children with waiting tasks, and some without, with their charges when they were listed."""
         self.listed = False
-        """Whether its parent's heap has it."""
+        """Whether it is in its parent's heap."""
 
     def charged(self, now: float) -> float:
-        """The charge at ``now``, seconds."""
+        """Return the charge at ``now``, seconds."""
         return self.base + self.rate * now
 
     def average(self, now: float) -> float:
-        """The mean charge of the active children; without any, the charge of the last one."""
+        """Return the mean charge of the active children; without any, the charge of the last one."""
         return (self.bases + self.rates * now) / (self.active or 1)
 
     def hurries(self, now: float) -> bool:
-        """Whether its short tasks go first: it has not had much more of short work than others have had of all."""
+        """Whether its short tasks go first, because its short work is not far ahead of the others' average work."""
         return self.short <= self.parent.average(now) + AHEAD_S
 
     def enter(self, now: float) -> None:
-        """Count a task; with the first one the node becomes active."""
+        """Count a task in; the first one makes the node active."""
         parent = self.parent
         if not self.tasks:
             self.base = max(self.base, parent.average(now) - CREDIT_S)
@@ -198,7 +200,7 @@ class Meter:
         self.tasks += 1
 
     def leave(self) -> None:
-        """Count a task less; after the last one the node is not active."""
+        """Count a task out; after the last one the node is not active."""
         parent = self.parent
         self.tasks -= 1
         if not self.tasks:
@@ -217,7 +219,7 @@ class Meter:
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
     def enlist(self, order: int, now: float) -> None:
-        """Let its parent's `least` find it; among equals those of lower ``order`` come first."""
+        """Add it to its parent's heap, for `least`; of equal charges the lower ``order`` comes first."""
         parent = self.parent
         if not self.listed:
             if len(parent.heap) > 2 * parent.active + 8:
@@ -229,7 +231,7 @@ class Meter:
             heapq.heappush(parent.heap, (self.charged(now), order, self))
 
     def least(self, now: float) -> Meter:
-        """The least charged child with waiting tasks. There must be one."""
+        """Return the least charged child with waiting tasks. There must be one."""
         while True:
             charged, order, child = self.heap[0]
             if not child.waiting:
@@ -266,24 +268,24 @@ class ThreadSchedule:
         self._short: OrderedDict[Task, None] = OrderedDict()
         """The waiting tasks that go first because they are short: lone ones; others."""
         self._late: OrderedDict[Task, None] = OrderedDict()
-        """Short tasks that do not go first as long as their key or client is ahead."""
+        """Short tasks that do not go first, because their key or client is ahead of the others."""
         self._resuming: OrderedDict[Task, None] = OrderedDict()
-        """The waiting tasks that go on with a turn."""
+        """The waiting tasks that were interrupted within a turn and continue with it."""
         self._guests: dict[Task, Task] = {}
-        """By host."""
+        """Guests by host."""
         self._wanted = 0
-        """Threads that the waiting tasks, except idle ones, would like to have."""
+        """Threads that the waiting tasks, except idle ones, could use."""
         self._coming = 0
-        """Threads of running tasks that were interrupted."""
+        """Threads of running tasks that have been interrupted, and will be released."""
         self._order = 0
         self._given_out = 0
         self._next_look = 0.0
-        """When to look again for turns that are over."""
+        """Time of the next check for turns that are over."""
         self._root = Meter(None)
         self._meters: dict[tuple[Hashable, ...], Meter] = {}
         """By key; by key and client; by key, client and purpose."""
         self._unused: OrderedDict[tuple[Hashable, ...], None] = OrderedDict()
-        """Names of meters without a task, unused for longest first; a parent comes after its children."""
+        """Names of meters without a task, the one unused for longest first; a parent comes after its children."""
 
     # Events
 
@@ -326,7 +328,7 @@ class ThreadSchedule:
         return True
 
     def release(self, task: Task, now: float, *, again: bool = False) -> float:
-        """Take the threads of a task that has ended or was interrupted; with ``again`` it waits for more time.
+        """Take back the threads of a task that has ended or was interrupted; with ``again`` it waits for more time.
 
         Returns the thread time since its start, seconds; 0 if it did not run.
         """
@@ -387,7 +389,7 @@ class ThreadSchedule:
     # Decisions
 
     def decide(self, now: float) -> Instructions:
-        """The instructions for the time ``now``."""
+        """Return the instructions for the time ``now``."""
         start: list[Task] = []
         interrupt: list[Task] = []
         again = math.inf
@@ -410,7 +412,7 @@ class ThreadSchedule:
         return Instructions(start, interrupt, max(again, now + _MOMENT_S))
 
     def _next(self, now: float) -> Task:
-        """The waiting task that gets the next thread."""
+        """Return the waiting task that gets the next thread."""
         self._given_out += 1
         if self._given_out % OLDEST_EVERY == 0:
             oldest = next(iter(self.waiting))
@@ -425,7 +427,9 @@ class ThreadSchedule:
         return next(iter(self._resuming)) if self._resuming else self._fairest(now)
 
     def _hurries(self, task: Task, now: float) -> bool:
-        """Whether a short task goes first; if not, it waits for its share, or until its key and client are behind."""
+        """Whether a short task goes first; otherwise it waits for its share, or until its key and client are no longer
+        ahead.
+        """
         key, client, _ = task.meters
         if key.hurries(now) and client.hurries(now):
             return True
@@ -435,7 +439,7 @@ class ThreadSchedule:
         return False
 
     def _fairest(self, now: float) -> Task:
-        """The first task of the least charged purpose of the least charged client of the least charged key."""
+        """Return the first task of the least charged purpose of the least charged client of the least charged key."""
         return self._root.least(now).least(now).least(now).queue[0][2]
 
     def _start(self, task: Task, now: float, host: Task | None = None) -> Task:
@@ -466,7 +470,7 @@ class ThreadSchedule:
         return [task for task in self.running if task.interruptible and not task.interrupted]
 
     def _take_idle_threads(self, interrupt: list[Task]) -> None:
-        """Interrupt idle tasks until all waiting tasks can have the threads they would like."""
+        """Interrupt idle tasks until all waiting tasks can have the threads they can use."""
         missing = self._wanted - self.free - self._coming
         for task in self._interruptible() if missing > 0 else ():
             if missing > 0 and task.purpose is Purpose.IDLE:
@@ -474,7 +478,7 @@ class ThreadSchedule:
                 missing -= task.granted
 
     def _interrupt_for_short(self, now: float, start: list[Task], interrupt: list[Task]) -> float:
-        """Make room for the short tasks that go first. Returns when to try again."""
+        """Make room for the short tasks that go first. Returns the time to try again."""
         again = math.inf
         for task in list(islice(chain(self._lone, self._short), self._coming, self._coming + 2 * self.slots)):
             if not self._hurries(task, now):
@@ -506,7 +510,7 @@ class ThreadSchedule:
         return again
 
     def _interrupt_for_turns(self, now: float, interrupt: list[Task]) -> float:
-        """Interrupt a task whose turn is over for the one that is next by its share. Returns when to try again."""
+        """Interrupt a task whose turn is over for the next one by its share. Returns the time to try again."""
         if self._coming or not self.waiting:
             return math.inf
         if now < self._next_look:
@@ -539,18 +543,20 @@ class ThreadSchedule:
 
 
 def _names(task: Task) -> tuple[tuple[Hashable, ...], ...]:
-    """The names of a task's meters: of its key, its client, its purpose."""
+    """Return the names of a task's meters: of its key, its client, its purpose."""
     return (task.key,), (task.key, task.client), (task.key, task.client, task.purpose)
 
 
 def _first(task: Task, now: float) -> Task:
-    """A short task, or one of higher priority that its client has waiting for the same purpose and is short too."""
+    """Return a short task, or one of its client's for the same purpose that is short too and has a higher priority."""
     first = task.meters[-1].queue[0][2]
     return first if first.is_short(now) else task
 
 
 def _lag(task: Task, other: Task, now: float) -> float | None:
-    """The charge of another task's key, client or purpose beyond that of a task's; None within the same purpose."""
+    """Return the charge of another task's key, client or purpose beyond that of a task's; None within the same
+    purpose.
+    """
     for mine, theirs in zip(task.meters, other.meters, strict=True):
         if mine is not theirs:
             return theirs.charged(now) - mine.charged(now)

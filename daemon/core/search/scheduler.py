@@ -1,7 +1,7 @@
 """The scheduler of search threads: applies the instructions of a `schedule.ThreadSchedule` to threads.
 
-A `Task` waits from `Scheduler.add` on, is started when its turn comes, and holds its threads until `Scheduler.release`;
-when it is interrupted, its owner releases it soon, to wait again if it is not over.
+A `Task` waits after `Scheduler.add`, is started when its turn comes, and holds its threads until `Scheduler.release`.
+After an interruption its owner releases it soon, with ``again`` if it is not over.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Lease(Task):
         interruptible = on_interrupt is not None
         super().__init__(purpose, key, client, threads=threads, interruptible=interruptible, restarts=restarts)
         self.again = False
-        """Set within `Scheduler.turn_of`: it is to wait for its next turn as soon as this one ends."""
+        """Set within `Scheduler.turn_of`: wait for the next turn when this one ends."""
         self.news = threading.Event()
         """Set when its turn begins."""
         self._on_interrupt = on_interrupt
@@ -69,16 +69,16 @@ class Scheduler:
         self._news = threading.Condition(self._lock)
         self._again = math.inf
         self._clocked = False
-        """Whether the thread that waits for ``_again`` was begun."""
+        """Whether the thread that waits for ``_again`` was started."""
 
     @property
     def queued(self) -> int:
-        """The number of waiting tasks, those for idle threads excepted."""
+        """The number of waiting tasks, except those for idle threads."""
         return len(self._schedule.waiting)
 
     @property
     def running(self) -> int:
-        """The number of running tasks, those on idle threads excepted."""
+        """The number of running tasks, except those on idle threads."""
         with self._lock:
             return sum(task.purpose is not Purpose.IDLE for task in self._schedule.running)
 
@@ -124,7 +124,7 @@ class Scheduler:
         return instructions
 
     def _look_again(self) -> None:
-        """Decide whenever the last decision asked for it. A thread's loop."""
+        """Decide each time that the last decision asked for. The loop of a thread."""
         while True:
             with self._lock:
                 while (wait := self._again - time.monotonic()) > 0:
@@ -144,7 +144,8 @@ class Scheduler:
         interrupt: Callable[[], None] | None = None,
         abandoned: Callable[[], bool] = lambda: False,
     ) -> Iterator[None]:
-        """A context that waits until the calling thread may use search threads, up to ``threads``.
+        """Make a context in which the calling thread may use search threads, up to ``threads``; entering it waits for
+        them.
 
         Raises `Abandoned` soon after ``abandoned`` returns true.
         """
@@ -153,7 +154,7 @@ class Scheduler:
 
     @contextmanager
     def turn_of(self, lease: Lease, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
-        """As `lease`, for one that may have had turns before; `Lease.again` prepares the next one.
+        """As `lease`, for a lease that may have had turns before; `Lease.again` asks for the next one.
 
         ``abandoned`` is called at intervals.
         """

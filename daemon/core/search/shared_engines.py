@@ -1,4 +1,4 @@
-"""The engines of remote text sessions: their searches have turns on the search threads, as those of requests."""
+"""The engines of remote text sessions: their searches take turns on the search threads, as those of requests do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SharedEngines:
-    """The engines of a remote session (`loader.Engines`): its searches have turns on those of the daemon's pool."""
+    """The engines of a remote session (`loader.Engines`): its searches take turns on those of the daemon's pool."""
 
     busy = False
 
@@ -31,12 +31,12 @@ class SharedEngines:
         """Do nothing: an engine is built for the first search."""
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
-        """See `loader.Engines`; it is the search that raises `EngineFailure`."""
+        """See `loader.Engines`; `EngineFailure` is raised by the search instead."""
         return LoadedEngine(_SessionSearcher(self._helpers, self._owner, config.threads), _SessionControl)
 
 
 class _SessionControl:
-    """The control of a session's search, made before the search is."""
+    """The control of a session's search, made before the search."""
 
     def __init__(self) -> None:
         self.stopped = False
@@ -50,7 +50,7 @@ class _SessionControl:
 
 
 class _SessionSearcher:
-    """A searcher whose searches are carried out by the search threads, while the caller waits."""
+    """A searcher whose searches run on the search threads, while the caller waits."""
 
     def __init__(self, helpers: HelperPool, owner: Owner, threads: int) -> None:
         self._helpers = helpers
@@ -70,7 +70,7 @@ class _SessionSearcher:
     ) -> Result:
         """See `SearchProtocol`; ``control`` is a `_SessionControl`, ``welcome`` is ignored.
 
-        Raises `Abandoned` if stopped before any turn, and what ``progress`` raises.
+        Raises `Abandoned` if stopped before any turn, and the exceptions of ``progress``.
         """
         search = _SessionSearch(
             self._helpers,
@@ -108,7 +108,7 @@ class _SessionSearcher:
 
 
 class _SessionSearch(ResumableSearch):
-    """A search for which a session waits."""
+    """A search that a session waits for."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -126,7 +126,7 @@ class _SessionSearch(ResumableSearch):
 
 
 def _without_repetitions(progress: Progress) -> Progress:
-    """Report each line once: a resumed search repeats its first iterations."""
+    """Report each line once, although a resumed search repeats its first iterations."""
     reported: dict[int, tuple[int, int]] = {}
 
     def report(rank: int, line: Line) -> None:

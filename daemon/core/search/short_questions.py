@@ -30,7 +30,7 @@ SHORTEST_TURN_US = 500
 """Estimated work that is not divided between search threads."""
 
 MOST_IN_TURN = 128
-"""Questions of one turn."""
+"""Most questions of one turn."""
 
 
 class QuestionReceiver(Protocol):
@@ -74,7 +74,7 @@ class QuestionQueue(Generic[_Question]):
         return len(self._costs)
 
     def put(self, question: _Question, estimated_us: int) -> bool:
-        """Add a question. Returns whether a turn has to be requested."""
+        """Add a question. Returns whether to request a turn."""
         self._costs[question] = estimated_us
         self._total_us += estimated_us
         return self._ask()
@@ -101,9 +101,7 @@ class QuestionQueue(Generic[_Question]):
         return taken, self._ask()
 
     def put_back(self, questions: dict[_Question, int]) -> bool:
-        """Queue the questions of an interrupted turn again, before all others. Returns whether a turn has to be
-        requested.
-        """
+        """Queue the questions of an interrupted turn again, before all others. Returns whether to request a turn."""
         self._costs = {**questions, **self._costs}
         self._total_us += sum(questions.values())
         return self._ask()
@@ -143,7 +141,7 @@ class QuestionTurns:
         self._request(owner, wanted=wanted)
 
     def cancel(self, owner: Owner, receiver: QuestionReceiver) -> None:
-        """Remove the questions of a receiver; those that are being searched are answered nevertheless."""
+        """Remove the questions of a receiver; those being searched are answered all the same."""
         with self._lock:
             if owner in self._queues:
                 self._queues[owner].remove(lambda question: question.receiver is receiver)
@@ -183,14 +181,14 @@ class QuestionTurns:
 
 
 class _SharedTurn(Work):
-    """A turn that is shared by short questions of one owner."""
+    """A turn shared by short questions of one owner."""
 
     def __init__(self, turns: QuestionTurns, owner: Owner) -> None:
         super().__init__(turns.workers, owner)
         self._turns = turns
         self._owner = owner
         self._searches: ShortSearches | None = None
-        """Those that run."""
+        """The searches of the turn while it runs."""
 
     def interrupt(self) -> None:
         """See `Task.interrupt`."""

@@ -7,11 +7,13 @@ import os
 EDAX_MAGIC = b"XADELAVE"
 EDAX_BYTES = 13_952_436
 MAGICS = (b"DESDEVAL", EDAX_MAGIC, b"\xfd7zXZ\x00")
-"""The first bytes of the files that `desdaemon.engine.evaluation.weights_file`, too slow to load here, reads."""
+"""The first bytes of the files that `desdaemon.engine.evaluation.weights_file` reads; that module is too slow to load
+here.
+"""
 
 
 def wrong_head(path: str) -> str:
-    """The reason, in a line, why a file cannot hold weights, or "" as far as its size and its first bytes show."""
+    """Return the reason, in a line, why a file cannot hold weights, or "" if its size and its first bytes are right."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
             head = file.read(8)

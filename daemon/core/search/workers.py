@@ -1,4 +1,4 @@
-"""The search threads, what they carry out, and their engines, all with the same weights.
+"""The search threads, their work, and their engines, which all have the same weights.
 
 - `EnginePool` lends engines of one thread each; `SearchThreads` carries out the turns of `Work`.
 - `ResumableSearch` is a search of one or more turns: interrupted for another one, it goes on in its next turn.
@@ -71,7 +71,7 @@ class EnginePool:
 
 
 class Owner(NamedTuple):
-    """Whom a search is charged to, and its priority among the same client's for the same purpose."""
+    """The client that a search is charged to, and its priority among this client's searches for the same purpose."""
 
     purpose: Purpose
     key: Hashable
@@ -80,10 +80,10 @@ class Owner(NamedTuple):
 
 
 class Work(Task):
-    """A task whose turns a search thread carries out, each on an engine of the pool."""
+    """A task whose turns run on a search thread, each with an engine of the pool."""
 
     engine = 0
-    """The ``id`` of the searcher of the last turn, whose table may still know this search."""
+    """The ``id`` of the searcher of the last turn, whose table may still hold this search's results."""
 
     def __init__(self, workers: SearchThreads, owner: Owner, *, restarts: bool = False) -> None:
         super().__init__(owner.purpose, owner.key, owner.client, priority=owner.priority, restarts=restarts)
@@ -110,7 +110,7 @@ class Work(Task):
         raise NotImplementedError
 
     def fail(self, error: Exception) -> None:
-        """Give up: there is no engine (`EngineFailure`), or for another reason. Must not raise."""
+        """Give up, because there is no engine (`EngineFailure`) or for another reason. Must not raise."""
         raise NotImplementedError
 
     def release(self, *, again: bool) -> None:
@@ -131,7 +131,7 @@ class SearchThreads:
         self._local = threading.local()
 
     def put(self, work: Work) -> None:
-        """Have a turn of ``work`` carried out; returns at once."""
+        """Run a turn of ``work``; return at once."""
         if getattr(self._local, "between", False):
             # A thread that has just ended a turn goes on with this one: waking another thread would take longer.
             self._local.between, self._local.next = False, work
@@ -177,7 +177,7 @@ class Joinable(Protocol):
         """Search until the search is over or `dismiss` is called."""
 
     def dismiss(self, seat: int) -> None:
-        """Have the helper in that seat return soon."""
+        """Make the helper in that seat return soon."""
 
 
 class HelperPool:
@@ -189,15 +189,15 @@ class HelperPool:
         self._lock = threading.Lock()
         self._searches: dict[HelpedSearch, None] = {}
         self._resting = [_Helper(self) for _ in range(self.scheduler.slots - 1)]
-        """Helpers that neither wait for a thread nor have one."""
+        """Helpers that neither have a thread nor wait for one."""
 
     def most(self, threads: int) -> int:
-        """The number of helpers that a search by at most ``threads`` threads (0: all) can have."""
+        """Return the number of helpers that a search by at most ``threads`` threads (0: all) can have."""
         return min(threads or self.scheduler.slots, self.scheduler.slots) - 1
 
     @contextmanager
     def helped(self, engine: LoadedEngine, threads: int, key: Hashable) -> Iterator[Callable[[], None] | None]:
-        """A context in which idle threads may join a search on ``engine``, ``threads`` in all at most (0: all).
+        """Make a context in which idle threads may join a search on ``engine``, at most ``threads`` in all (0: all).
 
         Its value is the search's ``welcome``; None if no thread can join.
         """
@@ -213,7 +213,7 @@ class HelperPool:
             search.end()
 
     def open(self, search: HelpedSearch) -> None:
-        """A search can be joined from now on; others that have more than an equal part of the helpers lose some."""
+        """Note that a search can be joined; others with more than an equal part of the helpers lose some."""
         with self._lock:
             self._searches[search] = None
             part = -(-sum(len(other.helpers) for other in self._searches) // len(self._searches))
@@ -226,7 +226,7 @@ class HelperPool:
             self.scheduler.add(helper)
 
     def close(self, search: HelpedSearch) -> None:
-        """That search is over, or never came so far."""
+        """Note that a search is over, or never became joinable."""
         with self._lock:
             self._searches.pop(search, None)
 
@@ -240,12 +240,12 @@ class HelperPool:
         return None
 
     def part(self, helper: _Helper, search: HelpedSearch) -> None:
-        """A helper has left its search."""
+        """Note that a helper has left its search."""
         with self._lock:
             del search.helpers[helper]
 
     def turn_over(self, helper: _Helper) -> None:
-        """A helper's thread is needed elsewhere, or there was nothing for it to do."""
+        """Note that a helper's thread is needed elsewhere, or that it found nothing to do."""
         self.scheduler.release(helper)
         with self._lock:
             wanted = next((each for each in self._searches if len(each.helpers) < each.most), None)
@@ -257,7 +257,9 @@ class HelperPool:
 
 
 class HelpedSearch:
-    """A search that idle threads may join between `begin`, its ``welcome``, and `end`. Their time is ``key``'s."""
+    """A search that idle threads may join between `begin`, its ``welcome``, and `end`. Their time is charged to
+    ``key``.
+    """
 
     def __init__(self, pool: HelperPool, team: Joinable, most: int, key: Hashable) -> None:
         """``most`` threads at most help at a time."""
@@ -265,20 +267,20 @@ class HelpedSearch:
         self.most = most
         self.key = key
         self.helpers: dict[_Helper, None] = {}
-        """Those that help now; the pool's lock guards them."""
+        """The present helpers; guarded by the pool's lock."""
         self._pool = pool
 
     def begin(self) -> None:
-        """It can be joined from now on."""
+        """Let helpers join from now on."""
         self._pool.open(self)
 
     def end(self) -> None:
-        """No helper comes any more."""
+        """Let no more helpers join."""
         self._pool.close(self)
 
 
 class _Helper(Work):
-    """One idle thread at most: a task of which every turn is spent on one search, with that search's engine."""
+    """One idle thread at most: a task that spends each of its turns on one search, with that search's engine."""
 
     def __init__(self, pool: HelperPool) -> None:
         super().__init__(pool.workers, Owner(Purpose.IDLE, "", ""))
@@ -316,7 +318,7 @@ class _Helper(Work):
 
 
 class ResumableSearch(Work):
-    """A search of one or more turns, and what they have spent.
+    """A search of one or more turns, and its cost.
 
     Subclasses define `ended`, which is called once unless `fail` is. `stop` and `spent` may be called from any thread.
     """
@@ -335,28 +337,28 @@ class ResumableSearch(Work):
     ) -> None:
         """``options`` are those of `SearchProtocol`.
 
-        Up to ``most_threads`` search at a time (0: all), the others than the first on idle threads. One that
-        ``restarts`` begins each turn with an empty table and all of its limits.
+        Up to ``most_threads`` search at a time (0: all), all but the first on idle threads. One that ``restarts``
+        begins each turn with an empty table and all of its limits.
         """
         super().__init__(helpers.workers, owner, restarts=restarts)
         self.nodes = 0
         self.ms = 0.0
         """Milliseconds of the turns that are over."""
         self.result: Result | None = None
-        """That of the last turn."""
+        """The result of the last turn."""
         self.stopped = False
         self._helpers = helpers
         self._player = player
         self._opponent = opponent
         self._limits = limits
-        """Of the next turn."""
+        """The limits of the next turn."""
         self._most_threads = most_threads
         self._options = options
         self._lock = threading.Lock()
         self._control: Stoppable | None = None
-        """That of the running turn."""
+        """The control of the running turn."""
         self._interrupted = False
-        """Whether the turn is to end for another search. A late call meant for the last turn counts for this one."""
+        """Whether the turn must end for another search. A late call meant for the last turn applies to this one."""
         self._began = 0.0
 
     @property
@@ -365,7 +367,7 @@ class ResumableSearch(Work):
         return self._control is not None
 
     def ended(self) -> None:
-        """The search is over, or was stopped. Called from any thread."""
+        """Called once, from any thread, when the search is over or was stopped."""
         raise NotImplementedError
 
     def stop(self) -> None:
@@ -407,7 +409,7 @@ class ResumableSearch(Work):
             self._end_if_waiting()
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """Search for one turn, of ``most_nodes`` if given. Returns whether the search has to go on."""
+        """Search for one turn, of ``most_nodes`` if given. Returns whether another turn is needed."""
         control = engine.new_control()
         with self._lock:
             self._interrupted = self.interrupted
@@ -445,7 +447,7 @@ class ResumableSearch(Work):
         return True
 
     def spent(self) -> tuple[int, float]:
-        """The nodes and milliseconds of all turns, the running one included as far as it tells them."""
+        """Return the nodes and milliseconds of all turns, with the running one as far as it reports them."""
         with self._lock:
             if self._control is None:
                 return self.nodes, self.ms

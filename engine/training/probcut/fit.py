@@ -53,7 +53,7 @@ BANDS = {"3-5": (3, 5), "6-9": (6, 9), "10-13": (10, 13), "14-18": (14, 18)}
 """Groups of depths in the report, for searches that end before the game does."""
 
 REGIONS = {"4-20": (4, 20), "21-30": (21, 30), "31-40": (31, 40), "41-52": (41, 52)}
-"""Groups of empties in the report, for the same searches."""
+"""Groups of empties in the report, for searches that end before the game does."""
 
 ENDS = {"end 13-16": (13, 16), "end 17-18": (17, 18), "end 19-22": (19, 22)}
 """Groups of empties in the report, for searches to the end."""

@@ -26,12 +26,12 @@ def _off(run: BookCommandRun) -> Result:
 
 
 def _shown(run: BookCommandRun, name: str, value: int) -> Result:
-    """The reply about a setting that was queried or set."""
+    """Return the reply about a setting that was queried or set."""
     return {name: value, "text": [f"{name} = {value}"] if run.values[_SETTINGS[name]] is None else []}
 
 
 _SETTINGS = {"randomness": "discs", "depth": "depth", "level": "level", "verbose": "verbosity"}
-"""Commands that set a number or, without one, show it, and the parameter of each."""
+"""Commands that set a number, or show it if none is given, with the parameter of each."""
 
 
 def _randomness(run: BookCommandRun) -> Result:
@@ -74,7 +74,7 @@ def _rule(run: BookCommandRun) -> Result:
 
 
 def _legal(run: BookCommandRun, name: str) -> int:
-    """A parameter that is a move, legal on the board. Raises `BadInput`."""
+    """Return a parameter that is a move, legal on the board. Raises `BadInput`."""
     move = run.number(name)
     position = run.caller.positions[-1]
     if move == rules.PASS or not position.moves >> move & 1:

@@ -19,14 +19,14 @@ from desdaemon.protocol.othello.openings import openings
 from desdaemon.protocol.othello.rules import PASS
 
 SHOWN = 5
-"""So many unusable games are named, the rest are counted."""
+"""Unusable games that are named, at most; the rest are counted."""
 
 OPENINGS = "openings"
-"""The name that stands for the lines of the named openings where there is no such file."""
+"""The name that stands for the lines of the named openings, unless there is a file of this name."""
 
 
 def game_files(run: BookCommandRun) -> list[Path]:
-    """The files that a command names: of a folder all game files in it. Raises `BadInput`."""
+    """Return the files that a command names; for a folder all game files in it. Raises `BadInput`."""
     found: list[Path] = []
     for path in run.paths():
         if not path.is_dir():
@@ -41,19 +41,19 @@ def game_files(run: BookCommandRun) -> list[Path]:
 
 
 def _about(*known: str) -> str:
-    """What a game is known by beside its moves: players, event and date; empty where there is nothing."""
+    """Return what identifies a game besides its moves: players, event and date; "" if there is nothing."""
     return "\n".join(known).strip("\n") and "\n".join(known)
 
 
 def counted_text(counted: int, known: int) -> str:
-    """``12 games counted, 3 known already``."""
+    """Return a text such as ``12 games counted, 3 known already``."""
     return f"{counted} games counted, {known} known already"
 
 
 class Games:
-    """The games of files from the standard start, file by file, as often as they are iterated over.
+    """The games of files from the standard start, file by file; may be iterated repeatedly.
 
-    After that ``games`` is their number; ``problems`` (`SHOWN` at most) and ``left_out`` say what could not be used.
+    After that ``games`` is their number; ``problems`` (at most `SHOWN`) and ``left_out`` describe the unusable ones.
     """
 
     def __init__(self, run: BookCommandRun) -> None:

@@ -24,7 +24,7 @@ from desdaemon.protocol.errors import BadInput
 from .games import counted_text
 
 SHOWN = 10
-"""So many positions of a kind are named, the rest are counted."""
+"""Positions of a kind that are named, at most; the rest are counted."""
 
 
 def _count(book: Book) -> str:
@@ -51,7 +51,7 @@ def _enumerate(run: BookCommandRun) -> Result:
 
 
 def _shown(path: Path) -> Path:
-    """The name of a book that was read, as its reader gave it."""
+    """Return the name of a book that was read, as the user gave it."""
     return Path(BUILTIN_BOOK) if path == registry.SHIPPED else path
 
 
@@ -68,7 +68,7 @@ def _load(run: BookCommandRun) -> Result:
 
 
 def _about(path: Path, what: str) -> list[str]:
-    """One line about data that was lost or assumed in converting between a book and a file, if any."""
+    """Return one line about data that was lost or assumed in converting between a book and a file, if any."""
     return [f"{path}: {what}"] if what else []
 
 

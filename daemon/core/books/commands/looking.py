@@ -26,7 +26,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from .games import Games
 
 FED = 1 << 17
-"""So many scores are given to a search's table at most, the nearest ones."""
+"""Scores given to a search's table, at most; the nearest ones."""
 
 _LINES = 64
 _OUTSIDE = "the position is not in the book"
@@ -96,7 +96,7 @@ def _stats(run: BookCommandRun) -> Result:
 
 
 def _judged(book: Book, before: Position, move: int, ply: int) -> JudgedMove | None:
-    """The book's judgement of a move that was played; None if the book lacks the position or the move."""
+    """Return the book's judgement of a move that was played; None if the book lacks the position or the move."""
     scores = {move.move: move.score for move in book.moves_on(before.player, before.opponent)}
     if move not in scores:
         return None
@@ -112,7 +112,7 @@ def _judged(book: Book, before: Position, move: int, ply: int) -> JudgedMove | N
 
 
 def _game(run: BookCommandRun) -> Iterator[JudgedMove]:
-    """The moves of the game that the book knows, the last one first."""
+    """Yield the moves of the game that the book knows, the last one first."""
     positions, moves = run.caller.positions, run.caller.moves
     wanted = run.values["n"]
     first = max(0, len(moves) - wanted) if isinstance(wanted, int) else 0
