@@ -98,12 +98,12 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
     return max(moves, key=lambda move: _supposed_share(book, move, rng))
 
 
-def line(book: Book, player: int, opponent: int, plies: int = 60) -> list[int]:
+def line(book: Book, player: int, opponent: int) -> list[int]:
     """Return the best line through the book from a position: at each step the first of the best moves, until the book
     ends.
     """
     moves: list[int] = []
-    while len(moves) < plies:
+    while True:
         known = book.moves_that_count(player, opponent)
         if not known or not -64 <= known[0].score <= 64:
             break

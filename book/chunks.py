@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .errors import BookError
 from .layout import CHUNK_BITS
-from .progress import ProgressCallback, no_progress
 from .record import COUNTS, FLAGS_KEPT
 
 CHUNK_ROWS = 1 << CHUNK_BITS
@@ -19,29 +17,6 @@ Words = npt.NDArray[np.uint64]
 Rows = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 Records = npt.NDArray[Any]
-
-
-class Guard(Protocol):
-    """Verifies the blocks of a mapped file against their checksums before their first use (`storage/blocks.py`)."""
-
-    at: int
-    """Address of the words that the kernels read."""
-
-    @property
-    def damage(self) -> BookError | None:
-        """The error of the first block that did not match its checksum; None while there is none."""
-
-    def check(self, at: int, size: int) -> None:
-        """Verify the blocks of ``size`` bytes of memory. Raises BookError when any block so far did not match."""
-
-    def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Verify all blocks. Raises BookError."""
-
-    def note_damage(self, at: int) -> None:
-        """Note the block of an address as damaged, unless another was noted before."""
-
-    def end(self) -> None:
-        """End the verification: all blocks were checked."""
 
 
 class State(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from desdaemon.engine.compiler.library import Library, OnProgress, Spec, load
+from desdaemon.engine.compiler.library import Library, Spec, load
 
 MODULES = ("desdaemon.book.kernels.interface",)
 
@@ -64,6 +64,6 @@ SPEC = Spec(
 
 
 @cache
-def kernels(on_progress: OnProgress | None = None) -> Library:
+def kernels() -> Library:
     """The library's functions; compiled at the first use on a machine, which takes seconds."""
-    return load(SPEC, on_progress)
+    return load(SPEC)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.book.book import Book, Evaluate
+from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Words
 from desdaemon.book.errors import within
 from desdaemon.book.exports import kernels
 from desdaemon.book.games import identity, new_games, packed, squares, unpacked
-from desdaemon.book.layout import PASS
 from desdaemon.book.options import BookOptions
 from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress, slices
 from desdaemon.book.record import START, unsearched
@@ -49,13 +48,6 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker) -> 
         job.store(stored)
 
     return job.outcome(work)
-
-
-def new_book(options: BookOptions, evaluate: Evaluate) -> Book:
-    """A book of the initial position, searched at the book's level."""
-    book = Book(options)
-    add_positions(book, [START], Worker(evaluate))
-    return book
 
 
 class BookGame(NamedTuple):
@@ -268,28 +260,3 @@ def synthetic_book(rows: int, level: int, progress: ProgressCallback = no_progre
     book.negamax(progress=progress)
     book.checked()
     return book
-
-
-def game_positions(book: Book, moves: Sequence[int], start: Position | None = None) -> list[Position]:
-    """The positions of a game after each of its moves (squares 0..63; forced passes are put in), with the start.
-
-    Raises ValueError at an illegal move, naming its number.
-    """
-    table = book.table
-    player, opponent = start or START
-    positions = [(player, opponent)]
-    for number, move in enumerate(moves, 1):
-        if move == PASS and not table.moves(player, opponent):
-            player, opponent = opponent, player
-            positions.append((player, opponent))
-            continue
-        legal = table.moves(player, opponent)
-        if not legal and table.moves(opponent, player):
-            player, opponent = opponent, player
-            positions.append((player, opponent))
-            legal = table.moves(player, opponent)
-        if not (0 <= move < PASS and legal >> move & 1):
-            raise ValueError(f"move {number} is not legal")
-        player, opponent = table.play(player, opponent, move)
-        positions.append((player, opponent))
-    return positions

@@ -50,23 +50,24 @@ def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallbac
     return Shrunk(removed.positions, removed.leaves, int(np.count_nonzero(faults[:, 1] == OPEN)))
 
 
-def prune_marks(book: Book, root: tuple[int, int] = START, progress: ProgressCallback = no_progress) -> Marks:
+def prune_marks(book: Book, progress: ProgressCallback = no_progress) -> Marks:
     """Return for each row: 1 if it is reached with its side to move playing only best moves, 2 with the other side, 3
     both, 0 neither.
 
     Raises NotInBook.
     """
-    if root == START and book.table.find(*START) < 0:
+    start = book.table.find(*START)
+    if start < 0:
         raise NotInBook("the initial position is not in the book")
-    return reach(book.table, {root_row(book, root): 3}, best_only=True, progress=progress)
+    return reach(book.table, {start: 3}, best_only=True, progress=progress)
 
 
-def prune(book: Book, root: tuple[int, int] = START, progress: ProgressCallback = no_progress) -> Shrunk:
+def prune(book: Book, progress: ProgressCallback = no_progress) -> Shrunk:
     """Keep the positions that can be reached while at least one side always plays a best move; remove the rest.
 
     Positions that the root does not reach at all are removed too, as in Edax. Raises NotInBook.
     """
-    return keep_only(book, prune_marks(book, root, progress) != 0, progress)
+    return keep_only(book, prune_marks(book, progress) != 0, progress)
 
 
 def subtree(book: Book, root: tuple[int, int], progress: ProgressCallback = no_progress) -> Shrunk:

@@ -24,13 +24,12 @@ from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, Write
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import STATE
 from desdaemon.protocol.system import platform
-from desdaemon.protocol.system.locks import FileLock
+from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import message
 
 from . import journal, snapshot
 from .blocks import Blocks
 from .files import BACKUPS
-from .lock import lock_book
 from .observers import JournalObserver, ReadOnlyObserver
 from .replay import replay
 
@@ -71,6 +70,16 @@ def journal_path(path: Path) -> Path:
 def lock_path(path: Path) -> Path:
     """The path of the lock of the book at ``path``."""
     return path.with_name(path.name + ".lock")
+
+
+def _lock(path: Path) -> FileLock:
+    """Lock a book for writing. Raises Locked, with the holder's process id, or WriteFailed."""
+    try:
+        return FileLock(lock_path(path), mode=0o644)
+    except Held as held:
+        raise Locked(lock_path(path), held.holder) from None
+    except OSError as error:
+        raise WriteFailed(f"{lock_path(path)}: {error.strerror}") from error
 
 
 def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
@@ -392,7 +401,7 @@ def create_store(path: Path, book: Book) -> Store:
     path = path.resolve()
     if path.exists() or journal_path(path).exists():
         raise BookError(f"{path}: already exists; choose another name or move it away")
-    lock = lock_book(lock_path(path))
+    lock = _lock(path)
     try:
         identity = secrets.randbits(64)
         snapshot.write(path, book, identity, 0, backups=0)
@@ -441,7 +450,7 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
     reason = ""
     if read_only is not True:
         try:
-            lock = lock_book(lock_path(path))
+            lock = _lock(path)
         except Locked as error:
             if read_only is False:
                 raise

@@ -17,7 +17,6 @@ from desdaemon.book import layout
 from desdaemon.book.chunks import (
     CHUNK_ROWS,
     Bytes,
-    Guard,
     Records,
     State,
     Words,
@@ -31,6 +30,7 @@ from desdaemon.book.record import RECORD, RESULT
 from desdaemon.protocol.system import platform
 
 from .arena import ARENA, PIECE
+from .blocks import Blocks
 
 SEGMENTS = 1 << layout.SEGMENT_BITS
 MIN_SLOTS = 16
@@ -85,7 +85,7 @@ class TableMemory:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.removals = 0
-        self.guard: Guard | None = None
+        self.guard: Blocks | None = None
         self._kernels = kernels()
         self._context: Words = np.zeros(layout.CONTEXT_WORDS, np.uint64)
         self._context_at = address(self._context)
@@ -98,7 +98,7 @@ class TableMemory:
         self._result_pointers: Words = np.zeros(0, np.uint64)
         self._scratch: Words = np.zeros(160, np.uint64)
         self._local = threading.local()
-        self._guards: list[Guard] = []
+        self._guards: list[Blocks] = []
         self._piece: Bytes = np.zeros(0, np.uint8)
         self._mapped = False
         self._strays = SEGMENTS
@@ -113,7 +113,7 @@ class TableMemory:
 
     # ------------------------------------------------------------------------------------------------ damage
 
-    def watch(self, guard: Guard | None) -> None:
+    def watch(self, guard: Blocks | None) -> None:
         """Have mapped memory verified before its first use; None: all of it is verified."""
         before, self.guard = self.guard, guard
         self._context[_GUARD] = guard.at if guard is not None else 0

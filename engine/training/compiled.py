@@ -33,13 +33,13 @@ def cores() -> int:
     return platform.processors()
 
 
-def spread(work: Callable[[int, int], Any], total: int, threads: int, pieces: int = 1) -> list[Any]:
-    """Call work(begin, end) for `threads * pieces` slices of range(total), on `threads` threads.
+def spread(work: Callable[[int, int], Any], total: int, threads: int) -> list[Any]:
+    """Call work(begin, end) for `threads` slices of range(total), on `threads` threads.
 
     Returns the results in the order of the slices. The slices depend on the arguments alone, so that sums over them are
     reproducible.
     """
-    count = max(1, min(total, threads * pieces))
+    count = max(1, min(total, threads))
     bounds = [total * k // count for k in range(count + 1)]
     if count == 1:
         return [work(0, total)]

@@ -7,11 +7,11 @@ import random
 import pytest
 import referee
 from book_dialogue import BookDialogue
-from toys import contents, small_book, toy
+from toys import contents, game_positions, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, candidates
-from desdaemon.book.growth.add import enumerate_book, fix, game_positions
+from desdaemon.book.growth.add import enumerate_book, fix
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import BookOptions, Rule

@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from toys import game_positions
 
 from desdaemon.book.book import Book
 from desdaemon.book.growth import grow, learn, research, shrink
-from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix, game_positions
+from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix
 from desdaemon.book.growth.game_results import count, live_game
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.layout import NO_SCORE

@@ -10,13 +10,13 @@ import pytest
 import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import canonical, contents, small_book, toy
+from toys import canonical, contents, game_positions, small_book, toy
 
 from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.choose import Choice, MoveChoice, candidates, choose, line
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats.text import parse_board
-from desdaemon.book.growth.add import fix, game_positions
+from desdaemon.book.growth.add import fix
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.growth.shrink import delete

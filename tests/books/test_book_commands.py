@@ -8,11 +8,10 @@ import referee
 from book_dialogue import BookDialogue
 from test_book_edax import undated
 from test_book_grow import children, reference_deviate
-from toys import canonical, contents
+from toys import canonical, contents, game_positions
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import edax
-from desdaemon.book.growth.add import game_positions
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.othello.openings import openings

@@ -6,12 +6,12 @@ import pytest
 from book_dialogue import BookDialogue
 from live import converse
 from served import Peer, serving, until
-from toys import small_book, toy
+from toys import game_positions, small_book, toy
 
 from desdaemon.api import Board, Engine
 from desdaemon.book.book import Book
 from desdaemon.book.formats import registry
-from desdaemon.book.growth.add import add_positions, game_positions
+from desdaemon.book.growth.add import add_positions
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.reports.check import verify
 from desdaemon.protocol.errors import BadInput

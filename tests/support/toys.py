@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import referee
 
-from desdaemon.book.book import Book
-from desdaemon.book.growth.add import new_book
+from desdaemon.book.book import Book, Evaluate
+from desdaemon.book.growth.add import add_positions
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.layout import PASS
 from desdaemon.book.options import BookOptions
+from desdaemon.book.record import START
 
 
 def canonical(player: int, opponent: int) -> tuple[int, int]:
@@ -44,9 +48,41 @@ def toy(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int
     return -move, best
 
 
+def new_book(options: BookOptions, evaluate: Evaluate) -> Book:
+    """A book of the initial position, searched at the book's level."""
+    book = Book(options)
+    add_positions(book, [START], Worker(evaluate))
+    return book
+
+
 def small_book(depth: int = 6, level: int = 2) -> Book:
     """A book of the initial position only."""
     return new_book(BookOptions(level=level, min_empties=61 - depth), toy)
+
+
+def game_positions(book: Book, moves: Sequence[int]) -> list[tuple[int, int]]:
+    """The positions of a game after each of its moves (squares 0..63; forced passes are put in), with the start.
+
+    Raises ValueError at an illegal move, naming its number.
+    """
+    table = book.table
+    player, opponent = START
+    positions = [(player, opponent)]
+    for number, move in enumerate(moves, 1):
+        if move == PASS and not table.moves(player, opponent):
+            player, opponent = opponent, player
+            positions.append((player, opponent))
+            continue
+        legal = table.moves(player, opponent)
+        if not legal and table.moves(opponent, player):
+            player, opponent = opponent, player
+            positions.append((player, opponent))
+            legal = table.moves(player, opponent)
+        if not (0 <= move < PASS and legal >> move & 1):
+            raise ValueError(f"move {number} is not legal")
+        player, opponent = table.play(player, opponent, move)
+        positions.append((player, opponent))
+    return positions
 
 
 def contents(book: Book) -> list[tuple[int, ...]]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import referee
 from book_dialogue import BookDialogue
-from toys import contents, small_book, toy
+from toys import contents, game_positions, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import registry
-from desdaemon.book.growth.add import add_positions, game_positions
+from desdaemon.book.growth.add import add_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import Rule

@@ -12,12 +12,12 @@ import pytest
 import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import canonical, contents, dat_file, dat_record, small_book, toy
+from toys import canonical, contents, dat_file, dat_record, game_positions, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.formats import edax, egaroucid, registry, text
-from desdaemon.book.growth.add import add_positions, enumerate_book, fix, game_positions
+from desdaemon.book.growth.add import add_positions, enumerate_book, fix
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_MOVE

@@ -11,12 +11,12 @@ import pytest
 import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import canonical, contents, small_book, toy
+from toys import canonical, contents, game_positions, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.formats import egaroucid, registry, text
-from desdaemon.book.growth.add import add_positions, enumerate_book, game_positions
+from desdaemon.book.growth.add import add_positions, enumerate_book
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import HUMAN_LEVEL

@@ -10,13 +10,13 @@ import pytest
 import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import canonical, contents, small_book, toy, worth
+from toys import canonical, contents, game_positions, new_book, small_book, toy, worth
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.exports import kernels
-from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix, game_positions, new_book
+from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix
 from desdaemon.book.growth.game_results import count, live_game
 from desdaemon.book.growth.grow import (
     Mode,
@@ -258,14 +258,6 @@ def test_games_are_added_down_to_the_depth_and_completely() -> None:
         if free and free[0][0] != 64:
             best = max(-worth(*child) for _, child in free)
             assert entry.leaf_score == best
-
-
-def test_illegal_games_are_refused() -> None:
-    book = small_book()
-    with pytest.raises(ValueError, match="move 2"):
-        game_positions(book, [referee.square("f5"), referee.square("a1")])
-    with pytest.raises(ValueError, match="move 1"):
-        game_positions(book, [64])
 
 
 # ---------------------------------------------------------------------------------------------------- Edax's choice

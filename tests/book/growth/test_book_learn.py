@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import canonical, contents, small_book, toy
+from toys import canonical, contents, game_positions, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats import registry
-from desdaemon.book.growth.add import add_positions, fix, game_positions
+from desdaemon.book.growth.add import add_positions, fix
 from desdaemon.book.growth.game_results import adjust, count, live_game, weight
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.learn import (

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import referee
 from book_dialogue import BookDialogue
-from toys import contents, small_book, toy
+from toys import contents, game_positions, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import Choice, MoveChoice, choose
-from desdaemon.book.growth.add import BookGame, add_games, game_positions
+from desdaemon.book.growth.add import BookGame, add_games
 from desdaemon.book.growth.game_results import Results, adjust, count, live_game, weight
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.self_play import ROUND, SelfPlayTally, SelfPlayTerms, self_play

@@ -5,11 +5,11 @@ import time
 
 import pytest
 import referee
-from toys import contents, small_book, toy
+from toys import contents, new_book, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import NotInBook
-from desdaemon.book.growth.add import add_positions, new_book
+from desdaemon.book.growth.add import add_positions
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.hash_seeding import known_scores
