@@ -10,7 +10,7 @@ from html import escape
 from importlib import resources
 from typing import NamedTuple
 
-from desdaemon.protocol.games.judgement import GRADES
+from desdaemon.protocol.games.judgement import GRADES, HALF_ACCURACY
 from desdaemon.protocol.othello.diagrams import board_svg, colour_sheet
 
 STATIC_FILES = (
@@ -73,7 +73,7 @@ def page_files() -> dict[str, PageFile]:
     folder = resources.files(__package__) / "static"
     found = {name: _light(name, (folder / name).read_bytes()) for name in STATIC_FILES}
     page = found["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links())
-    page = page.replace(_GRADES, escape(json.dumps(GRADES)))
+    page = page.replace(_GRADES, escape(json.dumps({"grades": GRADES, "half": HALF_ACCURACY})))
     found["index.html"] = page.encode()
     found[COLOURS] = colour_sheet().encode()
     return {name: _file(name, data) for name, data in found.items()}

@@ -250,7 +250,8 @@ def test_no_file_names_an_address_elsewhere_or_makes_markup() -> None:
 
 def test_the_page_has_the_grades_of_the_reports() -> None:
     (content,) = re.findall(r'<meta name="grades" content="([^"]*)">', page_files()["index.html"].data.decode())
-    assert json.loads(html.unescape(content)) == [[10, "blunder"], [4, "mistake"], [2, "inaccuracy"]]
+    grades = [[10, "blunder"], [4, "mistake"], [2, "inaccuracy"]]
+    assert json.loads(html.unescape(content)) == {"grades": grades, "half": 4}
 
 
 def test_the_page_is_light() -> None:

@@ -48,6 +48,8 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
             await first.evaluate("document.querySelector('#book-form button.primary').click()")
             await first.until("!document.getElementById('job-chip').hidden")
             await second.until("!document.getElementById('job-chip').hidden")
+            # It tells how far it is, and can be stopped, where it was started.
+            await first.until("document.querySelectorAll('#pane-book progress ~ button').length === 1")
             # Meanwhile the other walks: the move that the book knows is pressed in its table.
             press = "[...document.querySelectorAll('#book-rows button')].find(e => e.textContent === 'f5').click()"
             await second.evaluate(press)
@@ -90,6 +92,32 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
         assert web.end() == 0
 
 
+def test_what_changes_a_book_is_offered_where_it_takes_changes(tmp_path: Path, chrome: Chrome) -> None:
+    shown = "['book-edit', 'book-store'].map(id => document.getElementById(id).checkVisibility())"
+    commands = "[...document.getElementById('book-command').options].map(e => e.value)"
+
+    async def talk(web: Web) -> None:
+        tab = await chrome.page(web, hints=False)
+        await tab.click("#tab-book")
+        await tab.until("document.getElementById('book-about').textContent.includes('read only')")
+        assert await tab.evaluate(shown) == [False, False]
+        offered = await tab.evaluate(commands)
+        assert "deviate" not in offered
+        assert "show" in offered
+        with Peer(served.ipc) as peer:
+            peer.final("book.save", {"file": "mine.book"})
+        await tab.until(f"{commands}.includes('deviate')")
+        assert await tab.evaluate(shown) == [True, True]
+        await tab.close()
+
+    with serving(tmp_path / "daemon") as served:
+        with Peer(served.ipc) as peer:
+            peer.final("book.load", {"file": "builtin"})
+        web = Web(tmp_path, served.ipc)
+        chrome.run(talk(web))
+        assert web.end() == 0
+
+
 def test_a_new_book_frames_all_first_moves(tmp_path: Path, chrome: Chrome) -> None:
     """All first moves are one, whichever of them the book's one position names."""
 
@@ -122,7 +150,7 @@ def test_a_daemon_that_is_killed_and_restarted(tmp_path: Path, chrome: Chrome) -
             await tab.evaluate("desdaemon.game.now.comment = 'mine'")
             served.kill()
             await tab.until("!desdaemon.socket.connected")
-            await tab.until("document.querySelector('#connection.bad')")
+            await tab.until("document.getElementById('connection').className === 'chip bad'")
             # What is entered meanwhile is there afterwards, and gets its hints.
             await tab.evaluate("desdaemon.play('e3')")
             served.start()
@@ -244,6 +272,18 @@ def test_how_it_looks(visit: Visit) -> None:
             await tab.prefer(prefers_color_scheme=scheme)
             await tab.resize(1280, 860)
             await picture(scheme)
+        # The controls are within a small laptop's window, with players of long names.
+        await tab.evaluate(
+            "Object.assign(desdaemon.game.about, { black: 'Bartholomew the Longest-Named', white: 'W'.repeat(60) })"
+        )
+        await tab.evaluate("desdaemon.refresh()")
+        bottoms = "[...document.querySelectorAll('#controls button')].map(e => e.getBoundingClientRect().bottom)"
+        # What a browser leaves of 1280 x 800, and all of it.
+        for height in (660, 800):
+            await tab.resize(1280, height)
+            await picture(f"small-{height}")
+            assert max(await tab.evaluate(bottoms)) <= height
+        assert "%" in await tab.evaluate("document.getElementById('accuracy').textContent")
         await tab.prefer(prefers_color_scheme="dark", forced_colors="active")
         await picture("forced-colours")
         await tab.prefer(prefers_color_scheme="light", prefers_contrast="more")
@@ -255,6 +295,16 @@ def test_how_it_looks(visit: Visit) -> None:
             await picture(name)
             await tab.evaluate("document.querySelector('.panes').scrollIntoView()")
             await picture(f"{name}-pane")
+            # A mistake that is pressed is seen on the board.
+            await tab.evaluate("document.querySelector('#mistakes li:last-child button').click()")
+            top, bottom = await tab.evaluate(
+                "(({ top, bottom }) => [top, bottom])(document.getElementById('board').getBoundingClientRect())"
+            )
+            assert bottom > 0, name
+            assert top < height, name
+            if bottom - top <= height:
+                assert top > -1, name
+                assert bottom < height + 1, name
             # The tabs of the panes do not lie over one another.
             boxes = await tab.evaluate(
                 "[...document.querySelectorAll('[role=tab]')].map(e => [e.scrollWidth, e.clientWidth])"

@@ -22,6 +22,7 @@ NAMED = "(;GM[Othello]PB[kuro]PW[shiro]TY[8]BO[8 ---------------------------O*--
 NAMED += "B[f5]W[f6];)"
 OPENED = "desdaemon.game.moves(desdaemon.game.line().at(-1))"
 ROWS = "[...document.querySelectorAll('#kept .open')].map(e => e.textContent)"
+KEPT = "document.getElementById('kept-told').textContent"
 NOTICE = "document.getElementById('notice').textContent"
 CLOCK = "document.getElementById('black-clock').textContent"
 
@@ -146,8 +147,46 @@ def test_clocks(visit: Visit) -> None:
         await tab.until(f"{NOTICE} === 'The time of Black is up'")
         assert await tab.evaluate(CLOCK) == "0:00"
         assert await tab.evaluate("desdaemon.player.paused")
+        # A page that is loaded anew goes on with the clocks.
+        await tab.evaluate("desdaemon.player.used.X = 90_000")
+        await tab.call("Page.reload")
+        await tab.until(f"window.desdaemon && {CLOCK} === '3:30'")
 
     visit(talk, hints=False)
+
+
+def test_what_is_typed_is_played_or_told(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        typed = "text => { document.getElementById('typed-move').value = text;"
+        typed += " document.getElementById('typed').requestSubmit(); }"
+        for text, told in (
+            ("hello", "hello is no move"),
+            ("", "is no move"),
+            ("f5 x9", "f5 x9 is no move"),
+            ("a1", "a1 is not legal"),
+        ):
+            await tab.evaluate("desdaemon.tell('')")
+            await tab.evaluate(f"({typed})({text!r})")
+            assert told in await tab.evaluate(NOTICE)
+        assert await tab.evaluate("desdaemon.game.now.ply") == 0
+        await tab.evaluate(f"({typed})('1. F5 d6')")
+        assert await tab.evaluate("desdaemon.game.moves()") == "f5d6"
+
+    visit(talk, hints=False)
+
+
+def test_hints_are_off_in_a_game_against_the_engine(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        hints = "desdaemon.preferences.get('hints')"
+        await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
+        assert await tab.evaluate(hints) is False
+        # Who wants them nevertheless has them.
+        await tab.press("v")
+        assert await tab.evaluate(hints) is True
+        await tab.evaluate("desdaemon.preferences.set('white', 'human')")
+        assert await tab.evaluate(hints) is True
+
+    visit(talk)
 
 
 # Pictures and files
@@ -194,22 +233,34 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
         await tab.until(f"{ROWS}.length === 3")
         assert await tab.evaluate(ROWS) == ["f5f6e6f4", LINE, "f5f6e6f4"]
         assert await tab.evaluate(OPENED) == "f5f6e6f4"
-        # A file too large for a frame: its first games, with the words that these are not all.
+        # Files too large for a frame are read in parts; the list has all games, and shows some.
         await drop(tab, wthor_file(4000), "large.wtb")
-        await tab.until(f"{NOTICE}.includes('190')")
-        assert await tab.evaluate(f"{ROWS}.length") == 500
-        told = await tab.evaluate(NOTICE)
-        assert "2793 games read" in told
-        assert "500" in told
-        lines = f"{LINE}\nf5f6e6f4\n" * 12_000
+        await tab.until(f"{NOTICE}.includes('4000 games read')")
+        assert await tab.evaluate(f"{ROWS}.length") == 200
+        assert await tab.evaluate(KEPT) == "Showing the first 200 of 4003 games"
+        lines = f"{LINE}\nf5f6e6f4\n" * 6_000
         await drop(tab, lines.encode(), "lines.txt")
+        await tab.until(f"{NOTICE}.includes('12000 games read')")
+        games = "".join(f'[Black "b{at}"]\n[White "w{at}"]\n\n1. f5 d6 2. c3 d3 *\n\n' for at in range(5000))
+        await drop(tab, games.encode(), "games.pgn")
         await tab.until(f"{NOTICE}.includes('5000 games read')")
+        # A search by player.
+        search = "e => { e.value = 'b4999'; e.dispatchEvent(new Event('input')) }"
+        await tab.evaluate(f"({search})(document.getElementById('kept-filter'))")
+        assert await tab.evaluate(ROWS) == ["b4999 \u2013 w4999 · f5d6c3d3"]
+        await tab.evaluate("document.getElementById('kept-filter').value = ''")
         # What is no game is told, and leaves all as it was.
         broken = bytearray(wthor_file(2))
         pack_into("<I", broken, 4, 99)
         await drop(tab, bytes(broken), "broken.wtb")
         await tab.until(f"{NOTICE}.includes('99 games')")
-        assert await tab.evaluate(f"{ROWS}.length") == 500
+        await tab.evaluate("desdaemon.panes.library.draw()")
+        assert await tab.evaluate(KEPT) == "Showing the first 200 of 21003 games"
+        # All of them go at once, after a question.
+        await tab.evaluate(ASKED % "true")
+        await tab.evaluate("document.getElementById('kept-clear').click()")
+        assert await tab.evaluate("asked") == "Delete 21003 games?"
+        assert await tab.evaluate(f"{ROWS}.length") == 0
 
     visit(talk, hints=False)
 
@@ -261,7 +312,7 @@ def test_the_list_of_kept_games(visit: Visit) -> None:
         await tab.evaluate(f"desdaemon.panes.library.text({json.dumps(NAMED)})")
         await tab.until("desdaemon.game.about.black === 'kuro'")
         await tab.click("#keep")
-        assert await tab.evaluate(ROWS) == ["kuro \u2013 shiro · f5f6", LINE]
+        assert await tab.evaluate(ROWS) == ["kuro \u2013 shiro · f5f6", "f5d6c3f4"]
         # It is there after the page was loaded anew, with branches and comments.
         await tab.call("Page.reload")
         await tab.until(f"window.desdaemon && {ROWS}.length === 2")
@@ -277,7 +328,7 @@ def test_the_list_of_kept_games(visit: Visit) -> None:
         assert await tab.evaluate(f"{ROWS}.length") == 2
         await tab.evaluate(ASKED % "true")
         await tab.click("#kept .small")
-        assert await tab.evaluate(ROWS) == [LINE]
+        assert await tab.evaluate(ROWS) == ["f5d6c3f4"]
 
     visit(talk, f"#m={LINE}", hints=False)
 

@@ -49,6 +49,7 @@ export class App {
     this.hints = new Hints(this);
     this.player = new Player(this);
     this.review = new Review(this);
+    this.player.used = read("current", {}).used ?? this.player.used;
     this.panes = {
       game: new GamePane(this), book: new BookPane(this), library: new LibraryPane(this), server: new ServerPane(this),
       settings: new SettingsPane(this),
@@ -89,7 +90,7 @@ export class App {
   keep() {
     clearTimeout(this.keeping);
     this.keeping = 0;
-    write("current", this.game.save());
+    write("current", { ...this.game.save(), used: this.player.used });
     const known = /** @type {Record<string, any>} */ ({});
     for (const node of this.game.line()) {
       const results = this.knowledge.of(this.game.key(node));
@@ -131,7 +132,10 @@ export class App {
     byId("typed").addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
       const input = byId("typed-move");
-      for (const move of movesOf(input.value)) if (!this.play(move)) break;
+      const moves = movesOf(input.value);
+      const rest = input.value.toLowerCase().replace(/[a-h][1-8]|p[as]|\d+\.|[\s,.-]/g, "");
+      if (rest || !moves.length) this.tell(t("noMove", { text: input.value.trim() }));
+      else moves.every((move) => this.play(move));
       input.value = "";
     });
   }
@@ -142,14 +146,19 @@ export class App {
     else if (this.game.now.cells[square] === "-") this.play(nameOf(square));
   }
 
+  /** Go to a position, and see the board. @param {import("./model/game.js").Node} node */
+  seek(node) {
+    this.game.go(node);
+    byId("board").scrollIntoView({ block: "nearest" });
+  }
+
   /** @param {string} move */
   play(move) {
     const { now } = this.game;
     const turned = Board.flipped(now.cells, now.side, move);
     this.board.preview = null;
     if (!this.game.play(move)) {
-      speak(t("illegal", { move }));
-      byId("told").textContent = t("illegal", { move });
+      this.tell(t("illegal", { move }));
       return false;
     }
     const parts = [t("played", { side: t(now.side === "X" ? "black" : "white"), move, n: turned })];
@@ -216,6 +225,7 @@ export class App {
     this.refresh();
     this.panes.book.look();
     this.keepSoon();
+    if (kind === "new") this.seek(this.game.now);
     if (kind === "moved") speak(this.turnText());
   }
 
@@ -252,6 +262,9 @@ export class App {
       this.tellConnection();
     }
     if (name === "symmetry") this.board.turn();
+    if (name === "black" || name === "white") {
+      this.preferences.set("hints", this.preferences.get("black") === this.preferences.get("white"));
+    }
     this.look();
     this.refresh();
   }

@@ -1,16 +1,17 @@
 // The analysis of a whole game: each position of the line, what each move lost, the mistakes.
 
 import { covers } from "../model/knowledge.js";
-import { PASS, after, canonical, finalScore, isOver, other } from "../model/rules.js";
+import { PASS, after, canonical, finalScore, isOver, legalMoves, other } from "../model/rules.js";
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/game.js").Node} Node */
-/** @typedef {{node: Node, score: number|null, sure: string, exact: boolean, lost: number, grade: string, best: string}} Step
- *   `score` is Black's before the move that leads on; `lost`, `grade` and `best` are about that move. */
+/** @typedef {{node: Node, score: number|null, sure: string, exact: boolean, lost: number, grade: string, best: string,
+ *   judged: boolean|null}} Step  `score` is Black's before the move that leads on; `lost`, `grade` and `best` are about
+ *   that move, and `judged` says whether it is known what it lost; null where there was no choice. */
 
-/** The least discs lost by a move of each grade, the worst first, as the gateway writes them into the page. */
-const GRADES = /** @type {[number, string][]} */ (
-  JSON.parse(/** @type {HTMLMetaElement} */ (document.querySelector("meta[name=grades]")).content));
+/** The least discs lost by a move of each grade, the worst first, and the discs that halve a move's accuracy, as the
+ * gateway writes them into the page. @type {{grades: [number, string][], half: number}} */
+const { grades: GRADES, half: HALF } = JSON.parse(/** @type {any} */ (document.querySelector("meta[name=grades]")).content);
 
 /** What is known of the line that is looked at. @param {App} app @returns {Step[]} */
 export function steps(app) {
@@ -19,20 +20,31 @@ export function steps(app) {
     const best = app.knowledge.best(app.game.key(node));
     const sign = node.side === "X" ? 1 : -1;
     /** @type {Step} */
-    const step = { node, score: null, sure: "", exact: false, lost: 0, grade: "", best: "" };
+    const step = { node, score: null, sure: "", exact: false, lost: 0, grade: "", best: "", judged: null };
     if (isOver(node.cells)) Object.assign(step, { score: finalScore(node.cells), sure: "=", exact: true });
     else if (best) Object.assign(step, { score: sign * best.score, sure: best, exact: best.exact, best: best.move });
     const next = line[at + 1];
+    const choice = next && next.move !== PASS && legalMoves(node.cells, node.side).length > 1;
+    step.judged = choice ? Boolean(best) : null;
     if (next && best && differs(node, next.move, best.move)) {
       const own = app.knowledge.ofMove(app.game.key(node), next.move);
       const later = isOver(next.cells) ? finalScore(next.cells) : valueOf(app, next);
       // The difference of two searches of one depth, where there is one.
       const played = (own && covers(own, best)) || later === null ? own?.score : sign * later;
       if (played !== undefined) step.lost = Math.max(0, best.score - played);
+      else step.judged = false;
       step.grade = GRADES.find(([discs]) => step.lost >= discs)?.[1] ?? "";
     }
     return step;
   });
+}
+
+/** The mean accuracy of those moves that had a choice, in percent; "" as long as one of them is not judged.
+ * @param {Step[]} taken */
+export function accuracy(taken) {
+  const chosen = taken.filter((step) => step.judged !== null);
+  const sum = chosen.reduce((total, step) => total + 100 * 2 ** (-step.lost / HALF), 0);
+  return chosen.length && chosen.every((step) => step.judged) ? `${Math.round(sum / chosen.length)} %` : "";
 }
 
 /** Whether a move and the best one are two, neither a pass nor mirror images. @param {Node} node @param {string} move
@@ -131,7 +143,7 @@ export class Review {
     const now = this.app.game.now.ply;
     const bad = found.filter((step) => step.grade);
     const to = by > 0 ? bad.find((step) => step.node.ply > now) : bad.reverse().find((step) => step.node.ply < now);
-    if (to) this.app.game.go(to.node);
+    if (to) this.app.seek(to.node);
     return Boolean(to);
   }
 }

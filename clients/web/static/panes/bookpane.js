@@ -17,6 +17,8 @@ export class BookPane {
     this.commands = [];
     this.asked = 0;
     this.editor = false;
+    /** Whether the book takes changes. */
+    this.writable = false;
     /** @type {any} */
     this.status = null;
     byId("book-command").addEventListener("change", () => this.form());
@@ -39,10 +41,17 @@ export class BookPane {
     this.editor = editor;
     byId("book-reader").hidden = editor;
     this.commands = (await this.app.socket.ask("web.commands")).commands.filter((/** @type {any} */ one) => hello.ops.includes(`book.${one.name}`));
-    const before = byId("book-command").value || "deviate";
-    fill(byId("book-command"), ...this.commands.map((one) => el("option", { value: one.name, text: one.name, selected: one.name === before })));
-    this.form();
+    this.choices(this.writable);
     await this.look();
+  }
+
+  /** The commands of the form: those that change nothing where the book takes no changes. @param {boolean} writable */
+  choices(writable) {
+    this.writable = writable;
+    const before = byId("book-command").value || "deviate";
+    const usable = this.commands.filter((one) => writable || !one.writes);
+    fill(byId("book-command"), ...usable.map((one) => el("option", { value: one.name, text: one.name, selected: one.name === before })));
+    this.form();
   }
 
   /** Ask about the position at hand. */
@@ -70,6 +79,8 @@ export class BookPane {
     const why = open && !book.writable ? ` · ${t("readOnly", { why: book.reason })}` : "";
     byId("book-about").textContent = open ? `${book.path || "–"} · ${t("bookSize", { n: book.positions })}${why}` : book.reason || t("bookNone");
     byId("book-tools").hidden = !this.editor || !open;
+    byId("book-edit").hidden = byId("book-store").hidden = !book.writable;
+    if (this.writable !== book.writable) this.choices(book.writable);
     byId("book-none").hidden = !open || look.found;
     byId("book-known").textContent = look.found
       ? t("bookPosition", { score: look.score === null ? "?" : signed(look.score), low: signed(look.lower), high: signed(look.upper), level: look.level, grade: look.grade || t("unsure") })

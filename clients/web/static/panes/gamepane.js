@@ -2,7 +2,7 @@
 
 import { certainty } from "../model/knowledge.js";
 import { PASS } from "../model/rules.js";
-import { steps } from "../engine/review.js";
+import { accuracy, steps } from "../engine/review.js";
 import { byId, el, fill, signed } from "../view/dom.js";
 import { graph } from "../view/graph.js";
 import { t } from "../view/texts.js";
@@ -40,6 +40,9 @@ export class GamePane {
     const line = found.map((step) => step.node);
     fill(byId("graph"), graph(found, Math.max(0, line.indexOf(app.game.now)), this.kind, (ply) => app.game.go(line[ply])));
     this.progress();
+    byId("graph-kind").textContent = t(this.kind === "score" ? "showLosses" : "showScores");
+    const [black, white] = ["X", "O"].map((side) => accuracy(found.filter((step) => step.node.side === side)));
+    byId("accuracy").textContent = black + white ? t("accuracy", { black, white }) : "";
     const bad = found.filter((step) => step.grade);
     fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));
     byId("mistakes-none").hidden = bad.length > 0;
@@ -65,7 +68,7 @@ export class GamePane {
       {},
       el(
         "button",
-        { type: "button", class: `mistake ${step.grade}`, onclick: () => this.app.game.go(step.node), "aria-current": step.node === this.app.game.now ? "true" : undefined },
+        { type: "button", class: `mistake ${step.grade}`, onclick: () => this.app.seek(step.node), "aria-current": step.node === this.app.game.now ? "true" : undefined },
         el("span", { class: `stone ${step.node.side === "X" ? "black" : "white"}`, "aria-hidden": "true" }),
         `${step.node.ply + 1}. ${next?.move} `,
         el("span", { class: "soft", text: `${t(step.grade)}, ${t("lostDiscs", { n: step.lost })}, ${t("bestWas", { move: step.best })}` }),

@@ -1,6 +1,6 @@
 // The pane of games: paste, drop, open, copy, save, a picture, and the list that this browser keeps.
 
-import { discs, finalScore, isOver, movesOf, nameOf, squareOf } from "../model/rules.js";
+import { discs, finalScore, isOver, nameOf, squareOf } from "../model/rules.js";
 import { fragment } from "../model/link.js";
 import { read, write } from "../model/store.js";
 import { steps } from "../engine/review.js";
@@ -12,8 +12,10 @@ import { t } from "../view/texts.js";
 const FORMATS = ["txt", "ggf", "sgf", "pgn", "wtb", "edx"];
 /** Bytes of a file that fit into a frame as base64. */
 const LARGEST = 190_000;
-/** Games that the list has room for. */
-const MOST = 500;
+/** Lines of a text in a frame: no more than the games of one answer. */
+const MOST_LINES = 4500;
+/** Games of the list that are shown at a time. */
+const SHOWN = 200;
 /** Bytes of WTHOR's files: the header of all, a game, and the names of players and of tournaments. */
 const WTHOR = { header: 16, game: 68, jou: 20, trn: 26 };
 
@@ -32,7 +34,9 @@ export class LibraryPane {
     byId("save").addEventListener("click", () => this.save(byId("format").value));
     byId("picture-svg").addEventListener("click", () => save("board.svg", picture(app), "image/svg+xml"));
     byId("picture-png").addEventListener("click", () => this.png());
-    byId("keep").addEventListener("click", () => this.keep([{ ...app.game.save(), added: Date.now() }]));
+    byId("keep").addEventListener("click", () => this.keep([{ ...app.game.save(), moves: app.game.moves(app.game.line().at(-1)) }]));
+    byId("kept-filter").addEventListener("input", () => this.draw());
+    byId("kept-clear").addEventListener("click", () => this.remove(this.matching()));
     document.addEventListener("paste", (event) => {
       if (/** @type {Element} */ (event.target).closest("input, textarea")) return;
       const files = event.clipboardData?.files;
@@ -58,7 +62,7 @@ export class LibraryPane {
 
   /** @param {string} text */
   text(text) {
-    if (text.trim()) this.read({ text });
+    if (text.trim()) this.read([{ text }]);
   }
 
   /** Files of games; those of WTHOR's names serve the `.wtb` among them. @param {FileList} files */
@@ -67,32 +71,33 @@ export class LibraryPane {
     const games = [...files].filter((file) => !/\.(jou|trn)$/i.test(file.name));
     if (!games.length) this.app.tell(t("namesAlone"));
     for (const file of games) {
-      const bytes = await beginning(file);
-      let binary = "";
-      for (const byte of bytes) binary += String.fromCharCode(byte);
-      const base = /\.wtb$/i.test(file.name) ? new DataView(bytes.buffer) : null;
-      await this.read({ data: btoa(binary), name: file.name }, file.size > LARGEST ? [t("tooLarge", { n: LARGEST / 1000 })] : [], (game) => {
-        const at = WTHOR.header + WTHOR.game * (game.number - 1);
-        if (!base) return;
-        game.event ||= tournaments[base.getUint16(at, true)] ?? "";
-        game.black ||= players[base.getUint16(at + 2, true)] ?? "";
-        game.white ||= players[base.getUint16(at + 4, true)] ?? "";
+      await this.read(parts(file), (game, bytes) => {
+        if (!/\.wtb$/i.test(file.name)) return;
+        const base = new DataView(bytes.buffer, WTHOR.header + WTHOR.game * (game.number - 1));
+        game.event ||= tournaments[base.getUint16(0, true)] ?? "";
+        game.black ||= players[base.getUint16(2, true)] ?? "";
+        game.white ||= players[base.getUint16(4, true)] ?? "";
       });
     }
   }
 
-  /** Have the gateway read games: one is opened, several go into the list.
-   * @param {any} args @param {string[]} [notes] @param {(game: any) => void} [named] told each game */
-  async read(args, notes = [], named = () => {}) {
+  /** Have the gateway read games, a part of a file at a time: one is opened, several go into the list.
+   * @param {Iterable<any>|AsyncIterable<any>} sources the arguments of `web.read`, and `bytes`
+   * @param {(game: any, bytes: Uint8Array) => void} [named] told each game */
+  async read(sources, named = () => {}) {
     const { app } = this;
+    const games = [];
+    const complaints = [];
     try {
-      const found = await app.socket.ask("web.read", args);
-      found.games.forEach(named);
-      const [first] = found.games;
-      app.game.open(first, found.games.length === 1);
-      if (found.games.length > 1) this.keep(found.games.slice(0, MOST).map((/** @type {any} */ game) => asSaved(game)));
-      if (found.games.length > MOST) notes.push(t("keptSome", { n: MOST }));
-      app.tell([t("read", { n: found.games.length }), ...notes, ...found.complaints.slice(0, 3)].join(" · "));
+      for await (const { bytes, ...args } of sources) {
+        const found = await app.socket.ask("web.read", args);
+        for (const game of found.games) named(game, bytes);
+        games.push(...found.games);
+        complaints.push(...found.complaints);
+      }
+      app.game.open(games[0], games.length === 1);
+      if (games.length > 1) this.keep(games.map(asSaved));
+      app.tell([t("read", { n: games.length }), ...complaints.slice(0, 3)].join(" · "));
     } catch (refusal) {
       app.complain(refusal);
     }
@@ -151,43 +156,83 @@ export class LibraryPane {
 
   /** @param {any[]} games */
   keep(games) {
-    this.games = [...games, ...this.games].slice(0, MOST);
-    if (!write("games", this.games)) this.app.tell(t("full"));
+    this.change([...games, ...this.games]);
+  }
+
+  /** @param {any[]} games */
+  change(games) {
+    this.games = games;
+    if (!write("games", games)) this.app.tell(t("full"));
     this.draw();
   }
 
+  /** The games that have all words of the search in their names, date or moves. */
+  matching() {
+    const words = byId("kept-filter").value.toLowerCase().split(/\s+/);
+    return this.games.filter((game) => {
+      const text = `${Object.values(game.about ?? {}).join(" ")} ${game.moves}`.toLowerCase();
+      return words.every((/** @type {string} */ word) => text.includes(word));
+    });
+  }
+
   draw() {
+    const found = this.matching();
+    const few = found.length <= SHOWN;
+    byId("kept-told").textContent = !this.games.length ? "" : few ? t("keptCount", { n: found.length }) : t("keptSome", { n: SHOWN, m: found.length });
+    byId("kept-clear").hidden = !found.length;
+    const { game } = this.app;
     fill(
       byId("kept"),
-      ...this.games.map((game, at) =>
+      ...found.slice(0, SHOWN).map((one) =>
         el(
           "tr",
           {},
-          el("th", { scope: "row" }, el("button", { type: "button", class: "open", text: titled(game), onclick: () => this.app.game.load(game) })),
-          el("td", { text: game.about?.date ?? "" }),
-          el("td", {}, el("button", { type: "button", class: "small", text: t("remove"), onclick: () => this.remove(at) })),
+          el("th", { scope: "row" }, el("button", { type: "button", class: "open", text: titled(one), onclick: () => (one.tree ? game.load(one) : game.open({ ...one.about, ...one })) })),
+          el("td", { text: one.about?.date ?? "" }),
+          el("td", {}, el("button", { type: "button", class: "small", text: t("remove"), onclick: () => this.remove([one]) })),
         ),
       ),
     );
   }
 
-  /** @param {number} at */
-  remove(at) {
-    if (!confirm(t("sureForget", { what: titled(this.games[at]) }))) return;
-    this.games.splice(at, 1);
-    write("games", this.games);
-    this.draw();
+  /** @param {any[]} games */
+  remove(games) {
+    const question = games.length === 1 ? t("sureForget", { what: titled(games[0]) }) : t("sureForgetAll", { n: games.length });
+    const gone = new Set(games);
+    if (confirm(question)) this.change(this.games.filter((game) => !gone.has(game)));
   }
 }
 
-/** The bytes of a file; of one that does not fit into a frame the first games as a file of their own. @param {File} file */
-async function beginning(file) {
-  const bytes = new Uint8Array(await file.slice(0, LARGEST).arrayBuffer());
-  if (file.size <= LARGEST) return bytes;
-  if (!/\.wtb$/i.test(file.name)) return bytes.slice(0, bytes.lastIndexOf(10) + 1);
-  const games = Math.floor((LARGEST - WTHOR.header) / WTHOR.game);
-  new DataView(bytes.buffer).setUint32(4, games, true);
-  return bytes.slice(0, WTHOR.header + WTHOR.game * games);
+/** A file in parts that each fit into a frame: whole games of WTHOR's with a header of their own, whole lines of a text.
+ * @param {File} file */
+async function* parts(file) {
+  const base = /\.wtb$/i.test(file.name);
+  const header = base && file.size > LARGEST ? new Uint8Array(await file.slice(0, WTHOR.header).arrayBuffer()) : new Uint8Array(0);
+  const room = header.length ? LARGEST - (LARGEST % WTHOR.game) : LARGEST;
+  for (let at = header.length, taken; at < file.size; at += taken) {
+    const own = new Uint8Array(await file.slice(at, at + room).arrayBuffer());
+    taken = base ? own.length : linesOf(own, at + own.length < file.size);
+    const bytes = new Uint8Array([...header, ...own.subarray(0, taken)]);
+    if (header.length) new DataView(bytes.buffer).setUint32(4, taken / WTHOR.game, true);
+    let binary = "";
+    for (const byte of bytes) binary += String.fromCharCode(byte);
+    yield { data: btoa(binary), name: file.name, bytes };
+  }
+}
+
+/** How many of the bytes are whole lines, in PGN whole games: all at the end of a text of few lines.
+ * @param {Uint8Array} bytes @param {boolean} more whether the text goes on */
+function linesOf(bytes, more) {
+  let [lines, last, line, game] = [0, -1, 0, 0];
+  for (let at = 0; at < bytes.length && lines < MOST_LINES; at++) {
+    if (bytes[at] !== 10) continue;
+    lines++;
+    line = at + 1;
+    // A blank line, and a tag behind it.
+    if (at - last <= 2 && bytes[line] === 91) game = line;
+    last = at;
+  }
+  return !more && lines < MOST_LINES ? bytes.length : game || line || bytes.length;
 }
 
 /** The names in a file of WTHOR's among others; none without one. @param {FileList} files @param {"jou"|"trn"} kind */
@@ -202,20 +247,15 @@ async function namesOf(files, kind) {
   return found;
 }
 
-/** A game as the gateway reads it in the form of `Game.save`. @param {any} game */
-function asSaved(game) {
-  const moves = movesOf(game.moves);
-  const tree = moves.reduceRight((rest, move) => [move, "", ...(rest ? [rest] : [])], /** @type {any} */ (null));
-  const about = { black: game.black, white: game.white, event: game.event, date: game.date };
-  return { about, board: game.board || "---------------------------OX------XO--------------------------- X", tree: ["", "", ...(tree ? [tree] : [])], way: [] };
+/** A game as the gateway reads it, for the list. @param {any} game */
+function asSaved({ black, white, event, date, board, moves }) {
+  return { about: { black, white, event, date }, board, moves };
 }
 
 /** @param {any} game */
 function titled(game) {
   const { black, white, event } = game.about ?? {};
-  let moves = "";
-  for (let at = game.tree; at?.[2] && moves.length < 24; at = at[2]) moves += at[2][0];
-  return [black || white ? `${black || "?"} – ${white || "?"}` : "", event, moves].filter(Boolean).join(" · ");
+  return [black || white ? `${black || "?"} – ${white || "?"}` : "", event, game.moves?.slice(0, 24)].filter(Boolean).join(" · ");
 }
 
 /** The board as SVG that stands alone: the page's own drawing with discs, marks and hints. @param {App} app */

@@ -57,6 +57,7 @@ export class ServerPane {
   draw() {
     const jobs = [...this.jobs.values()].sort((a, b) => b.job - a.job).slice(0, 20);
     fill(byId("jobs"), ...jobs.map((job) => this.row(job)));
+    fill(byId("book-jobs"), ...jobs.filter(busy).map((job) => this.row(job)));
     byId("jobs-none").hidden = jobs.length > 0;
     const running = jobs.find((job) => job.state === "running");
     byId("job-chip").hidden = !running;
@@ -65,18 +66,20 @@ export class ServerPane {
 
   /** @param {any} job */
   row(job) {
-    const busy = ["running", "queued"].includes(job.state);
+    const going = busy(job);
     const parts = [`${job.job}. ${job.op ?? ""} · ${t(STATES[job.state] ?? job.state)}`];
-    if (busy && job.total) parts.push(t("jobProgress", { phase: job.phase, done: job.done, total: job.total }));
-    if (busy && job.rate) parts.push(t("jobRate", { n: job.rate.toFixed(1) }));
-    if (busy && job.eta_s) parts.push(t("jobLeft", { n: Math.round(job.eta_s) }));
+    if (going && job.round) parts.push(t("jobRound", { n: job.round }));
+    if (going && job.total) parts.push(t("jobProgress", { phase: job.phase, done: job.done, total: job.total }));
+    if (going && job.rate) parts.push(t("jobRate", { n: job.rate.toFixed(1) }));
+    if (going && job.eta_s) parts.push(t("jobLeft", { n: Math.round(job.eta_s) }));
+    if (going && job.searches) parts.push(t("jobSearches", { n: job.searches }));
     if (job.added !== undefined) parts.push(t("jobAdded", { n: job.added, m: job.changed ?? 0 }));
     return el(
       "li",
       { class: "job" },
       el("span", { text: parts.join(" · ") }),
-      busy ? el("progress", { max: job.total || 1, value: job.total ? job.done : undefined, "aria-label": job.op }) : null,
-      busy && this.editor ? el("button", { type: "button", text: t("stop"), onclick: () => this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => this.app.complain(refusal)) }) : null,
+      going ? el("progress", { max: job.total || 1, value: job.total ? job.done : undefined, "aria-label": job.op }) : null,
+      going && this.editor ? el("button", { type: "button", text: t("stop"), onclick: () => this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => this.app.complain(refusal)) }) : null,
     );
   }
 
@@ -99,6 +102,9 @@ export class ServerPane {
     byId("log").textContent = lines.join("\n");
   }
 }
+
+/** @param {any} job */
+const busy = (job) => ["running", "queued"].includes(job.state);
 
 /** @param {any} job */
 const percent = (job) => (job.total ? `${Math.floor((100 * job.done) / job.total)} %` : "");
