@@ -3,7 +3,7 @@
     ---------------------------OX------XO--------------------------- X,6,D3,2
 
 The board from A1 to H8 (X: side to move), the side, level, leaf move (PA: pass, --: none) and leaf score. A file may be
-packed by xz; one whose name ends in ``.txt.xz`` is written so, which makes it a sixth and smaller.
+packed by xz, and is written packed if its name ends in ``.txt.xz``; it then has less than a sixth of the size.
 """
 
 from __future__ import annotations

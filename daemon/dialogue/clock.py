@@ -43,7 +43,7 @@ class MoveOverhead:
 
     def __init__(self) -> None:
         self.recent = 0.0
-        """The delay to expect of the next move."""
+        """The expected delay of the next move."""
         self.worst = 0.0
         """The largest delay to be ready for; at least ``recent``."""
 

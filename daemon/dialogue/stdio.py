@@ -95,7 +95,7 @@ class _StandardDialogue:
         """``source`` is ``lines``, or the same lines on their way through a log."""
         self.output = output
         self.protocol = "text"
-        """The protocol at the beginning; a line of the text protocol may go over to another."""
+        """The initial protocol; a line of the text protocol may switch to another."""
         self.close_beside: Callable[[], None] = _nothing
         self._session = session
         self._books = books

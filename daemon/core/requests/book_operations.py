@@ -113,7 +113,7 @@ class BookOperations:
         return data
 
     def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """The operation `book.get`; ``admit`` is called before a look-up that takes long."""
+        """Handle `book.get`; ``admit`` is called before a slow look-up."""
         children = bool(request.values.get("children"))
         if request.values.get("positions") is not None:
             self._get_many(request, admit, children=children)

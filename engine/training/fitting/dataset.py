@@ -16,7 +16,7 @@ from desdaemon.engine.training.store import Arrays, TrainingError, load
 from .ridge import Rows
 
 NO_LABEL = -128
-"""Depth in a label file of a row without a label."""
+"""Label in a label file of a row that was not labelled."""
 
 EXACT = 255
 """Depth in a label file of an exact score."""

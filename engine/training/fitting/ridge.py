@@ -166,11 +166,11 @@ def fit(
 
 
 def pack(weights: features.Weights) -> bytes:
-    """Weights in discs to the packed int16 table of a weights file."""
+    """Convert weights in discs to the packed int16 table of a weights file."""
     units = np.clip(np.rint(weights * UNITS), -_LARGEST, _LARGEST)
     return units.astype("<i2").tobytes()
 
 
 def unpack(packed: bytes) -> features.Weights:
-    """The packed table of a weights file to weights in discs, (61, PACKED_SIZE) float32."""
+    """Convert the packed table of a weights file to weights in discs, (61, PACKED_SIZE) float32."""
     return np.frombuffer(packed, "<i2").reshape(PLIES, PACKED_SIZE).astype(np.float32) / np.float32(UNITS)
