@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import LARGEST_FILE, Complain, FileGame, parse_games, read_games
-from desdaemon.protocol.games.formats import parse_txt
+from desdaemon.protocol.games.formats import parse_game
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.rules import PASS
 
@@ -42,7 +42,7 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
 
 def _moves(text: str) -> GameRecord:
     try:
-        record = parse_txt(text)
+        record = parse_game(text, "txt")
     except BadInput as error:
         if "/" in text or "." in text:
             raise BadInput(f"{quoted(text)}: No such file or directory") from None

@@ -20,8 +20,8 @@ from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.system import files
 
 from . import edx, wthor
-from .formats import game_text, parse_game
-from .records import GameRecord, PlayedMove, black_score, properties
+from .formats import game_of, game_text, game_texts
+from .records import GameRecord, GameText, PlayedMove, black_score
 
 BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
 LARGEST_FILE = 1 << 30
@@ -34,9 +34,6 @@ _UNFINISHED_DISCS = 225
 """The discs that Edax writes into a WTHOR game without a result."""
 
 _ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})", re.ASCII)
-_PGN_TAG = re.compile(r'^[ \t]*\[(\w+)[ \t]+"((?:\\.|[^"\\\n])*)"[ \t]*\][ \t]*$', re.MULTILINE)
-_BRACKETS = re.compile(r"\[[^\]]*\]|[()]")
-_ESCAPED_BRACKETS = re.compile(r"\[(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
 
 
 class FileGame(NamedTuple):
@@ -197,15 +194,14 @@ def _edx_games(games: list[edx.EdxGame], name: str, bad: Complain | None) -> Ite
 
 
 def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iterator[FileGame]:
-    pieces = {"txt": _lines, "ggf": _ggf_pieces, "sgf": _sgf_pieces, "pgn": _pgn_pieces}[format]
     number = line = at = 0
-    for start, piece in pieces(text):
+    for found in game_texts(text, format):
         number += 1
-        line += text.count("\n", at, start)
-        at = start
+        line += text.count("\n", at, found.start)
+        at = found.start
         try:
-            record = parse_game(piece, format)
-            event, date, result = _described(piece, format)
+            record = game_of(found, format)
+            event, date, result = _described(found, format)
         except BadInput as error:
             _report(f"{quoted(name)}: game {number}, line {line + 1}: {error}", bad)
             continue
@@ -214,72 +210,16 @@ def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iter
         raise BadInput(f"{quoted(name)}: there is no game in it: expected games as {format}")
 
 
-Pieces = Iterator[tuple[int, str]]
-
-
-def _lines(text: str) -> Pieces:
-    at = 0
-    for line in text.splitlines(keepends=True):
-        if line.strip() and line.strip()[0] not in "#%":
-            yield at, line
-        at += len(line)
-
-
-def _ggf_pieces(text: str) -> Pieces:
-    """Yield the text of each game. A new game begins a line, so a game without an end does not swallow the next."""
-    at = text.find("(;")
-    while at >= 0:
-        following = text.find("\n(;", at)
-        end = _tree_end(text, at, following if following >= 0 else len(text), _BRACKETS)
-        yield at, text[at:end]
-        at = text.find("(;", end)
-
-
-def _sgf_pieces(text: str) -> Pieces:
-    at = text.find("(;")
-    while at >= 0:
-        end = _tree_end(text, at, len(text), _ESCAPED_BRACKETS)
-        yield at, text[at:end]
-        at = text.find("(;", end)
-
-
-def _tree_end(text: str, at: int, limit: int, tokens: re.Pattern[str]) -> int:
-    """Return the index after the parenthesis that closes the one at ``at``, or ``limit``."""
-    depth = 0
-    for found in tokens.finditer(text, at, limit):
-        depth += (found[0] == "(") - (found[0] == ")")
-        if not depth and found[0] == ")":
-            return found.end()
-    return limit
-
-
-def _pgn_pieces(text: str) -> Pieces:
-    """Yield the text of each game, which begins at the first tag after moves."""
-    start, end = -1, 0
-    for tag in _PGN_TAG.finditer(text):
-        between = text[end : tag.start()]
-        if start >= 0 and between.strip() and between.count("{") == between.count("}"):
-            yield start, text[start : tag.start()]
-            start = tag.start()
-        elif start < 0:
-            start = tag.start() if not between.strip() else 0
-        end = tag.end()
-    if start >= 0 or text.strip():
-        yield max(start, 0), text[max(start, 0) :]
-
-
-def _described(piece: str, format: str) -> tuple[str, str, BlackScore | None]:
-    """Return event, date and result of a game's text."""
+def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None]:
+    """Event, date and result of a game's text."""
     if format == "txt":
         return "", "", None
+    tags = text.tags()
     if format == "pgn":
-        tags = {name.lower(): value for name, value in reversed(_PGN_TAG.findall(piece))}
-        event = tags.get("event", "").strip("?")
-        return event, _date(tags.get("date", "")), _pgn_result(tags.get("result", ""))
-    found = {name: value.strip() for name, value in reversed(properties(piece, escapes=format == "sgf"))}
-    event = found.get("PC" if format == "ggf" else "EV", "")
+        return tags.get("EVENT", "").strip("?"), _date(tags.get("DATE", "")), _pgn_result(tags.get("RESULT", ""))
+    event = tags.get("PC" if format == "ggf" else "EV", "")
     result = _ggf_result if format == "ggf" else _sgf_result
-    return event, _date(found.get("DT", "")), result(found.get("RE", ""))
+    return event, _date(tags.get("DT", "")), result(tags.get("RE", ""))
 
 
 def _date(text: str) -> str:

@@ -6,7 +6,7 @@ Forced passes are written if the format can express them, and inserted if they w
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import (
@@ -24,18 +24,49 @@ from desdaemon.protocol.othello.notation import (
 from desdaemon.protocol.othello.rules import PASS, squares
 from desdaemon.protocol.othello.scores import BlackScore, MoverScore
 
-from .records import GameRecord, final_result, follow, ggf_text, parse_ggf, properties
+from .records import GameRecord, GameText, PlayedMove, check_variant, final_result, follow, ggf_game, ggf_text, trees
 
 FORMATS = ("txt", "ggf", "sgf", "pgn")
 
-_PGN_TAG = re.compile(r'\s*\[(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
-_PGN_TOKEN = re.compile(r"\{[^}]*(?:\}|$)|;[^\n]*|\d+\.+|[^\s{;]+")
-_RESULTS = ("*", "1/2-1/2")
+_PGN_TOKEN = re.compile(
+    r'\[\s*(\w+)\s+"((?:\\.|[^"\\\n])*)"\s*\]'
+    r"|;[^\n]*|(?m:^)%[^\n]*|\$\d*|[!?]+|\d*\.+"
+    r"|[{}()\[\]]|[^\s{}()\[\];$!?.]+"
+)
+_PGN_TAG_LINE = re.compile(r'^[ \t]*\[\w+[ \t]+"(?:\\.|[^"\\\n])*"[ \t]*\][ \t\r]*$', re.MULTILINE)
+_BRACE = re.compile(r"[{}]")
+_RESULT = re.compile(r"\*|1/2(?:-1/2)?|\d{1,2}-\d{1,2}")
+_END_OF_LINE = re.compile(r"(?<![\w.])\d{1,2}\s*-\s*\d{1,2}(?![\w.])|\*\s*$")
+_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*[-\u2013\u2014]+\s*(?=\w)")
+_FULL_WIDTH = {0xFF01 + at: 0x21 + at for at in range(94)} | {0x3000: 0x20}
+
+
+def game_texts(text: str, format: str) -> Iterator[GameText]:
+    """Yield the games of a text in that format, in one pass over it."""
+    if format == "txt":
+        return _lines(text)
+    return pgn_texts(text) if format == "pgn" else trees(text, escapes=format == "sgf")
+
+
+def game_of(text: GameText, format: str) -> GameRecord:
+    """Return the game of a text in that format. Raises `BadInput`."""
+    return {"txt": txt_game, "ggf": ggf_game, "sgf": sgf_game, "pgn": pgn_game}[format](text)
 
 
 def parse_game(text: str, format: str) -> GameRecord:
-    """Return the first game in a text of that format; raises `BadInput`."""
-    return {"txt": parse_txt, "ggf": parse_ggf, "sgf": parse_sgf, "pgn": parse_pgn}[format](text)
+    """The first game in a text of that format; raises `BadInput`."""
+    first = next(game_texts(text, format), None)
+    if first is None:
+        raise BadInput(f"{quoted(text)}: there is no game in it: expected {_EXAMPLES[format]}")
+    return game_of(first, format)
+
+
+_EXAMPLES = {
+    "txt": "a line of moves such as F5D6C3",
+    "ggf": "(;GM[Othello] ... ;)",
+    "sgf": "(;GM[2] ... )",
+    "pgn": "moves such as 1. F5 D6 2. C3",
+}
 
 
 def game_text(
@@ -68,16 +99,27 @@ def game_text(
 # Move lists
 
 
-def parse_txt(text: str) -> GameRecord:
-    """Parse a game of the first line: ``F5D6C3``, after another start as ``<board> <side>;F5D6``; ``#`` and ``%`` begin
-    remarks.
-    """
-    for line in text.splitlines():
+def _lines(text: str) -> Iterator[GameText]:
+    at = 0
+    for line in text.splitlines(keepends=True):
         if line.strip() and line.strip()[0] not in "#%":
-            board, semicolon, moves = line.rpartition(";")
-            initial = parse_board(board) if semicolon else START
-            return _alternating(initial, parse_moves(moves))
-    raise BadInput("there is no game in it: expected a line of moves such as F5D6C3")
+            yield GameText(at, [("", line)])
+        at += len(line)
+
+
+def txt_game(text: GameText) -> GameRecord:
+    """A game of a line: ``F5D6C3``, after another start as ``<board> <side>;F5D6``. Raises `BadInput`."""
+    board, semicolon, moves = text.properties[0][1].rpartition(";")
+    return _alternating(parse_board(board) if semicolon else START, listed_moves(moves))
+
+
+def listed_moves(text: str) -> list[int]:
+    """The moves of a text as people write them: numbered, with dashes and a result, in full-width letters.
+
+    Raises `BadInput`.
+    """
+    plain = _BETWEEN.sub(" ", _END_OF_LINE.sub(" ", text.translate(_FULL_WIDTH)))
+    return parse_moves(" ".join(plain.split()))
 
 
 def txt_text(record: GameRecord) -> str:
@@ -98,40 +140,48 @@ def _alternating(initial: Position, moves: list[int]) -> GameRecord:
 # SGF
 
 
-def parse_sgf(text: str) -> GameRecord:
+def sgf_game(text: GameText) -> GameRecord:
     """A game of Othello in SGF: files and ranks as two letters from the top left, or as ``F5``.
 
     Programs for Go count ranks from below; that reading is used if only it makes the moves legal. Raises `BadInput`.
     """
-    listed = properties(text, escapes=True)
-    game = next((value for name, value in listed if name == "GM"), "2").strip()
-    if game != "2" and "gogui" not in text[:1000].lower():
+    if text.fault:
+        raise BadInput(text.fault)
+    tags = text.tags()
+    game = tags.get("GM", "2")
+    if game != "2" and "gogui" not in tags.get("AP", "").lower():
         raise BadInput(f"GM[{game[:20]}]: expected a game of Othello, GM[2]")
+    if tags.get("SZ", "8") != "8":
+        raise BadInput(f"SZ[{tags['SZ'][:20]}]: expected a board of size 8")
+    check_variant(tags.get("RU", ""))
+    names = tags.get("PB", ""), tags.get("PW", "")
     try:
-        return _sgf_game(listed, from_below=False)
+        return GameRecord(*_sgf_moves(text.properties, from_below=False), *names)
     except BadInput as error:
         try:
-            return _sgf_game(listed, from_below=True)
+            return GameRecord(*_sgf_moves(text.properties, from_below=True), *names)
         except BadInput:
             raise error from None
 
 
-def _sgf_game(listed: list[tuple[str, str]], from_below: bool) -> GameRecord:
-    setup = {"AB": 0, "AW": 0}
-    names = {"PB": "", "PW": ""}
+def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Position, tuple[PlayedMove, ...]]:
+    """The position that a game begins on, and its moves."""
+    setup = {"AB": 0, "AW": 0, "AE": 0}
     moves: list[tuple[bool, int, float]] = []
     side = ""
-    for name, value in listed:
+    for name, value in properties:
         if name in ("B", "W"):
             moves.append((name == "B", _sgf_move(value, from_below), 0.0))
-        elif name in setup and not moves:
-            setup[name] |= 1 << _sgf_square(value, from_below)
+        elif name in setup and moves:
+            raise BadInput(f"{name} after {len(moves)} moves: expected discs to be set before the first move only")
+        elif name in setup:
+            discs = _sgf_squares(value, from_below)
+            if name == "AE":
+                setup = {colour: there & ~discs for colour, there in setup.items()}
+            else:
+                setup[name] |= discs
         elif name == "PL" and not moves:
             side = value.strip().upper()[:1]
-        elif name in names:
-            names[name] = value.strip()
-        elif name == "SZ" and value.strip() != "8":
-            raise BadInput(f"SZ[{value[:20]}]: expected a board of size 8")
     black, white = setup["AB"], setup["AW"]
     if black & white:
         raise BadInput("AB and AW share a square: expected one colour for each")
@@ -139,7 +189,16 @@ def _sgf_game(listed: list[tuple[str, str]], from_below: bool) -> GameRecord:
     if black | white:
         black_to_move = side != "W" and (side == "B" or not moves or moves[0][0])
         initial = Position(black, white, True) if black_to_move else Position(white, black, False)
-    return GameRecord(initial, follow(initial, moves), names["PB"], names["PW"])
+    return initial, follow(initial, moves)
+
+
+def _sgf_squares(text: str, from_below: bool) -> int:
+    """A square, or those between two corners as in ``aa:hh``."""
+    first, colon, last = text.partition(":")
+    corner = _sgf_square(first, from_below)
+    other = _sgf_square(last, from_below) if colon else corner
+    files, ranks = sorted((corner % 8, other % 8)), sorted((corner // 8, other // 8))
+    return sum(1 << 8 * rank + file for rank in range(ranks[0], ranks[1] + 1) for file in range(files[0], files[1] + 1))
 
 
 def _sgf_move(text: str, from_below: bool) -> int:
@@ -201,31 +260,85 @@ def _sgf_escaped(text: str) -> str:
 # PGN
 
 
-def parse_pgn(text: str) -> GameRecord:
+def pgn_texts(text: str) -> Iterator[GameText]:
+    """Yield the games of a text in PGN: tags, and the moves of the main line, which have no name.
+
+    A game ends at its result or at the tags of the next. Comments, variations and marks are passed over.
+    """
+    start, listed, fault = -1, [], ""  # type: int, list[tuple[str, str]], str
+    depth = at = 0
+    moved = ended = False
+    while token := _PGN_TOKEN.search(text, at):
+        word, at = token[0], token.end()
+        if word == "{":
+            at, closed = _comment_end(text, at)
+            if not closed:
+                fault, moved = "a comment has no end: expected }", True
+            continue
+        if word[0] in ";%$!?" or word[-1] == ".":
+            continue
+        if word == "(" or (word == ")" and depth):
+            depth += 1 if word == "(" else -1
+            continue
+        tag = token[1]
+        if depth and not tag:
+            continue
+        result = _RESULT.fullmatch(word)
+        if (tag and (moved or ended or depth)) or (ended and not result):
+            yield GameText(start, listed, fault or ("a variation has no end: expected )" if depth else ""))
+            start, listed, fault, depth, moved, ended = -1, [], "", 0, False, False
+        start = token.start() if start < 0 else start
+        if tag:
+            listed.append((tag.upper(), token[2].replace('\\"', '"').replace("\\\\", "\\")))
+        elif result:
+            ended = True
+        else:
+            listed.append(("", word))
+            moved = True
+    if start >= 0:
+        yield GameText(start, listed, fault or ("a variation has no end: expected )" if depth else ""))
+
+
+def _comment_end(text: str, at: int) -> tuple[int, bool]:
+    """The index behind a comment of which the brace is read, and whether it has its other brace.
+
+    Comments do not nest, but some programs nest them. The tags of the next game end one without its brace; tags that
+    are quoted have that brace behind them.
+    """
+    depth, end = 1, 0
+    while depth:
+        brace = _BRACE.search(text, at)
+        if brace is None or brace[0] == "{":
+            if end:
+                return end, True
+            tag = _PGN_TAG_LINE.search(text, at, brace.start() if brace else len(text))
+            if tag or brace is None:
+                return tag.start() if tag else len(text), False
+            depth += 1
+        else:
+            depth -= 1
+            end = brace.end()
+        at = brace.end()
+    return end, True
+
+
+def pgn_game(text: GameText) -> GameRecord:
     """A game in PGN, its moves as squares; ``FEN`` is the initial board. Raises `BadInput`.
 
     A ``Variant`` marks XBoard's games, whose White moves first and is our Black.
     """
-    tags: dict[str, str] = {}
-    at = 0
-    while found := _PGN_TAG.match(text, at):
-        tags[found[1].lower()] = found[2].replace('\\"', '"').replace("\\\\", "\\")
-        at = found.end()
-    moves: list[int] = []
-    for token in _PGN_TOKEN.findall(text, at):
-        if token[0] in "{;":
-            continue
-        if token in _RESULTS or re.fullmatch(r"\d{1,2}-\d{1,2}", token) or token.startswith("["):
-            break
-        if not re.fullmatch(r"\d+\.+", token):
-            moves.append(PASS if token == "--" else parse_move(token))
-    first, second = "black", "white"
+    if text.fault:
+        raise BadInput(text.fault)
+    tags = text.tags()
+    moves = [PASS if word == "--" else parse_move(word) for name, word in text.properties if not name]
+    check_variant(tags.get("VARIANT", ""))
+    first, second = "BLACK", "WHITE"
     initial = START
-    if tags.get("variant", "").lower() in XBOARD_VARIANTS:
+    if tags.get("VARIANT", "").lower() in XBOARD_VARIANTS:
         first, second = second, first
-        initial = parse_xboard_fen(tags["fen"]) if "fen" in tags else START
-    elif "fen" in tags:
-        initial = parse_board(tags["fen"])
+        initial = parse_xboard_fen(tags["FEN"]) if "FEN" in tags else START
+    elif "FEN" in tags:
+        initial = parse_board(tags["FEN"])
     record = _alternating(initial, moves)
     return record._replace(black=_known(tags.get(first, "")), white=_known(tags.get(second, "")))
 

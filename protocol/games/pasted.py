@@ -11,15 +11,13 @@ import re
 from typing import Any
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.notation import START, parse_board, parse_move, parse_moves
+from desdaemon.protocol.othello.notation import START, parse_board, parse_move
 
 from .bases import Complain, FileGame, parse_games, replayed
-from .formats import parse_txt
+from .formats import listed_moves, parse_game
 from .records import GameRecord
 
-_NUMBERS = re.compile(r"\b\d{1,3}\s*\.+\s*(?![\d-])")
-_RESULT = re.compile(r"(?<![\w.])\d{1,2}\s*-\s*\d{1,2}(?![\w.])|\*\s*$")
-_ROW = re.compile(r"^\s*[1-8]?[\s|]*((?:[-.*_+XOxobBwW#@\u25cf\u25cb\u00b7][\s|]*){8})[1-8]?(?:\s.*)?$")
+_ROW = re.compile(r"^[\s|]*(?:[1-8][\s|]*)?((?:[-.*_+XOxobBwW#@\u25cf\u25cb\u00b7][\s|]*){8})[1-8]?(?:\s.*)?$")
 _SIDE = re.compile(r"(?:^|\s)([XxOo*bBwW]|[Bb]lack|[Ww]hite)(?:'s turn)?(?:\s+(?:to move|to play))?\s*$")
 _SYMBOLS = str.maketrans("#@\u25cf\u25cb\u00b7+", "XXXO--")
 _DEEPEST = 50
@@ -56,9 +54,8 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
 def _moves(text: str) -> GameRecord:
     """Parse one game: moves with or without numbers and a result, over any number of lines."""
     if ";" in text and "\n" not in text:
-        return parse_txt(text)
-    plain = _RESULT.sub(" ", _NUMBERS.sub(" ", text))
-    moves = parse_moves(" ".join(plain.split()))
+        return parse_game(text, "txt")
+    moves = listed_moves(text)
     if not moves:
         raise BadInput(f"{quoted(text)}: expected a game or a board")
     return GameRecord(START, replayed(START, [move for move in moves if move < 64]))

@@ -7,7 +7,7 @@ and clocks. Unreadable text raises `BadInput`; a game with an illegal move is re
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -86,48 +86,96 @@ def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[Pla
     return tuple(played)
 
 
-def properties(text: str, escapes: bool = False) -> list[tuple[str, str]]:
-    """Return the names, in upper case, and values of the main line of the first ``(;A[x]B[y][z];)`` in a text.
+class GameText(NamedTuple):
+    """A game as its text has it: the index where it begins, and what it holds in order, names in upper case and values.
 
-    ``escapes``: backslashes in values escape. Raises `BadInput` if there is no such text, or it has no end.
+    A move or a line of moves without a name has an empty one. ``fault`` says what the text of the game lacks.
     """
-    at = text.find("(;")
-    if at < 0:
-        raise BadInput(f"{quoted(text)} is not a game: expected (;GM[Othello] ... ;)")
-    found: list[tuple[str, str]] = []
-    name = ""
-    while True:
-        opening = text.find("[", at)
-        closing = text.find(")", at, opening if opening >= 0 else len(text))
-        if closing >= 0:
-            return found
-        end = _value_end(text, opening + 1, escapes) if opening >= 0 else -1
-        if end < 0:
-            raise BadInput(f"{quoted(text)} has no end: expected (;GM[Othello] ... ;)")
-        head = text[at:opening].rstrip()
-        start = len(head)
-        while start and head[start - 1].isalpha():
-            start -= 1
-        name = head[start:].upper() or name
-        value = text[opening + 1 : end]
-        found.append((name, _ESCAPE.sub(r"\1", value) if escapes else value))
-        at = end + 1
+
+    start: int
+    properties: list[tuple[str, str]]
+    fault: str = ""
+
+    def tags(self) -> dict[str, str]:
+        """Return the first value of each name."""
+        return {name: value.strip() for name, value in reversed(self.properties)}
 
 
+# Only a game, not a variation in it, begins with one of these.
+_ROOT = r"\(\s*;\s*(?:GM|GaMe|FF|CA|AP|ST|SZ|PB|PW|EV|DT|PC|RE)\s*\["
+_GAME = re.compile(r"\(\s*;")
+_NEXT_GAME = re.compile(_ROOT)
+_MARK = re.compile(r"[\[()]")
+# A game within a value shows that the value has no end: the brackets of a game that it quotes are escaped.
+_IN_VALUE = rf"\]|(?={_ROOT}[^\\\[\]]{{0,80}}\])"
+_VALUE_STOPS = {False: re.compile(_IN_VALUE), True: re.compile(rf"\\.|{_IN_VALUE}", re.DOTALL)}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
-def _value_end(text: str, at: int, escapes: bool) -> int:
-    """Return the index at which the value that begins at ``at`` ends, -1 if it does not end."""
-    end = text.find("]", at)
-    while escapes and end >= 0:
-        begun = end
-        while begun > at and text[begun - 1] == "\\":
-            begun -= 1
-        if (end - begun) % 2 == 0:
-            break
-        end = text.find("]", end + 1)
-    return end
+def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
+    """Yield the main lines of the games ``(;A[x]B[y][z];)`` in a text, in one pass over it.
+
+    ``escapes`` are backslashes in values. A game without its end goes up to the next one.
+    """
+    begin = _GAME.search(text)
+    while begin:
+        tree, end = _tree(text, begin.start(), escapes)
+        yield tree
+        begin = _GAME.search(text, end)
+
+
+def _tree(text: str, start: int, escapes: bool) -> tuple[GameText, int]:
+    """The game that begins there, and the index where the search for the next one goes on."""
+    listed: list[tuple[str, str]] = []
+    name = ""
+    depth = 0
+    main_line = True
+    at = start
+    while mark := _MARK.search(text, at):
+        here, at, begun = mark.start(), mark.end(), at
+        if mark[0] == "(":
+            if depth and _NEXT_GAME.match(text, here):
+                return GameText(start, listed, "it has no end: expected )"), here
+            depth += 1
+        elif mark[0] == ")":
+            main_line = False
+            depth -= 1
+            if not depth:
+                return GameText(start, listed), at
+        else:
+            end, closed = _value_end(text, at, escapes)
+            name = _property_name(text[begun:here]) or name
+            if not closed:
+                return GameText(start, listed, f"the value of {name} has no end: expected ]"), end
+            if main_line:
+                value = text[at:end]
+                listed.append((name, _ESCAPE.sub(r"\1", value) if escapes else value))
+            at = end + 1
+    return GameText(start, listed, "it has no end: expected )"), len(text)
+
+
+def _value_end(text: str, at: int, escapes: bool) -> tuple[int, bool]:
+    """The index where the value that begins there ends, and whether a bracket ends it."""
+    for stop in _VALUE_STOPS[escapes].finditer(text, at):
+        if stop[0] in ("", "]"):
+            return stop.start(), bool(stop[0])
+    return len(text), False
+
+
+def _property_name(text: str) -> str:
+    """The name at the end of a text; older files write ``Black`` for ``B``."""
+    text = text.rstrip()
+    start = len(text)
+    while start and text[start - 1].isalpha():
+        start -= 1
+    name = text[start:]
+    return "".join(c for c in name if c.isupper()) or name.upper()
+
+
+def check_variant(text: str) -> None:
+    """Raise `BadInput` for a name of anti-Othello, which the fewest discs win."""
+    if "anti" in text.lower():
+        raise BadInput(f"{quoted(text)} is another game: expected Othello")
 
 
 def ggf_text(
@@ -207,16 +255,25 @@ def parse_ggf(text: str) -> GameRecord:
 
     Unknown tags are ignored. Raises `BadInput`.
     """
-    tags: dict[str, str] = {}
+    first = next(trees(text, escapes=False), None)
+    if first is None:
+        raise BadInput(f"{quoted(text)} is not a game: expected (;GM[Othello] ... ;)")
+    return ggf_game(first)
+
+
+def ggf_game(text: GameText) -> GameRecord:
+    """The game of a GGF text. Raises `BadInput`."""
+    if text.fault:
+        raise BadInput(text.fault)
     moves: list[tuple[bool, int, float]] = []
-    for name, value in properties(text):
+    for name, value in text.properties:
         if name in ("B", "W"):
             move, _, rest = value.partition("/")
             moves.append((name == "B", parse_move(move), _seconds(rest.partition("/")[2])))
-        else:
-            tags.setdefault(name, value.strip())
+    tags = text.tags()
     if tags.get("GM", "othello").lower() not in ("othello", "reversi"):
-        raise BadInput(f"GM[{tags['GM']}] in {quoted(text)}: expected Othello")
+        raise BadInput(f"GM[{tags['GM'][:20]}]: expected Othello")
+    _check_type(tags)
     initial = _ggf_board(tags["BO"]) if "BO" in tags else START
     both = tags.get("TI", "")
     return GameRecord(
@@ -227,6 +284,20 @@ def parse_ggf(text: str) -> GameRecord:
         parse_clock(tags.get("TB", both)),
         parse_clock(tags.get("TW", both)),
     )
+
+
+def _check_type(tags: dict[str, str]) -> None:
+    """Raise `BadInput` for a type of GGS that is another game, as ``8a`` is, or has a random start, as ``s8r5`` has."""
+    type = tags.get("TY", "")[:20].lower()
+    parts = re.fullmatch(r"s?(\d+)(\w*)", type, re.ASCII)
+    if not parts:
+        return
+    if parts[1] != "8":
+        raise BadInput(f"TY[{type}]: expected a board of size 8")
+    if "a" in parts[2]:
+        raise BadInput(f"TY[{type}] is anti-Othello, another game: expected Othello")
+    if "r" in parts[2] and "BO" not in tags:
+        raise BadInput(f"TY[{type}] begins on a random board: expected it as BO[8 ...]")
 
 
 def _ggf_board(text: str) -> Position:
