@@ -135,7 +135,7 @@ class Shell:
     def typed_lines(self) -> Iterator[str]:
         """Yield the lines of standard input; at a terminal with a prompt, history and completion."""
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            yield from (line.rstrip("\n") for line in sys.stdin)
+            yield from (line.removeprefix("\ufeff").rstrip("\n") for line in sys.stdin)
             return
         history = _history_file()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import secrets
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,7 +67,9 @@ def format_by_content(path: Path) -> str:
         return EDAX
     if head.startswith(egaroucid.MAGIC):
         return EGAROUCID
-    line = head.partition(b"\n")[0]
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise Unreadable(path, 0, "this is UTF-16: save it as UTF-8")
+    line = head.removeprefix(BOM_UTF8).partition(b"\n")[0]
     if len(line) >= 66 and line[64:].lstrip()[:2] in (b"X,", b"O,"):
         return TEXT
     by_name = {".egbk": EGAROUCID, ".egbk2": EGAROUCID, **_NAMES}.get(path.suffix.lower())

@@ -12,6 +12,7 @@ import itertools
 import lzma
 import os
 import threading
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -271,6 +272,8 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
             loader.book.table.reserve(size // _LINE_BYTES)
             while True:
                 read = next(pieces, b"")
+                if not at and not rest and read.startswith(BOM_UTF8):
+                    at, read = len(BOM_UTF8), read[len(BOM_UTF8) :]
                 rest += read
                 done = loader.add(rest, at, last=not read)
                 at, rest = at + done, rest[done:]

@@ -155,6 +155,12 @@ def _named(options: argparse.Namespace) -> str:
     return quoted(" ".join(options.words))
 
 
+def _nothing(options: argparse.Namespace, what: str) -> BadInput:
+    whose = f" of {quoted(options.player)}" if options.player else ""
+    help = "" if options.list else ": --list shows what there is"
+    return BadInput(f"{_named(options)}: {what}{whose}{help}")
+
+
 def _has_moves(game: FileGame) -> bool:
     return any(played.move != PASS for played in game.record.moves)
 
@@ -164,10 +170,7 @@ def _chosen(options: argparse.Namespace) -> FileGame:
     games = _wanted(options)
     first = next((game for game in games if number in (0, game.number)), None)
     if first is None:
-        which = f"game {number}" if number else "no game"
-        whose = f" of {quoted(options.player)}" if options.player else ""
-        raise BadInput(f"{_named(options)}: {which}{whose}: --list shows what there is")
-
+        raise _nothing(options, f"game {number}" if number else "no game")
     if not _has_moves(first):
         raise BadInput(f"{_named(options)}: game {first.number} has no moves")
     if not number and next(games, None):
@@ -176,7 +179,11 @@ def _chosen(options: argparse.Namespace) -> FileGame:
 
 
 def _list(options: argparse.Namespace) -> None:
-    for game in _wanted(options):
+    games = _wanted(options)
+    first = next(games, None)
+    if first is None:
+        raise _nothing(options, "no game")
+    for game in chain([first], games):
         record = game.record
         names = f"{record.black or '?'} - {record.white or '?'}"
         about = ", ".join(part for part in (game.event, game.date) if part)
@@ -239,7 +246,7 @@ def _all(options: argparse.Namespace, signals: StoppedBySignals) -> None:
     games = (game for game in _wanted(options) if _has_moves(game))
     first = next(games, None)
     if first is None:
-        raise BadInput(f"{_named(options)}: no game with moves: --list shows what there is")
+        raise _nothing(options, "no game with moves")
     try:
         with (
             closing(_judge(options)) as judge,

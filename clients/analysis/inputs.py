@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import LARGEST_FILE, Complain, FileGame, parse_games, read_games
+from desdaemon.protocol.games.bases import LARGEST_FILE, FileGame, parse_games, read_games, unpacked
 from desdaemon.protocol.games.formats import parse_game
-from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.games.records import Complain, GameRecord
 from desdaemon.protocol.othello.rules import PASS
 
 STANDARD_INPUT = "-"
@@ -62,7 +62,7 @@ def _bytes_of(descriptor: int, name: str) -> bytes:
         except OSError as error:
             raise BadInput(f"{name}: {error.strerror}") from None
         if not part:
-            return b"".join(parts)
+            return unpacked(b"".join(parts), name)
         parts.append(part)
         size += len(part)
         if size > LARGEST_FILE:

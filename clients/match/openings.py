@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import LARGEST_FILE, read_games
+from desdaemon.protocol.games.bases import content_of, extension_of, read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves
 from desdaemon.protocol.othello.obf import parse_problem
 from desdaemon.protocol.othello.rules import canonical, legal_moves, squares
+from desdaemon.protocol.texts import decoded
 
 from .opening_lines import LINES
 
@@ -126,17 +126,10 @@ def _cut(path: str, plies: int) -> Iterator[GameRecord]:
 
 def _positions(path: str) -> list[GameRecord]:
     """Return the positions of a file of positions; an empty list for a file of games."""
-    extension = Path(path).suffix[1:].lower()
+    extension = extension_of(path)
     if extension not in (*POSITION_FORMATS, "txt", ""):
         return []
-    try:
-        # Reading a pipe could wait for ever; anything but a file is refused when the games are read.
-        if not Path(path).is_file():
-            return []
-        with Path(path).open("rb") as file:
-            text = file.read(LARGEST_FILE).decode("utf-8", "backslashreplace")
-    except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
+    text = decoded(content_of(path), path)
     lines = [
         (number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("", "#", "%")
     ]

@@ -5,6 +5,7 @@ Start-up time counts: nothing here may import what the first prompt does not nee
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -54,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run desdaemon; return the exit status: 0, 1 for a file that cannot be used, 2 for a bad command line."""
     program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
     arguments = sys.argv[1:] if argv is None else argv
-    _replace_closed_streams()
+    _prepare_streams()
     try:
         try:
             return _dispatch(program, arguments)
@@ -74,15 +75,19 @@ def main(argv: list[str] | None = None) -> int:
         os._exit(INTERRUPTED)
 
 
-def _replace_closed_streams() -> None:
+def _prepare_streams() -> None:
     """Open the null device in place of standard streams that the caller has closed (``desdaemon >&-``).
 
-    Otherwise the next file that is opened gets the number of one of them, and printed text goes there.
+    Otherwise the next file that is opened gets the number of one of them, and printed text goes there. What a stream's
+    encoding lacks, as a name in Greek may, is escaped.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # The system gives the lowest free number, which is the stream's own.
             setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _dispatch(program: str, arguments: list[str]) -> int:

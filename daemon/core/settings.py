@@ -121,8 +121,10 @@ def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], li
     Returns the names that were set, and warnings (unknown names). Raises `BadInput` for a bad value and
     `OSError` when the file cannot be read.
     """
-    with open(path, encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123  pathlib costs start-up time
-        lines = file.read().splitlines()
+    from desdaemon.protocol.texts import decoded
+
+    with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
+        lines = decoded(file.read(), path).splitlines()
     names: set[str] = set()
     warnings: list[str] = []
     for number, line in enumerate(lines, 1):

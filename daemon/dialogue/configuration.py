@@ -49,11 +49,14 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
     """
     import tomllib
 
+    from desdaemon.protocol.texts import decoded
+
     with open(path, "rb") as file:  # noqa: PTH123
-        try:
-            content = tomllib.load(file)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise BadInput(f"{path}: {error}: expected TOML such as level = 16") from None
+        text = decoded(file.read(), path)
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: {error}: expected TOML such as level = 16") from None
     names: set[str] = set()
     warnings: list[str] = []
     tables = {name: table for name, table in content.items() if isinstance(table, dict)}

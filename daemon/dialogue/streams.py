@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import threading
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -238,6 +239,10 @@ class LineReader:
 
     def _line(self, data: bytes) -> None:
         self._number += 1
+        if self._number == 1:
+            if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+                return self._refuse("the input is UTF-16: expected UTF-8 text")
+            data = data.removeprefix(BOM_UTF8)
         length, self._dropped = len(data) + self._dropped, 0
         listener = self._listener
         if length > listener.longest:

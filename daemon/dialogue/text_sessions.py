@@ -20,6 +20,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.commands import EDITOR
 from desdaemon.protocol.commands.text import COUNTS, SEARCHES, SHORT, TextLine, read_line
+from desdaemon.protocol.commands.words import file_name
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.wire.messages import RequestError, allows
 
@@ -285,7 +286,11 @@ def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
         return read_line("")
     if line.command is not None and line.command.files and line.rest:
         try:
-            file, here = confined(line.rest, data_folder), Path.cwd()
+            name = file_name(line.rest)
+            if '"' in name:
+                # The command would take them for its own.
+                raise BadInput(f"{quoted(name)}: expected a name without quotes")
+            file, here = confined(name, data_folder), Path.cwd()
         except BadInput as error:
             raise RequestError("forbidden", str(error), "line") from None
         path = str(file.relative_to(here) if file.is_relative_to(here) else file)

@@ -182,7 +182,7 @@ def _write_secret(path: Path, text: str) -> None:
 
 def _read_allowed(path: Path) -> dict[str, AllowedKey]:
     allowed: dict[str, AllowedKey] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1):
         words = line.split("#", 1)[0].split() if line.startswith("#") else line.split()
         if not words:
             continue

@@ -12,13 +12,14 @@ from desdaemon.engine.result import Line
 from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.obf import Problem, parse_problem
 from desdaemon.protocol.othello.rules import START, squares
+from desdaemon.protocol.texts import decoded
 
 _MAX = 64
 
 
 def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[Problem]:
     """The problems ``first`` to ``last`` (exclusive, from 0) of an OBF file. Raises OSError and BadInput."""
-    found = [parse_problem(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    found = [parse_problem(line) for line in decoded(path.read_bytes(), str(path)).splitlines()]
     return [problem for problem in found if problem is not None][first:last]
 
 

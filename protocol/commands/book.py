@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from desdaemon.protocol.commands.words import split_words
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.spelling import did_you_mean
@@ -601,10 +602,7 @@ def _words(command: BookCommand, rest: str) -> list[str]:
             name, _, last = name.rpartition(" ")
             name, numbers = name.strip(), [last, *numbers]
         return [*named, *([name] if name else []), *numbers]
-    words: list[str] = []
-    for number, part in enumerate(rest.split('"')):
-        words += [part] if number % 2 else part.split()
-    return words
+    return split_words(rest)
 
 
 def _read(command: BookCommand, parameter: Parameter, word: str) -> BookValue:

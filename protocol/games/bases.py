@@ -5,11 +5,14 @@ The format is that of the file's name if it has one of those extensions, otherwi
 
 from __future__ import annotations
 
+import importlib
+import io
 import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -18,22 +21,29 @@ from desdaemon.protocol.othello.notation import START, Position, illegal_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.system import files
+from desdaemon.protocol.texts import decoded, without_mark
 
 from . import edx, wthor
 from .formats import game_of, game_text, game_texts
-from .records import GameRecord, GameText, PlayedMove, black_score
+from .records import Complain, GameRecord, GameText, PlayedMove, black_score, complain
 
 BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
 LARGEST_FILE = 1 << 30
 """Largest file that is read, in bytes."""
 
-Complain = Callable[[str], None]
-"""A function that takes the message about a game that cannot be read."""
-
 _UNFINISHED_DISCS = 225
 """The discs that Edax writes into a WTHOR game without a result."""
 
 _ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})", re.ASCII)
+
+
+_PACKED = {
+    "gz": (b"\x1f\x8b", "gzip"),
+    "bz2": (b"BZh", "bz2"),
+    "xz": (b"\xfd7zXZ\0", "lzma"),
+    "zst": (b"\x28\xb5\x2f\xfd", "compression.zstd"),
+}
+"""What packed files begin with, and the module that unpacks them, where this Python has it."""
 
 
 class FileGame(NamedTuple):
@@ -50,42 +60,77 @@ class FileGame(NamedTuple):
     result: BlackScore | None = None
 
 
-def read_games(path: str, bad: Complain | None = None) -> Iterator[FileGame]:
-    """Yield the games of a file.
+def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
+    """Yield the games of a file, packed or not; ``format`` is one of `BASE_FORMATS` that is sure.
 
     Raises `BadInput` if the file is not a file of games. With ``bad``, each unreadable game is reported to it in one
     line and reading goes on; otherwise `BadInput` is raised.
     """
-    return parse_games(_content(path), path, bad)
+    return parse_games(content_of(path), path, bad, format)
 
 
-def parse_games(data: bytes, name: str, bad: Complain | None = None) -> Iterator[FileGame]:
+def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
     """As `read_games`, for the content of a file; a ``.wtb`` gets its names from the files beside it."""
-    format = format_of_base(name, data)
+    if not data:
+        raise BadInput(f"{quoted(name)}: the file is empty: expected games")
+    format = format or format_of_base(name, data)
     if format == "wtb":
-        return _wthor_games(wthor.parse(data, name), name, bad)
+        return _wthor_games(wthor.parse(data, name, bad), name, bad)
     if format == "edx":
-        return _edx_games(edx.parse(data, name), name, bad)
-    return _text_games(data.decode("utf-8", "backslashreplace"), format, name, bad)
+        return _edx_games(edx.parse(data, name, bad), name, bad)
+    return _text_games(decoded(data, name), format, name, bad)
 
 
 def format_of_base(name: str, data: bytes) -> str:
     """Return the one of `BASE_FORMATS` that fits the extension, or else the content; raises `BadInput` for unknown
     content.
     """
-    extension = os.path.splitext(name)[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
+    extension = extension_of(name)
     if extension in BASE_FORMATS and extension != "txt":
         return extension
-    head = data[:1000].lstrip()
+    head = data.removeprefix(BOM_UTF8)[:1000].lstrip()
     if b"\0" in head:
         if (len(data) - wthor.HEADER_BYTES) % wthor.GAME_BYTES == 0:
             return "wtb"
         if len(data) % edx.GAME_BYTES == 0:
             return "edx"
+        without_mark(data, name)
         raise BadInput(f"{quoted(name)}: expected a file of games: {' '.join(BASE_FORMATS)}")
     if re.match(rb"(?:\d+\s+)?\(\s*;", head):
         return "ggf" if re.search(rb"GM\[(?:othello|reversi)", head, re.IGNORECASE) else "sgf"
     return "pgn" if head.startswith(b"[") else "txt"
+
+
+def extension_of(name: str) -> str:
+    """Return the extension of a file's name in lower case, without that of its packing: ``pgn`` for ``x.PGN.gz``."""
+    return os.path.splitext(_unpacked_name(name))[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
+
+
+def _unpacked_name(name: str) -> str:
+    root, extension = os.path.splitext(name)  # noqa: PTH122
+    return root if extension[1:].lower() in _PACKED else name
+
+
+def unpacked(data: bytes, name: str, most: int = LARGEST_FILE) -> bytes:
+    """Return the content of a file that may be packed, which its first bytes tell.
+
+    Raises `BadInput` for more than ``most`` bytes, and where this Python cannot unpack it.
+    """
+    kind = next((kind for kind, (magic, _) in _PACKED.items() if data.startswith(magic)), "")
+    if not kind:
+        return data
+    try:
+        module = importlib.import_module(_PACKED[kind][1])
+    except ImportError:
+        raise BadInput(f"{quoted(name)}: this Python cannot unpack .{kind}: unpack it first") from None
+    try:
+        content: bytes = module.open(io.BytesIO(data)).read(most + 1)
+    # Each module has errors of its own.
+    except Exception as error:
+        raise BadInput(f"{quoted(name)}: cannot be unpacked: {error}") from None
+    if len(content) > most:
+        raise BadInput(f"{quoted(name)}: more than {most} bytes when unpacked: expected fewer")
+    return content
 
 
 def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...]:
@@ -108,7 +153,8 @@ def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...
 # Reading
 
 
-def _content(path: str) -> bytes:
+def content_of(path: str) -> bytes:
+    """Return the content of a file, unpacked. Raises `BadInput`."""
     try:
         # A pipe could keep the reader waiting for ever.
         described = os.stat(path)  # noqa: PTH116
@@ -117,26 +163,25 @@ def _content(path: str) -> bytes:
         if described.st_size > LARGEST_FILE:
             raise BadInput(f"{quoted(path)}: {described.st_size} bytes: expected at most {LARGEST_FILE}")
         with open(path, "rb") as file:  # noqa: PTH123
-            return file.read()
+            return unpacked(file.read(), path)
     except OSError as error:
         raise BadInput(f"{quoted(path)}: {error.strerror}") from None
 
 
-def _report(line: str, bad: Complain | None) -> None:
-    if bad is None:
-        raise BadInput(line) from None
-    bad(line)
+def read_wthor(path: str, bad: Complain) -> wthor.WthorFile:
+    """Read the games of a ``.wtb`` file; messages about bad records go to ``bad``. Raises `BadInput`."""
+    return wthor.parse(content_of(path), path, bad)
 
 
 def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iterator[FileGame]:
     players, tournaments = names_beside(name, ".jou", bad), names_beside(name, ".trn", bad)
     date = wthor_date(base.header)
-    for number, game in enumerate(base.games, 1):
+    for number, game in base.games.items():
         try:
             moves = replayed(START, game.moves)
         except BadInput as error:
             offset = wthor.HEADER_BYTES + wthor.GAME_BYTES * (number - 1)
-            _report(f"{quoted(name)}: game {number}, offset {offset}: {error}", bad)
+            complain(f"{quoted(name)}: game {number}, offset {offset}: {error}", bad)
             continue
         record = GameRecord(START, moves, name_of(players, game.black), name_of(players, game.white))
         result = BlackScore(2 * game.discs - 64) if game.discs <= 64 else None
@@ -162,15 +207,15 @@ def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
     if not path:
         return []
     try:
-        return wthor.read_names(path)
+        return wthor.read_names(path, bad)
     except (BadInput, OSError) as error:
-        _report(str(error) if isinstance(error, BadInput) else f"{quoted(path)}: {error.strerror}", bad)
+        complain(str(error) if isinstance(error, BadInput) else f"{quoted(path)}: {error.strerror}", bad)
         return []
 
 
 def names_file(base: str, extension: str) -> str:
     """Return the path of the file of names for a ``.wtb``, of the same name or ``WTH`` or ``WTHOR``; "" without one."""
-    folder, own = os.path.split(base)
+    folder, own = os.path.split(_unpacked_name(base))
     try:
         entries = {entry.lower(): entry for entry in sorted(os.listdir(folder or "."), reverse=True)}  # noqa: PTH208
     except OSError:
@@ -181,12 +226,12 @@ def names_file(base: str, extension: str) -> str:
     return ""
 
 
-def _edx_games(games: list[edx.EdxGame], name: str, bad: Complain | None) -> Iterator[FileGame]:
-    for number, game in enumerate(games, 1):
+def _edx_games(games: dict[int, edx.EdxGame], name: str, bad: Complain | None) -> Iterator[FileGame]:
+    for number, game in games.items():
         try:
             moves = replayed(game.initial, game.moves)
         except BadInput as error:
-            _report(f"{quoted(name)}: game {number}, offset {edx.GAME_BYTES * (number - 1)}: {error}", bad)
+            complain(f"{quoted(name)}: game {number}, offset {edx.GAME_BYTES * (number - 1)}: {error}", bad)
             continue
         year, month, day = game.date[:3]
         date = f"{year:04}-{month:02}-{day:02}" if 0 < year < 10000 and 0 < month < 13 and 0 < day < 32 else ""
@@ -203,15 +248,15 @@ def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iter
             record = game_of(found, format)
             event, date, result = _described(found, format)
         except BadInput as error:
-            _report(f"{quoted(name)}: game {number}, line {line + 1}: {error}", bad)
+            complain(f"{quoted(name)}: game {number}, line {line + 1}: {error}", bad)
             continue
         yield FileGame(record, number, event, date, result)
-    if not number and text.strip():
+    if not number:
         raise BadInput(f"{quoted(name)}: there is no game in it: expected games as {format}")
 
 
 def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None]:
-    """Event, date and result of a game's text."""
+    """Return event, date and result of a game's text."""
     if format == "txt":
         return "", "", None
     tags = text.tags()
@@ -270,14 +315,17 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
     ``.wtb`` gets files of names with the same name beside it. Raises `BadInput`.
     """
     format = format_to_write(path)
-    old = _content(path) if append and os.path.exists(path) else b""  # noqa: PTH110
+    old = content_of(path) if append and os.path.exists(path) else b""  # noqa: PTH110
     if format == "wtb":
         return _write_wthor(path, games, old)
     if format == "edx":
         edx.parse(old, path)
         parts = [_edx_bytes(game) for game in games]
     else:
-        parts = [game_text(game.record, format, game.date, game.event, game.result).encode() for game in games]
+        parts = [
+            game_text(game.record, format, game.date, game.event, game.result).encode("utf-8", "backslashreplace")
+            for game in games
+        ]
         if old and not old.endswith(b"\n"):
             old += b"\n"
         if format == "pgn" and old:
@@ -309,7 +357,7 @@ def _edx_bytes(game: FileGame) -> bytes:
 
 
 def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
-    kept = wthor.parse(old, path).games if old else []
+    kept = list(wthor.parse(old, path).games.values()) if old else []
     known = max((max(game.black, game.white) for game in kept), default=0)
     players = _Names(names_beside(path, ".jou", None) if old else [], "???", known)
     known = max((game.tournament for game in kept), default=0)

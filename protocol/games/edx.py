@@ -13,6 +13,8 @@ from typing import NamedTuple
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import Position
 
+from .records import Complain, complain
+
 GAME_BYTES = 160
 
 _GAME = struct.Struct("<QQh5bx32s32s60sB3xQ")
@@ -30,11 +32,20 @@ class EdxGame(NamedTuple):
     date: tuple[int, int, int, int, int, int]
 
 
-def parse(data: bytes, name: str) -> list[EdxGame]:
-    """Return the games of a file; ``name`` is for the message of `BadInput`."""
+def parse(data: bytes, name: str, bad: Complain | None = None) -> dict[int, EdxGame]:
+    """Return the games of a file by their numbers, from 1; ``name`` is for the message of `BadInput`.
+
+    With ``bad`` a wrong game, or the rest of one, is reported to it in a line; otherwise `BadInput` is raised.
+    """
     if len(data) % GAME_BYTES:
-        raise BadInput(f"{quoted(name)}: {len(data)} bytes: expected a multiple of {GAME_BYTES}, Edax's games")
-    return [_game(data, at, name) for at in range(0, len(data), GAME_BYTES)]
+        complain(f"{quoted(name)}: {len(data)} bytes: expected a multiple of {GAME_BYTES}, Edax's games", bad)
+    games = {}
+    for number in range(1, len(data) // GAME_BYTES + 1):
+        try:
+            games[number] = _game(data, GAME_BYTES * (number - 1), name)
+        except BadInput as error:
+            complain(str(error), bad)
+    return games
 
 
 def _game(data: bytes, at: int, name: str) -> EdxGame:

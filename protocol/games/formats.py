@@ -54,7 +54,7 @@ def game_of(text: GameText, format: str) -> GameRecord:
 
 
 def parse_game(text: str, format: str) -> GameRecord:
-    """The first game in a text of that format; raises `BadInput`."""
+    """Return the first game in a text of that format; raises `BadInput`."""
     first = next(game_texts(text, format), None)
     if first is None:
         raise BadInput(f"{quoted(text)}: there is no game in it: expected {_EXAMPLES[format]}")
@@ -108,13 +108,13 @@ def _lines(text: str) -> Iterator[GameText]:
 
 
 def txt_game(text: GameText) -> GameRecord:
-    """A game of a line: ``F5D6C3``, after another start as ``<board> <side>;F5D6``. Raises `BadInput`."""
+    """Return the game of a line: ``F5D6C3``, after another start as ``<board> <side>;F5D6``. Raises `BadInput`."""
     board, semicolon, moves = text.properties[0][1].rpartition(";")
     return _alternating(parse_board(board) if semicolon else START, listed_moves(moves))
 
 
 def listed_moves(text: str) -> list[int]:
-    """The moves of a text as people write them: numbered, with dashes and a result, in full-width letters.
+    """Return the moves of a text as people write them: numbered, with dashes and a result, in full-width letters.
 
     Raises `BadInput`.
     """
@@ -141,7 +141,7 @@ def _alternating(initial: Position, moves: list[int]) -> GameRecord:
 
 
 def sgf_game(text: GameText) -> GameRecord:
-    """A game of Othello in SGF: files and ranks as two letters from the top left, or as ``F5``.
+    """Return a game of Othello in SGF: files and ranks as two letters from the top left, or as ``F5``.
 
     Programs for Go count ranks from below; that reading is used if only it makes the moves legal. Raises `BadInput`.
     """
@@ -165,7 +165,7 @@ def sgf_game(text: GameText) -> GameRecord:
 
 
 def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Position, tuple[PlayedMove, ...]]:
-    """The position that a game begins on, and its moves."""
+    """Return the position that a game begins on, and its moves."""
     setup = {"AB": 0, "AW": 0, "AE": 0}
     moves: list[tuple[bool, int, float]] = []
     side = ""
@@ -193,7 +193,7 @@ def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Pos
 
 
 def _sgf_squares(text: str, from_below: bool) -> int:
-    """A square, or those between two corners as in ``aa:hh``."""
+    """Return a square, or those between two corners as in ``aa:hh``, as a mask."""
     first, colon, last = text.partition(":")
     corner = _sgf_square(first, from_below)
     other = _sgf_square(last, from_below) if colon else corner
@@ -300,7 +300,7 @@ def pgn_texts(text: str) -> Iterator[GameText]:
 
 
 def _comment_end(text: str, at: int) -> tuple[int, bool]:
-    """The index behind a comment of which the brace is read, and whether it has its other brace.
+    """Return the index behind the comment that begins before ``at``, and whether its closing brace is there.
 
     Comments do not nest, but some programs nest them. The tags of the next game end one without its brace; tags that
     are quoted have that brace behind them.
@@ -323,7 +323,7 @@ def _comment_end(text: str, at: int) -> tuple[int, bool]:
 
 
 def pgn_game(text: GameText) -> GameRecord:
-    """A game in PGN, its moves as squares; ``FEN`` is the initial board. Raises `BadInput`.
+    """Return a game in PGN, its moves as squares; ``FEN`` is the initial board. Raises `BadInput`.
 
     A ``Variant`` marks XBoard's games, whose White moves first and is our Black.
     """

@@ -12,15 +12,18 @@ from typing import Any
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import START, parse_board, parse_move
+from desdaemon.protocol.texts import UTF_16, decoded
 
-from .bases import Complain, FileGame, parse_games, replayed
+from .bases import FileGame, parse_games, replayed, unpacked
 from .formats import listed_moves, parse_game
-from .records import GameRecord
+from .records import Complain, GameRecord
 
 _ROW = re.compile(r"^[\s|]*(?:[1-8][\s|]*)?((?:[-.*_+XOxobBwW#@\u25cf\u25cb\u00b7][\s|]*){8})[1-8]?(?:\s.*)?$")
 _SIDE = re.compile(r"(?:^|\s)([XxOo*bBwW]|[Bb]lack|[Ww]hite)(?:'s turn)?(?:\s+(?:to move|to play))?\s*$")
 _SYMBOLS = str.maketrans("#@\u25cf\u25cb\u00b7+", "XXXO--")
 _DEEPEST = 50
+LARGEST_UNPACKED = 1 << 24
+"""Bytes that a packed file may unpack to."""
 
 
 def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> list[FileGame]:
@@ -28,9 +31,10 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
 
     ``name`` is that of a dropped file, if any. Each unreadable game of a file of several adds a line to ``bad``.
     """
-    if b"\0" in data:
+    data = unpacked(data, name, LARGEST_UNPACKED)
+    if b"\0" in data and not data.startswith(UTF_16):
         return list(parse_games(data, name, bad))
-    text = data.decode("utf-8-sig", "backslashreplace").strip()
+    text = decoded(data, name or "pasted text").strip()
     if not text:
         raise BadInput("there is nothing in it: expected a game or a board")
     if re.match(r"(?:\d+\s*)?\(\s*;", text) or re.match(r"\[\s*\w+\s+\"", text):

@@ -7,7 +7,7 @@ and clocks. Unreadable text raises `BadInput`; a game with an illegal move is re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -25,6 +25,17 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore, MoverScore, seen_by_black
 
 _TIME = re.compile(r"(?:(?:(?:(\d{1,4})\.)?(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.\d{1,6})?)")
+
+
+Complain = Callable[[str], None]
+"""A function that takes the message about a game that cannot be read."""
+
+
+def complain(line: str, bad: Complain | None) -> None:
+    """Give a line to ``bad``; raise it as `BadInput` where there is none."""
+    if bad is None:
+        raise BadInput(line) from None
+    bad(line)
 
 
 class ClockTerms(NamedTuple):
@@ -125,7 +136,7 @@ def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
 
 
 def _tree(text: str, start: int, escapes: bool) -> tuple[GameText, int]:
-    """The game that begins there, and the index where the search for the next one goes on."""
+    """Return the game that begins at ``start``, and the index at which to look for the next one."""
     listed: list[tuple[str, str]] = []
     name = ""
     depth = 0
@@ -155,7 +166,7 @@ def _tree(text: str, start: int, escapes: bool) -> tuple[GameText, int]:
 
 
 def _value_end(text: str, at: int, escapes: bool) -> tuple[int, bool]:
-    """The index where the value that begins there ends, and whether a bracket ends it."""
+    """Return the index at which the value that begins at ``at`` ends, and whether a bracket ends it."""
     for stop in _VALUE_STOPS[escapes].finditer(text, at):
         if stop[0] in ("", "]"):
             return stop.start(), bool(stop[0])
@@ -163,7 +174,7 @@ def _value_end(text: str, at: int, escapes: bool) -> tuple[int, bool]:
 
 
 def _property_name(text: str) -> str:
-    """The name at the end of a text; older files write ``Black`` for ``B``."""
+    """Return the name at the end of a text; older files write ``Black`` for ``B``."""
     text = text.rstrip()
     start = len(text)
     while start and text[start - 1].isalpha():
@@ -262,7 +273,7 @@ def parse_ggf(text: str) -> GameRecord:
 
 
 def ggf_game(text: GameText) -> GameRecord:
-    """The game of a GGF text. Raises `BadInput`."""
+    """Return the game of a GGF text. Raises `BadInput`."""
     if text.fault:
         raise BadInput(text.fault)
     moves: list[tuple[bool, int, float]] = []

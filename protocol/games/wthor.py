@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 
+from .records import Complain, complain
+
 HEADER_BYTES, GAME_BYTES = 16, 68
 PLAYER_BYTES, TOURNAMENT_BYTES = 20, 26
 
@@ -65,32 +67,32 @@ class WthorGame(NamedTuple):
 
 
 class WthorFile(NamedTuple):
-    """A ``.wtb`` file."""
+    """A ``.wtb`` file, its games by their numbers, from 1."""
 
     header: WthorHeader
-    games: list[WthorGame]
+    games: dict[int, WthorGame]
 
 
-def read(path: str) -> WthorFile:
-    """Read a ``.wtb`` file; raises `BadInput`, and `OSError` if there is no such file."""
-    with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
-        return parse(file.read(), path)
+def parse(data: bytes, name: str, bad: Complain | None = None) -> WthorFile:
+    """Parse the content of a ``.wtb`` file; ``name`` is for the message of `BadInput`.
 
-
-def parse(data: bytes, name: str) -> WthorFile:
-    """Parse the content of a ``.wtb`` file; ``name`` is for the message of `BadInput`."""
-    header = parse_header(data, name, GAME_BYTES, "games")
+    With ``bad`` a wrong record, or another number of them than announced, is reported to it in a line and the whole
+    records are read; otherwise `BadInput` is raised.
+    """
+    header = parse_header(data, name, GAME_BYTES, "games", bad)
     if header.size not in (0, 8):
         raise BadInput(f"{quoted(name)}: offset 12: a board of size {header.size}: expected 8")
-    games = []
+    games = {}
+    whole = len(data) - (len(data) - HEADER_BYTES) % GAME_BYTES
     for number, (tournament, black, white, discs, theoretical, codes) in enumerate(
-        _GAME.iter_unpack(memoryview(data)[HEADER_BYTES:])
+        _GAME.iter_unpack(memoryview(data)[HEADER_BYTES:whole]), 1
     ):
         moves = codes.translate(_SQUARES)
         end = moves.find(_END)
         if _WRONG in moves or (end >= 0 and moves.count(_END, end) != 60 - end):
-            raise BadInput(_wrong_move(moves, codes, number, name))
-        games.append(WthorGame(moves if end < 0 else moves[:end], discs, theoretical, tournament, black, white))
+            complain(_wrong_move(moves, codes, number - 1, name), bad)
+            continue
+        games[number] = WthorGame(moves if end < 0 else moves[:end], discs, theoretical, tournament, black, white)
     return WthorFile(header, games)
 
 
@@ -103,9 +105,10 @@ def _wrong_move(moves: bytes, codes: bytes, number: int, name: str) -> str:
     return f"{quoted(name)}: offset {offset}: game {number + 1}, move {at + 1} is {codes[at]}: expected {expected}"
 
 
-def parse_header(data: bytes, name: str, record: int, what: str) -> WthorHeader:
-    """Return the header of a file with records of ``record`` bytes; raises `BadInput`, also if its count does not fit
-    the length.
+def parse_header(data: bytes, name: str, record: int, what: str, bad: Complain | None = None) -> WthorHeader:
+    """Return the header of a file with records of ``record`` bytes; raises `BadInput`.
+
+    Its count is held against the length; ``bad`` gets a difference, if it is given.
     """
     if len(data) < HEADER_BYTES:
         raise BadInput(f"{quoted(name)}: {len(data)} bytes: expected a WTHOR file, whose header alone has 16")
@@ -118,9 +121,10 @@ def parse_header(data: bytes, name: str, record: int, what: str) -> WthorHeader:
     count = first or second
     found, rest = divmod(len(data) - HEADER_BYTES, record)
     if rest or found != count:
-        raise BadInput(
+        complain(
             f"{quoted(name)}: offset 4: {count} {what} of {record} bytes announced, "
-            f"expected {HEADER_BYTES + count * record} bytes: the file has {len(data)}"
+            f"expected {HEADER_BYTES + count * record} bytes: the file has {len(data)}",
+            bad,
         )
     return WthorHeader((100 * century + year, month, day), count, games_year, size, depth)
 
@@ -149,17 +153,20 @@ def _header_bytes(header: WthorHeader) -> bytes:
     return _HEADER.pack(*date, header.records, 0, header.year, header.size, 0, header.depth, 0)
 
 
-def read_names(path: str) -> list[str]:
-    """Read the names of a ``.jou`` or ``.trn`` file, by its extension; raises `BadInput` and `OSError`."""
+def read_names(path: str, bad: Complain | None = None) -> list[str]:
+    """Read the names of a ``.jou`` or ``.trn`` file, by its extension; raises `BadInput` and `OSError`.
+
+    With ``bad`` another number of them than announced is reported to it, and the whole ones are read.
+    """
     with open(path, "rb") as file:  # noqa: PTH123
-        return parse_names(file.read(), path, _name_bytes(path))
+        return parse_names(file.read(), path, _name_bytes(path), bad)
 
 
-def parse_names(data: bytes, name: str, width: int) -> list[str]:
-    """Return the names, each stored in ``width`` bytes and ended by a zero byte; raises `BadInput`."""
-    parse_header(data, name, width, "names")
-    ends = range(HEADER_BYTES, len(data), width)
-    return [data[at : at + width].split(b"\0", 1)[0].decode("latin-1").strip() for at in ends]
+def parse_names(data: bytes, name: str, width: int, bad: Complain | None = None) -> list[str]:
+    """Return the names, each stored in ``width`` bytes and ended by a zero byte; ``bad`` as for `read_names`."""
+    parse_header(data, name, width, "names", bad)
+    starts = range(HEADER_BYTES, len(data) - width + 1, width)
+    return [data[at : at + width].split(b"\0", 1)[0].decode("latin-1").strip() for at in starts]
 
 
 def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:

@@ -342,7 +342,7 @@ def test_a_base_on_standard_output(base: str, capsys: pytest.CaptureFixture[str]
     assert command.main([base, "--all", "--player", "dora", "--depth", "2", "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["white"] == "Dora"
     assert command.main([base, "--all", "--player", "zed"]) == 1
-    assert "no game with moves: --list shows" in capsys.readouterr().err
+    assert 'no game with moves of "zed": --list shows' in capsys.readouterr().err
 
 
 def test_an_interrupted_base_keeps_its_games(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from checkout import ROOT
 
 ORDER = """
-    protocol.system  protocol.errors  protocol.spelling  protocol.othello  protocol.commands
-    protocol.command_line  protocol.games  protocol.dialects  protocol.wire  protocol
+    protocol.system  protocol.errors  protocol.texts  protocol.spelling  protocol.othello
+    protocol.commands  protocol.command_line  protocol.games  protocol.dialects  protocol.wire  protocol
 
     engine.layout  engine.processors  engine.result  engine.compiler
     engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.counting  engine.team

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 import referee
 
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.games.bases import parse_games
+from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, read_games, write_games
 from desdaemon.protocol.games.formats import FORMATS, parse_game
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.games.records import GameRecord
@@ -169,3 +174,120 @@ def test_forms_that_others_write(format: str, text: str) -> None:
     record = parse_game(text, format)
     assert moves_of(record) == MAIN_LINE
     assert board_text(record.initial) == board_text(parse_game("F5", "txt").initial)
+
+
+# Files
+
+MARK = b"\xef\xbb\xbf"
+FILES = {
+    "txt": b"f5d6\n",
+    "pgn": b'[Black "Zo\xc3\xab"]\n\n1. F5 D6 *\n',
+    "sgf": b"(;GM[2];B[fe];W[df])",
+    "ggf": b"(;GM[Othello]B[f5]W[d6];)",
+}
+
+
+@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize("name", ["x.{}", "x"])
+def test_a_byte_order_mark_is_no_part_of_a_game(format: str, name: str) -> None:
+    assert read(MARK + FILES[format], name.format(format)) == (["F5D6"], [])
+    assert [moves_of(game.record) for game in parse_pasted(MARK + FILES[format])] == ["F5D6"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("format", FILES)
+def test_utf_16_is_named(format: str, encoding: str) -> None:
+    data = ("\ufeff" if encoding == "utf-16-be" else "").encode(encoding) + FILES[format].decode().encode(encoding)
+    for name in (f"x.{format}", "x"):
+        with pytest.raises(BadInput, match="this is UTF-16: save it as UTF-8"):
+            read(data, name)
+    with pytest.raises(BadInput, match="this is UTF-16: save it as UTF-8"):
+        parse_pasted(data)
+
+
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+@pytest.mark.parametrize("format", BASE_FORMATS)
+def test_packed_files_are_read(format: str, kind: str, tmp_path: Path) -> None:
+    plain, packed = tmp_path / f"x.{format}", tmp_path / f"X.{format.upper()}.{kind}"
+    games = [FileGame(parse_game("f5d6c3", "txt")._replace(black="Ann", white="Bob")) for _ in range(3)]
+    write_games(str(plain), games)
+    data = PACKERS[kind](plain.read_bytes())
+    plain.unlink()
+    for path in (packed, tmp_path / "unnamed"):
+        path.write_bytes(data)
+        assert [moves_of(game.record) for game in read_games(str(path))] == ["F5D6C3"] * 3
+    if format == "wtb":
+        (tmp_path / "x.jou").rename(tmp_path / "X.JOU")
+        assert next(read_games(str(packed))).record.black == "Ann"
+    if format != "txt":
+        assert len(parse_pasted(data, packed.name)) == 3
+
+
+def test_packed_files_that_cannot_be_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn.gz"
+    path.write_bytes(gzip.compress(FILES["pgn"])[:-9])
+    with pytest.raises(BadInput, match="cannot be unpacked"):
+        list(read_games(str(path)))
+    with pytest.raises(BadInput, match=r"x.txt.gz.*when unpacked"):
+        parse_pasted(gzip.compress(b"\n" * (1 << 25)), "x.txt.gz")
+    path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
+    with pytest.raises(BadInput, match="unpack"):
+        list(read_games(str(path)))
+
+
+def records(suffix: str, count: int) -> bytes:
+    """A file of ``count`` games."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"x.{suffix}"
+        write_games(str(path), [FileGame(parse_game("f5d6c3", "txt"))] * count)
+        return path.read_bytes()
+
+
+@pytest.mark.parametrize(("suffix", "head", "size", "move"), [("wtb", 16, 68, 8), ("edx", 0, 160, 88)])
+def test_one_bad_record_does_not_refuse_the_others(suffix: str, head: int, size: int, move: int) -> None:
+    data = bytearray(records(suffix, 4))
+    data[head + size + move + 1 : head + size + move + 2] = b"\x63" if suffix == "wtb" else b"\x7f"
+    games, complaints = read(bytes(data), f"x.{suffix}")
+    assert games == ["F5D6C3"] * 3
+    assert len(complaints) == 1
+    assert "game 2" in complaints[0]
+    numbers = [game.number for game in parse_games(bytes(data), f"x.{suffix}", lambda line: None)]
+    assert numbers == [1, 3, 4]
+
+
+@pytest.mark.parametrize("suffix", ["wtb", "edx"])
+def test_a_file_cut_short_gives_its_whole_games(suffix: str) -> None:
+    games, complaints = read(records(suffix, 4)[:-30], f"x.{suffix}")
+    assert games == ["F5D6C3"] * 3
+    assert len(complaints) == 1
+    assert "expected" in complaints[0]
+
+
+def test_names_cut_short_are_those_that_are_whole(tmp_path: Path) -> None:
+    path = tmp_path / "x.wtb"
+    record = parse_game("f5d6c3", "txt")
+    write_games(str(path), [FileGame(record._replace(black="Ann", white="Bob"))])
+    names = tmp_path / "x.jou"
+    names.write_bytes(names.read_bytes()[:-7])
+    complaints: list[str] = []
+    (game,) = read_games(str(path), complaints.append)
+    assert (game.record.black, game.record.white) == ("Ann", "")
+    assert len(complaints) == 1
+    assert "x.jou" in complaints[0]
+
+
+@pytest.mark.parametrize("format", ["ggf", "sgf", "pgn", "edx", "wtb"])
+def test_a_name_that_is_no_text_is_escaped(format: str, tmp_path: Path) -> None:
+    path = str(tmp_path / f"x.{format}")
+    write_games(path, [FileGame(parse_game("f5d6c3", "txt")._replace(black="engine \udcff"))])
+    (game,) = read_games(path)
+    assert game.record.black.startswith("engine")
+
+
+@pytest.mark.parametrize("format", BASE_FORMATS)
+def test_an_empty_file_has_no_games(format: str) -> None:
+    with pytest.raises(BadInput, match="the file is empty"):
+        read(b"", f"x.{format}")

@@ -267,7 +267,7 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
 
 def test_the_names_of_a_wthor_file_are_in_files_beside_it(visit: Visit) -> None:
     """As for `desdaemon analyze`, to which they are neighbours in a folder."""
-    game = wthor.parse(wthor_file(1), "").games[0]
+    game = wthor.parse(wthor_file(1), "").games[1]
     base = wthor.to_bytes(
         [game._replace(tournament=1, black=2, white=1), game._replace(tournament=0, black=0, white=9)],
         wthor.WthorHeader((2001, 1, 2), 2, 2001, 8),

@@ -75,7 +75,7 @@ def file_items(path: Path, name: str) -> list[Data]:
         raise RequestError("bad_request", f"{name}: {error.strerror}", "file") from None
     if len(content) > LARGEST_FILE:
         raise RequestError("too_large", f"{name}: expected at most {LARGEST_FILE} bytes", "file")
-    found = list(_line_items(content.decode("utf-8", "replace")))
+    found = list(_line_items(content.decode("utf-8-sig", "replace")))
     if len(found) > MOST_LINES_OF_FILE:
         message = f"{name}: {len(found)} positions: expected at most {MOST_LINES_OF_FILE}"
         raise RequestError("too_large", message, "file")

@@ -9,6 +9,7 @@ from desdaemon.dialogue.interrupt import StoppableSearch
 from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.commands.text import BASE_COMMANDS
+from desdaemon.protocol.commands.words import file_names
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, read_games, write_games
 from desdaemon.protocol.games.formats import fen_text
@@ -23,7 +24,7 @@ MOST_EMPTIES = 30
 
 
 def run(context: CommandContext, argument: str) -> None:
-    words = argument.split()
+    words = file_names(argument)
     name = words[0].lower() if words else ""
     command = next((command for command in BASE_COMMANDS if command.name == name), None)
     if command is None:

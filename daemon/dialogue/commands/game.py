@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from desdaemon.dialogue.session import CommandContext
 from desdaemon.protocol.commands.options import number_within
+from desdaemon.protocol.commands.words import file_name
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import square_text
 from desdaemon.protocol.othello.rules import squares
@@ -35,14 +36,14 @@ def redo(context: CommandContext, argument: str) -> None:
 def load(context: CommandContext, argument: str) -> None:
     from .game_files import read_game
 
-    context.session.load(read_game(argument))
+    context.session.load(read_game(file_name(argument)))
     context.moved = True
 
 
 def save(context: CommandContext, argument: str) -> None:
     from .game_files import write_game
 
-    write_game(argument, context.session)
+    write_game(file_name(argument), context.session)
 
 
 def moves(context: CommandContext, argument: str) -> None:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.formats import FORMATS, game_text, parse_game
+from desdaemon.protocol.games.formats import FORMATS, game_text
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 
 if TYPE_CHECKING:
     from desdaemon.dialogue.session import Session
-
-LARGEST_FILE = 1 << 20
-"""Bytes that are read to find the first game of a file."""
-
-
-BASE_ONLY = ("edx", "wtb")
-"""Formats of many games; the first one can be read."""
 
 DIAGRAMS = ("svg", "eps")
 """Formats of pictures; they can only be written."""
@@ -28,31 +20,16 @@ DIAGRAMS = ("svg", "eps")
 
 def read_game(path: str, format: str = "") -> GameRecord:
     """Return the first game of a file, in the format of its name unless one is given. Raises `BadInput`."""
+    from desdaemon.protocol.games.bases import BASE_FORMATS, extension_of, read_games
+
     if not path:
         raise BadInput('load "": expected the name of a file')
-    format = format or _extension(path)
-    if format in BASE_ONLY:
-        from desdaemon.protocol.games.bases import read_games
-
-        for game in read_games(path):
-            return game.record
-        raise BadInput(f"{quoted(path)}: expected a game in it")
-    if format not in FORMATS:
-        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *BASE_ONLY))}")
-    try:
-        # A pipe could keep the dialogue waiting for ever.
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116  pathlib costs start-up time
-            raise BadInput(f"{quoted(path)}: expected a regular file")
-        with open(path, "rb") as file:  # noqa: PTH123
-            data = file.read(LARGEST_FILE)
-    except (OSError, ValueError) as error:
-        if isinstance(error, BadInput):
-            raise
-        raise BadInput(f"{quoted(path)}: {_reason(error)}") from None
-    try:
-        return parse_game(data.decode("utf-8", "backslashreplace"), format)
-    except BadInput as error:
-        raise BadInput(f"{quoted(path)}: {error}") from None
+    format = format or extension_of(path)
+    if format not in BASE_FORMATS:
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(BASE_FORMATS)}")
+    for game in read_games(path, format=format):
+        return game.record
+    raise BadInput(f"{quoted(path)}: expected a game in it")
 
 
 class GameFile:
@@ -93,7 +70,7 @@ class GameFile:
             write_games(self._path, [game], append=os.path.exists(self._path))  # noqa: PTH110
             return
         text = game_text(record, _extension(self._path), time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
-        with open(self._path, "a", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
+        with open(self._path, "a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:  # noqa: PTH123
             file.write(text)
 
 
@@ -126,7 +103,7 @@ def write_game(path: str, session: Session) -> None:
         text = svg_text(record.final) if format == "svg" else eps_text(record.final)
     else:
         text = game_text(record, format, time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
-    replace_file(path, text.encode())
+    replace_file(path, text.encode("utf-8", "backslashreplace"))
 
 
 def _extension(path: str) -> str:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from desdaemon.core import plugins
 from desdaemon.dialogue.session import CommandContext, unlimited
+from desdaemon.protocol.commands.words import file_name, file_names
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello import rules
@@ -20,6 +21,7 @@ from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore, seen_by_black
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.texts import without_mark
 
 from .search import SearchTable
 
@@ -68,13 +70,13 @@ class _ProblemTally:
 
 
 def solve(context: CommandContext, argument: str) -> None:
-    path, wrong = argument, ""
+    names = [file_name(argument)]
     # A remote client gives only the name of a file in the data folder.
-    if " " in argument and not context.session.remote and not os.path.exists(argument):  # noqa: PTH110  pathlib costs start-up time
-        path, _, wrong = argument.rpartition(" ")
-    if not path or path in STANDARD_INPUT:
+    if not context.session.remote and not os.path.exists(names[0]):  # noqa: PTH110  pathlib costs start-up time
+        names = file_names(argument)
+    if not 1 <= len(names) <= 2 or names[0] in ("", *STANDARD_INPUT):
         raise BadInput(f"solve {quoted(argument)}: expected the name of a file of problems")
-    solve_file(context, path.strip(), wrong)
+    solve_file(context, *names)
 
 
 def read_problems(context: CommandContext, path: str) -> Iterator[Problem]:
@@ -128,6 +130,8 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
         context.say(edax.SOLVE_RULE)
     ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
     context.say(f"{edax.solve_summary(path, tally.nodes, ms, cpu_ms)}\n{tally.summary()}")
+    if not read:
+        raise BadInput(f"{quoted(path)}: there is no problem in it: expected <64 squares> <side>; MOVE:SCORE; ...")
     if unfinished:
         raise Unfinished(f"{path}: {read - tally.positions} of {read} problems were not solved: {unfinished}")
 
@@ -168,6 +172,8 @@ def _problems(context: CommandContext, file: IO[bytes], path: str) -> Iterator[P
     number = 0
     while data := file.readline(LONGEST_PROBLEM):
         number += 1
+        if number == 1:
+            data = without_mark(data, path)
         try:
             if len(data) == LONGEST_PROBLEM and not data.endswith(b"\n"):
                 _skip_line(file)
@@ -251,7 +257,7 @@ def _scores(context: CommandContext, position: Position) -> dict[int, MoverScore
 def _write_problems(context: CommandContext, command: str, argument: str, line: Callable[[Problem], str]) -> None:
     from desdaemon.protocol.games.bases import replace_file
 
-    words = argument.split()
+    words = file_names(argument)
     if len(words) != 2:
         raise BadInput(f"{command} {quoted(argument)}: expected a file of problems and a file to write")
     source, target = words
@@ -262,22 +268,23 @@ def _write_problems(context: CommandContext, command: str, argument: str, line: 
             if search.stopped:
                 break
             lines.append(text)
+    if not lines and not search.stopped:
+        raise BadInput(f"{quoted(source)}: there is no problem in it: {target} is not written")
     replace_file(target, "".join(lines).encode())
     context.say(f"{sum(map(bool, lines))} problems written to {target}")
 
 
 def wtest(context: CommandContext, argument: str) -> None:
     """Solve the games of a WTHOR file at the depth of their theoretical scores, and compare."""
-    from desdaemon.protocol.games import wthor
-    from desdaemon.protocol.games.bases import replayed
+    from desdaemon.protocol.games.bases import read_wthor, replayed
 
     if not argument:
         raise BadInput("wtest: expected the name of a WTHOR file")
-    base = wthor.read(argument)
+    base = read_wthor(file_name(argument), context.warn)
     depth = base.header.depth
     games = wrong = 0
     with context.session.interrupt.searching(bounded=True) as search:
-        for number, game in enumerate(base.games, 1):
+        for number, game in base.games.items():
             position, line = START, []
             for played in replayed(START, game.moves):
                 if position.empties <= depth and not position.must_pass:

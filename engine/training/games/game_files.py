@@ -47,7 +47,7 @@ def read_lines(path: Path) -> NDArray[np.uint8]:
     """Squares (games, 60) of a text file with one game a line; blank lines are skipped."""
     rows = []
     try:
-        lines = path.read_text(encoding="ascii").lower().splitlines()
+        lines = path.read_text(encoding="utf-8-sig").lower().splitlines()
     except UnicodeDecodeError as error:
         raise TrainingError(f"{path}: not a text of move lines: {error}") from error
     for number, line in enumerate(lines, 1):

@@ -46,6 +46,18 @@ def test_packed_text_is_the_text(tmp_path: Path) -> None:
     assert contents(registry.load(renamed).book) == contents(registry.load(plain).book)
 
 
+def test_a_byte_order_mark_is_no_part_of_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "b.txt"
+    text.write(path, small_book())
+    data = path.read_bytes()
+    book = registry.load(path).book
+    path.write_bytes(b"\xef\xbb\xbf" + data)
+    assert len(registry.load(path).book) == len(book)
+    path.write_bytes(data.decode().encode("utf-16"))
+    with pytest.raises(Unreadable, match="this is UTF-16: save it as UTF-8"):
+        registry.load(path)
+
+
 def test_damaged_packed_text_is_refused(tmp_path: Path) -> None:
     book, path = whole_games(1), tmp_path / "a.txt.xz"
     registry.save(path, book)

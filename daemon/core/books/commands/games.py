@@ -11,8 +11,15 @@ from desdaemon.book.growth.game_results import take_back
 from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games import wthor
-from desdaemon.protocol.games.bases import BASE_FORMATS, name_of, names_beside, read_games, wthor_date
+from desdaemon.protocol.games.bases import (
+    BASE_FORMATS,
+    extension_of,
+    name_of,
+    names_beside,
+    read_games,
+    read_wthor,
+    wthor_date,
+)
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.openings import openings
@@ -33,7 +40,7 @@ def game_files(run: BookCommandRun) -> list[Path]:
             found.append(path)
             continue
         files = run.books.files.inside(path, remote=run.caller.remote)
-        inside = [file for file in files if file.suffix[1:].lower() in BASE_FORMATS]
+        inside = [file for file in files if extension_of(file.name) in BASE_FORMATS]
         if not inside:
             raise BadInput(f"{quoted(str(path))}: no game file in this folder: expected {' '.join(BASE_FORMATS)}")
         found += inside
@@ -80,11 +87,11 @@ class Games:
         if path.name == OPENINGS and not path.exists():
             yield from (BookGame(bytes(opening.moves)) for opening in openings())
             return
-        if path.suffix.lower() == ".wtb":
+        if extension_of(path.name) == "wtb":
             # The book library replays faster than the reader of game files does.
-            base = wthor.read(str(path))
+            base = read_wthor(str(path), self.complain)
             players, tournaments = (names_beside(str(path), extension, None) for extension in (".jou", ".trn"))
-            for game in base.games:
+            for game in base.games.values():
                 named = name_of(players, game.black), name_of(players, game.white)
                 about = _about(*named, name_of(tournaments, game.tournament), wthor_date(base.header))
                 yield BookGame(game.moves, 2 * game.discs - 64 if game.discs <= 64 else None, about, path.name)

@@ -13,6 +13,7 @@ from desdaemon.core.books.service import choice_settings
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.scores import seen_by_black
+from desdaemon.protocol.texts import decoded
 
 
 def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
@@ -154,7 +155,7 @@ def _schedule(run: BookCommandRun) -> Result:
         if not path.exists():
             recipes = " ".join(schedule.RECIPES)
             raise BadInput(f"book schedule {quoted(name)}: no such file: expected one, or a recipe: {recipes}")
-        content = path.read_text(encoding="utf-8", errors="backslashreplace")
+        content = decoded(path.read_bytes(), name)
     try:
         steps = schedule.parse(content)
     except ValueError as error:

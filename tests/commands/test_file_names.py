@@ -1,0 +1,149 @@
+"""Names of files as people type and make them: with blanks, quotes, ``~``, and byte order marks in the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dialogue import Dialogue
+from live import converse
+
+from desdaemon.core.settings import SessionSettings, read_option_file
+from desdaemon.dialogue.configuration import configure
+from desdaemon.dialogue.text_sessions import checked_line
+from desdaemon.engine.bench.problems import read_problems
+from desdaemon.protocol.commands.text import read_line
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.wire.messages import RequestError
+
+MARK = "\ufeff"
+PROBLEM = "---------------------------OX------XO--------------------------- X;"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "my games.txt").write_text("f5d6\nf5f6\n")
+    (tmp_path / "my problems.obf").write_text(f"{MARK}{PROBLEM}\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "made"),
+    [
+        ('base convert "{home}/my games.txt" "{home}/a b.sgf"', "a b.sgf"),
+        ('base convert "~/my games.txt" ~/c.pgn', "c.pgn"),
+        ('base problem "~/my games.txt" 59 "~/p q.obf"', "p q.obf"),
+        ('base tofen "~/my games.txt" 59 "~/p q.fen"', "p q.fen"),
+        ('base unique "~/my games.txt" "~/u v.txt"', "u v.txt"),
+        ('script-to-obf "~/my problems.obf" "~/s o.obf"', "s o.obf"),
+        ('select-hard "~/my problems.obf" ~/hard.obf', "hard.obf"),
+        ('solve "~/my problems.obf" "~/w r.obf"', "w r.obf"),
+        ('save "~/s t.sgf"', "s t.sgf"),
+        ("save ~/s t.sgf", "s t.sgf"),
+    ],
+)
+def test_names_with_blanks_and_of_the_home_folder(line: str, made: str, home: Path) -> None:
+    _, complaints = Dialogue(level=1).both(line.format(home=home))
+    assert complaints == ""
+    assert (home / made).is_file()
+
+
+@pytest.mark.parametrize("name", ['"~/my games.txt"', "~/my games.txt", '"{home}/my games.txt"', "{home}/my games.txt"])
+def test_a_game_is_loaded_by_any_name(name: str, home: Path) -> None:
+    dialogue = Dialogue()
+    assert dialogue.say(f"load {name.format(home=home)}") == ""
+    assert len(dialogue.session.game.moves) == 2
+
+
+@pytest.mark.parametrize("command", ["solve", "load", "save"])
+def test_quotes_do_not_lead_out_of_the_data_folder(command: str, tmp_path: Path) -> None:
+    line = checked_line(read_line(f'{command} "a b.sgf"'), "admin", str(tmp_path))
+    assert line.rest.endswith("/a b.sgf")
+    for name in ('"../x"', '""../x""', '"~/x"', '""~/x""', '"/x"', '"""/x"""', 'a"b'):
+        with pytest.raises(RequestError):
+            checked_line(read_line(f"{command} {name}"), "admin", str(tmp_path))
+
+
+def test_byte_order_marks_in_files(tmp_path: Path) -> None:
+    (tmp_path / "edax.ini").write_text(f"{MARK}level = 7\n", encoding="utf-8")
+    settings = SessionSettings()
+    assert read_option_file(settings, str(tmp_path / "edax.ini")) == ({"level"}, [])
+    assert settings.level == 7
+    (tmp_path / "config.toml").write_text(f"{MARK}level = 8\n", encoding="utf-8")
+    assert configure(settings, str(tmp_path / "config.toml"), "text") == ({"level"}, [])
+    assert settings.level == 8
+    (tmp_path / "x.obf").write_text(f"{MARK}{PROBLEM}\n", encoding="utf-8")
+    assert len(read_problems(tmp_path / "x.obf")) == 1
+
+
+def test_utf_16_in_files(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(f"level = 7\n{PROBLEM}\n", encoding="utf-16")
+    readers = (
+        lambda: read_option_file(SessionSettings(), str(path)),
+        lambda: configure(SessionSettings(), str(path), "text"),
+        lambda: read_problems(path),
+    )
+    for reader in readers:
+        with pytest.raises(BadInput, match="this is UTF-16: save it as UTF-8"):
+            reader()
+    assert "this is UTF-16" in Dialogue().refused(f"solve {path}")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "line", "answer"),
+    [
+        ("-q", "moves", b"D3 C4 F5 E6"),
+        ("-gtp", "1 protocol_version", b"=1 2"),
+        ("-xboard", "protover 2", b"feature"),
+        ("-nboard", "ping 7", b"pong 7"),
+        ("-json", '{"v":1,"id":7,"op":"ping"}', b'"id":7'),
+        ("-cassio", "ENGINE-PROTOCOL get-search-infos", b"ready"),
+    ],
+)
+def test_a_byte_order_mark_on_the_first_line_of_the_input(protocol: str, line: str, answer: bytes) -> None:
+    plain = converse(f"{line}\n".encode(), protocol)
+    marked = converse(f"{MARK}{line}\n".encode(), protocol)
+    assert (marked.stdout, marked.stderr) == (plain.stdout, plain.stderr)
+    assert answer in plain.stdout
+
+
+def test_utf_16_on_the_input() -> None:
+    done = converse("moves\n".encode("utf-16"), "-q")
+    assert b"the input is UTF-16: expected UTF-8 text" in done.stderr
+
+
+@pytest.mark.parametrize("content", ["", "junk\n", "% a remark\n"])
+def test_a_file_without_problems_is_a_failure(content: str, tmp_path: Path) -> None:
+    path, target = tmp_path / "x.obf", tmp_path / "out.obf"
+    path.write_text(content)
+    target.write_text("as it was")
+    done = converse(b"", "-solve", str(path))
+    assert done.returncode == 1
+    assert b"there is no problem in it" in done.stderr
+    for command in ("script-to-obf", "select-hard"):
+        assert "there is no problem in it" in Dialogue().both(f"{command} {path} {target}")[1]
+    assert target.read_text() == "as it was"
+
+
+@pytest.mark.parametrize("content", ["", "A1A2\n", "junk\n"])
+@pytest.mark.parametrize("option", ["--list", "--all", "--game=1"])
+def test_a_file_without_games_is_a_failure(content: str, option: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(content)
+    done = converse(b"", "analyze", str(path), option)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"Traceback" not in done.stderr
+
+
+def test_what_the_output_cannot_show_is_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_text('[Black "\u864e"]\n[White "Zo\u00eb"]\n\n1. F5 *\n', encoding="utf-8")
+    done = converse(b"", "analyze", str(path), "--list", PYTHONIOENCODING="latin-1")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u864e - Zo\xeb" in done.stdout
+    done = converse(b"", "analyze", b"\xff\xfe.pgn".decode("utf-8", "surrogateescape"))
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
