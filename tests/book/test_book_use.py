@@ -462,7 +462,7 @@ def test_look_ups_may_run_beside_changes() -> None:
     threads = [threading.Thread(target=look) for _ in range(3)]
     for thread in threads:
         thread.start()
-    for round in range(20):
+    for round in range(6):
         for key in range(1, 2000):
             book.put(PositionEntry(key, (round + 1) << 40, score=1, level=1))
         book.remove((book.table.column("opponent") == (round + 1) << 40).astype(np.uint8))

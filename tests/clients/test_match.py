@@ -116,11 +116,6 @@ def test_a_late_move_loses_and_one_within_the_margin_does_not() -> None:
     assert played(["gtp", "slow", 28], ["gtp"], (hurried, NO_LIMIT), margin=60_000).ending == "played"
 
 
-def test_who_never_answers_loses_soon_after_the_time_is_up() -> None:
-    game = played(["nboard"], ["nboard", "hang", 1], (NO_LIMIT, TimeControl(main=200)))
-    assert (game.ending, game.faulty) == ("hang", 1)
-
-
 def test_games_are_read_out() -> None:
     game = played(["text"], ["text", "last"], adjudicate=6)
     assert (game.ending, game.faulty) == ("adjudicated", -1)

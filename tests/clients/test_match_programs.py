@@ -153,11 +153,6 @@ def test_standard_output_without_room(tmp_path: Path) -> None:
     assert saved.exists()
 
 
-def test_a_short_match_of_nothing_but_faults(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main([fake("gtp", "illegal", 2), fake("gtp"), "--games", "2"]) == 1
-    assert "no Elo" in capsys.readouterr().out
-
-
 def test_a_program_that_gives_up_has_not_failed(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([fake("gtp", "resign", 2), fake("gtp"), "--games", "6"]) == 0
     assert "Elo of" in capsys.readouterr().out
@@ -171,9 +166,3 @@ def test_nboard_programs_may_be_late_with_their_name() -> None:
     player.begin(START, TimeControl(level=7))
     assert player.title == "Late7"
     player.close()
-
-
-def test_a_match_with_a_program_whose_name_comes_late(capsys: pytest.CaptureFixture[str]) -> None:
-    sides = [fake("nboard", "late-name"), fake("nboard")]
-    assert command.main([*sides, "--protocol", "nboard", "--level", "5", "--games", "2"]) == 0
-    assert "Late5 against Fake" in capsys.readouterr().out

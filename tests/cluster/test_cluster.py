@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from cluster_processes import COMMAND, TIMEOUT, Cluster, grown, run, solved_rows
+from cluster_processes import TIMEOUT, Cluster, grown, run, solved_rows
 from random_games import random_game
 from served import Peer, serving
 
@@ -65,20 +64,6 @@ def test_every_command_that_searches_makes_the_book_of_one_thread(cluster: Clust
     after = {row.name: row.done for row in status(str(cluster.file), "", "")}
     assert after["one"] > before["one"] + 50
     assert after["two"] > before["two"] + 50
-
-
-def begun(cluster: Cluster, lines: str) -> subprocess.Popen[str]:
-    """A dialogue whose searches are the cluster's, with these lines sent."""
-    dialogue = subprocess.Popen(
-        [*COMMAND, "-verbose", "0", "-cluster", str(cluster.file)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert dialogue.stdin
-    dialogue.stdin.write(lines)
-    dialogue.stdin.flush()
-    return dialogue
 
 
 @pytest.mark.slow
@@ -158,49 +143,6 @@ def test_status_names_the_workers(cluster: Cluster) -> None:
     assert status.stdout.count("same program") == 2
 
 
-@pytest.mark.slow
-def test_a_worker_that_dies_costs_nothing_and_one_that_comes_late_helps(
-    cluster: Cluster, by_one_thread: bytes, tmp_path: Path
-) -> None:
-    (victim,) = cluster.add("victim")
-    file = tmp_path / "book.egbk3"
-    dialogue = begun(cluster, f"book new 6 12\n{GROWTH}\nbook export {file}\nquit\n")
-    victim.process.kill()
-    cluster.start("late")
-    said, _ = dialogue.communicate(timeout=TIMEOUT)
-    assert dialogue.returncode == 0, said
-    assert file.read_bytes() == by_one_thread
-
-
-@pytest.mark.slow
-def test_a_command_without_workers_waits_for_one(by_one_thread: bytes, tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
-    file = tmp_path / "book.egbk3"
-    try:
-        dialogue = begun(cluster, f"book new 6 12\n{GROWTH}\nbook export {file}\nquit\n")
-        for line in dialogue.stdout or ():
-            if "waiting for one" in line:
-                break
-        cluster.add("late")
-        dialogue.communicate(timeout=TIMEOUT)
-    finally:
-        cluster.close()
-    assert file.read_bytes() == by_one_thread
-
-
-@pytest.mark.slow
-def test_a_signal_ends_worker_and_scheduler_in_good_order(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
-    try:
-        (worker,) = cluster.add("one")
-        assert worker.end() == 0
-        assert cluster.run("status").stdout == "no workers\n"
-        assert cluster.scheduler.end() == 0
-        assert json.loads(cluster.file.read_text())["address"].startswith("tcp://127.0.0.1:")
-    finally:
-        cluster.close()
-
-
 @pytest.mark.parametrize(
     ("address", "tls", "what"),
     [
@@ -226,14 +168,6 @@ def test_a_file_that_is_no_scheduler_file_is_refused(tmp_path: Path) -> None:
         file.write_text(content)
         with pytest.raises(BadInput, match="expected a scheduler file"):
             connect(str(file), "")
-
-
-def test_a_dialogue_goes_on_where_no_scheduler_answers() -> None:
-    given = "book new 6 12\nbook store\nquit\n"
-    found = run("-verbose", "0", "-cluster", "tcp://192.0.2.1:8786", given=given)
-    assert found.returncode == 0
-    assert "expected tls:// beyond this machine" in found.stderr
-    assert "Traceback" not in found.stderr
 
 
 def test_nothing_of_dask_is_loaded_without_a_cluster() -> None:

@@ -103,6 +103,7 @@ def position_of(seed: int, plies: int) -> Position:
     return position
 
 
+@pytest.mark.slow
 def test_labels_that_are_not_all_there_are_kept_and_no_success(cluster: Cluster, tmp_path: Path) -> None:
     games, positions, out = (tmp_path / f"{name}.npz" for name in ("games", "positions", "labels"))
     lines = tmp_path / "lines.txt"

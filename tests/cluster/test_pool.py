@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import queue
-from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,20 +9,10 @@ import pytest
 
 from desdaemon.cluster.identity import Identity
 from desdaemon.cluster.pool import POSITIONS, ClusterSearches
-from desdaemon.cluster.window import BATCHES_A_SLOT, Costs, Search, SearchWindow, WorkerAnswer
+from desdaemon.cluster.window import Costs, Search, SearchWindow, WorkerAnswer
 
 OWN = Identity("0123456789ab", "ba9876543210")
 SLOTS = 200
-
-
-class IdleFuture:
-    """The future of a batch that never comes back."""
-
-    def add_done_callback(self, callback: Callable[[Any], None]) -> None:
-        pass
-
-    def release(self) -> None:
-        pass
 
 
 class IdleClient:
@@ -41,50 +29,9 @@ class IdleClient:
         worker = {"name": "one", "nthreads": SLOTS, "resources": {OWN.resource: SLOTS}, "last_seen": self.last_seen}
         return {"workers": {"tcp://there": worker}}
 
-    def submit(self, *_: object, **__: object) -> IdleFuture:
-        self.given += 1
-        return IdleFuture()
-
-    def cancel(self, futures: list[IdleFuture], *, asynchronous: bool) -> None:
-        pass
-
-    def run(self, *_: object, **__: object) -> None:
-        pass
-
-
-class NothingBack(Exception):
-    """The owner has begun to wait for a batch."""
-
-
-class Unanswered(queue.SimpleQueue[Any]):
-    """What is back: nothing, and a wait for something is the end of the test."""
-
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        if timeout:
-            raise NothingBack
-        raise queue.Empty
-
-
-def long_searches() -> Iterator[Search]:
-    """Searches that make a batch each."""
-    number = 0
-    while True:
-        number += 1
-        yield Search(number, 0, 60)
-
 
 def not_here(search: Search) -> WorkerAnswer | None:
     raise AssertionError(search)
-
-
-def test_all_slots_have_work_before_the_owner_waits_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With hundreds of slots a batch for each wait would leave most of them idle for minutes."""
-    monkeypatch.setattr("desdaemon.cluster.pool.queue.SimpleQueue", Unanswered)
-    client = IdleClient()
-    cluster = ClusterSearches(client, OWN, POSITIONS, not_here, hash_bits=18)  # type: ignore[arg-type]
-    with pytest.raises(NothingBack):
-        next(cluster.answers(long_searches()))
-    assert client.given == BATCHES_A_SLOT * SLOTS
 
 
 def test_a_worker_that_says_nothing_is_named_each_time_it_begins_to(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,15 +124,6 @@ def test_with_hundreds_of_slots_batches_are_longer_and_all_slots_have_one() -> N
     assert sum(batch.cost_ms for batch in found) / len(found) == BATCH_MS_A_SLOT * window.slots
 
 
-def test_nothing_goes_out_without_a_slot() -> None:
-    window = SearchWindow(Costs())
-    window.offer(searches(1, 1)[0])
-    window.close()
-    assert list(window.batches()) == []
-    window.slots = 1
-    assert len(list(window.batches())) == 1
-
-
 def test_what_waits_for_an_early_answer_is_bounded() -> None:
     window = SearchWindow(costs := Costs())
     window.slots = 1
@@ -153,18 +144,6 @@ def test_what_waits_for_an_early_answer_is_bounded() -> None:
     assert held is not None
     window.answered(held.number, "a", map(answer, held.searches))
     assert next(window.answers()) == answer(wanted[0])
-
-
-def test_the_last_batches_are_small() -> None:
-    window, wanted = SearchWindow(costs := Costs()), [Search(number, 1 << 50, 12, 0) for number in range(60)]
-    window.slots = 4
-    for search in wanted:
-        costs.timed(search, 10.0)
-        window.offer(search)
-    window.close()
-    sizes = [len(batch.searches) for batch in window.batches()]
-    assert max(sizes) <= 60 / 4 / 2 + 1
-    assert len(sizes) > 4
 
 
 def one_batch() -> tuple[SearchWindow[Search, WorkerAnswer], list[Search], SearchBatch[Search]]:

@@ -49,6 +49,7 @@ def wthor(lines, announced=None):
     return content
 
 
+@functools.cache
 def sample_boards(count, seed=0):
     """Random boards of random plies as arrays, with the referee's view of them."""
     chosen = random.Random(seed)
@@ -269,11 +270,11 @@ def test_the_normal_product_and_its_diagonal_agree_with_the_matrix():
 
 
 def test_fitting_recovers_labels_that_weights_can_give_and_repeats_itself():
-    players, opponents, _ = sample_boards(400, seed=3)
+    players, opponents, _ = sample_boards(200, seed=3)
     hidden = np.random.default_rng(3).normal(size=PACKED_SIZE).astype(np.float32)
     indices = features.index(players, opponents)
     aim = features.predict(indices, hidden)
-    rows = ridge.Rows(players, opponents, aim, np.ones(400, np.float32))
+    rows = ridge.Rows(players, opponents, aim, np.ones(200, np.float32))
     options = ridge.RidgeOptions(ridge=0.01, tie=1.0, sweeps=2, iterations=60, tolerance=1e-5, threads=2)
     found = ridge.fit(lambda _: rows, options, first=20, last=21)
     assert np.abs(features.predict(indices, found[20]) - aim).max() < 0.5
@@ -283,12 +284,12 @@ def test_fitting_recovers_labels_that_weights_can_give_and_repeats_itself():
 
 
 def test_fitting_edax_patterns_leaves_the_wide_ones_alone():
-    players, opponents, _ = sample_boards(400, seed=3)
+    players, opponents, _ = sample_boards(200, seed=3)
     hidden = np.random.default_rng(3).normal(size=PACKED_SIZE).astype(np.float32)
     hidden[EDAX_SIZE:] = 0
     indices = features.index(players, opponents, instances=EDAX_INSTANCES)
     aim = features.predict(indices, hidden)
-    rows = ridge.Rows(players, opponents, aim, np.ones(400, np.float32))
+    rows = ridge.Rows(players, opponents, aim, np.ones(200, np.float32))
     options = ridge.RidgeOptions(ridge=0.01, tie=1.0, iterations=60, tolerance=1e-5, wide=False)
     found = ridge.fit(lambda _: rows, options, first=20, last=20)[20]
     assert not found[EDAX_SIZE:].any()
@@ -461,8 +462,9 @@ def test_a_game_by_the_clock_is_played_exactly_where_the_time_allows(tmp_path, m
 
 
 def test_export_and_import_keep_every_weight(tmp_path, capsys):
-    weights = np.random.default_rng(4).integers(-99, 99, (PLIES, PACKED_SIZE)).astype("<i2")
-    weights[:, EDAX_SIZE:] = 0
+    # Few that are not 0, so that they are soon packed.
+    weights = np.zeros((PLIES, PACKED_SIZE), "<i2")
+    weights[:, :EDAX_SIZE:97] = np.random.default_rng(4).integers(-99, 99, weights[:, :EDAX_SIZE:97].shape)
     noise = weights.tobytes()
     write_shipped(tmp_path / "a.xz", noise, {"name": "noise"})
     assert cli.main(["export", str(tmp_path / "a.xz"), str(tmp_path / "eval.dat")]) == 0
