@@ -8,7 +8,6 @@ import random
 import stat
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from operated import Operated, until
 from desdaemon.core.requests import batches
 from desdaemon.core.requests.batch_files import SUFFIX, BatchFile
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
-from desdaemon.protocol.wire import messages
 
 QUICK = {"depth": 2, "book": "ignore"}
 
@@ -340,42 +338,3 @@ def test_few_batches_wait_to_be_written(daemon: Operated, monkeypatch: pytest.Mo
     go_on.set()
     assert [daemon.ends(number)[-1]["type"] for number in asked[:4]] == ["final"] * 3 + ["error"]
     assert daemon.final("analyze.batch", {"items": lines(1), **QUICK})["items"] == 1
-
-
-def nonsense(chosen: random.Random, depth: int = 0) -> object:
-    """Any value that a message can hold."""
-    kinds: list[Callable[[], object]] = [
-        lambda: None,
-        lambda: chosen.choice([True, False]),
-        lambda: chosen.choice([0, 1, -1, 3, 2**31, 2**53, 2**64 - 1, -(2**63), chosen.randrange(70)]),
-        lambda: chosen.choice([0.0, 1.5, float("nan"), float("inf")]),
-        lambda: chosen.choice(["", "f5", "f5d6", "pa", "a1", "X" * 70, "\0", "\u20ac" * 9, "cancelled", "x" * 2000]),
-        lambda: b"bytes",
-    ]
-    if depth < 3:
-        kinds += [
-            lambda: [nonsense(chosen, depth + 1) for _ in range(chosen.randrange(5))],
-            lambda: {
-                chosen.choice(["id", "board", "moves", "x", 7]): nonsense(chosen, depth + 1)
-                for _ in range(chosen.randrange(4))
-            },
-        ]
-    return chosen.choice(kinds)()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_nonsense_is_refused_or_answered(daemon: Operated, seed: int) -> None:
-    chosen = random.Random(seed)
-    names = ("analyze", "analyze.batch", "batch.results", "batch.forget", "cache.clear", "book.get", "cancel")
-    operations = [operation for operation in messages.BASIC_OPERATIONS if operation.name in names]
-    for _ in range(300):
-        operation = chosen.choice(operations)
-        given = chosen.sample(operation.arguments, chosen.randrange(min(3, len(operation.arguments)) + 1))
-        args = {argument.name: nonsense(chosen) for argument in given}
-        if operation.name in ("analyze", "analyze.batch"):
-            args = {"depth": chosen.choice([1, 2]), **args}
-        if operation.name == "analyze.batch" and chosen.random() < 0.7:
-            args["items"] = [{"id": 1, "moves": nonsense(chosen)}, {"board": nonsense(chosen)}][: chosen.randrange(3)]
-        reply = daemon.ends(daemon.request(operation.name, args))[-1]
-        assert reply["type"] == "final" or reply["error"]["code"] != "internal", (operation.name, args, reply)
-    assert "mistakes" not in daemon.services.health.counters

@@ -189,14 +189,6 @@ def test_patterns_and_folders_that_lead_outside(daemon: Operated, data: Path, pa
     assert daemon.code("book.check", {"files": ["inner"]}) == "forbidden"
 
 
-def test_who_may_name_files(daemon: Operated) -> None:
-    editor = ClientRecord("e", "editor")
-    for command in sorted(READING | WRITING):
-        given: dict[str, Any] = {"files": ["x"]} if command in ("add", "check") else {"file": "x"}
-        assert daemon.code(f"book.{command}", given, editor) == "forbidden"
-    assert daemon.code("analyze.batch", {"file": "x"}, editor) == "forbidden"
-
-
 def test_a_dialogue_names_any_file(tmp_path: Path) -> None:
     daemon = Operated(tmp_path / "data")
     (tmp_path / "data").mkdir()

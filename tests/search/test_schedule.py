@@ -237,20 +237,6 @@ def test_the_only_question_of_a_client_does_not_wait_until_another_is_short_no_m
     assert handed_on(schedule, 0.05 + 0.092) != []
 
 
-def test_who_has_more_questions_waiting_waits_for_the_others() -> None:
-    """An exchange costs work: a stream of questions is better served one after the other."""
-    for more in (long("b"), task("b")):
-        schedule = ThreadSchedule(1)
-        added(schedule, quick("a"), more, quick("b"))
-        schedule.decide(0)
-        schedule.remove(more)
-        assert handed_on(schedule, LEAST_RUN_S) == []
-    schedule = ThreadSchedule(1)
-    added(schedule, quick("a"), quick("a"))
-    schedule.decide(0)
-    assert handed_on(schedule, LEAST_RUN_S) == []
-
-
 def test_a_first_turn_does_not_end_before_there_is_a_result() -> None:
     """On a machine that other programs use the thread may not have run at all by then."""
     schedule = ThreadSchedule(1)
@@ -348,32 +334,6 @@ def test_what_starts_over_gets_a_guest_instead_of_an_interruption() -> None:
     assert schedule.decide(0.201).start == [second]
     assert book.running
     assert not book.interrupted
-
-
-def test_the_place_beside_a_host_is_handed_on_too() -> None:
-    schedule = ThreadSchedule(1)
-    job = task("job", Purpose.BOOK, restarts=True)
-    first, second = quick("a"), quick("b")
-    added(schedule, job)
-    assert schedule.decide(0).start == [job]
-    added(schedule, first, second)
-    assert schedule.decide(0).start == [first]
-    assert handed_on(schedule, LEAST_RUN_S) == [second]
-    assert second.host is job
-    assert schedule.free == 0
-
-
-def test_a_guest_takes_the_thread_over() -> None:
-    schedule = ThreadSchedule(1)
-    book, guest = task("job", Purpose.BOOK, restarts=True), task("b")
-    schedule.add(book, 0)
-    schedule.decide(0)
-    schedule.add(guest, 0.001)
-    schedule.decide(0.001)
-    schedule.release(book, 0.002)
-    assert schedule.free == 0
-    schedule.release(guest, 0.003)
-    assert schedule.free == 1
 
 
 # Idle threads, and several
@@ -576,17 +536,3 @@ def test_clients_that_come_and_go_are_forgotten() -> None:
         assert 0 < sum(reference() is not None for reference in meters) < 3000
     finally:
         gc.enable()
-
-
-def test_what_was_withdrawn_is_let_go_though_something_waits_before_it() -> None:
-    schedule = ThreadSchedule(1)
-    added(schedule, task(priority=9, interruptible=False), task(priority=9))
-    schedule.decide(0)
-    withdrawn = [task() for _ in range(1000)]
-    added(schedule, *withdrawn)
-    references = [weakref.ref(each) for each in withdrawn]
-    for each in withdrawn:
-        assert schedule.remove(each)
-    del withdrawn, each
-    assert not any(reference() for reference in references)
-    assert len(schedule.waiting) == 1

@@ -52,24 +52,6 @@ def test_a_short_question_asks_a_search_to_give_way() -> None:
     thread.join(10)
 
 
-def test_an_equal_gets_its_turn_by_time_alone() -> None:
-    scheduler = Scheduler(1)
-    asked = threading.Event()
-    begun = threading.Event()
-
-    def endless() -> None:
-        with scheduler.lease(Purpose.ANALYSIS, key="k", client="a", interrupt=asked.set):
-            begun.set()
-            assert asked.wait(20)
-
-    thread = threading.Thread(target=endless)
-    thread.start()
-    assert begun.wait(10)
-    with scheduler.lease(Purpose.BATCH, key="other", client="b"):
-        assert asked.is_set()
-    thread.join(10)
-
-
 def test_released_items_wait_again_and_are_accounted_for() -> None:
     scheduler = Scheduler(1)
     turns: list[int] = []

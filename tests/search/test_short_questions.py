@@ -21,7 +21,6 @@ from desdaemon.core.search.short_questions import (
 from desdaemon.core.search.workers import EnginePool, Owner, SearchThreads
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
-from desdaemon.engine.short_searches import MOST_AT_ONCE
 
 OWNER = Owner(Purpose.ANALYSIS, "key", "client")
 PATIENCE_S = 60
@@ -78,17 +77,6 @@ def test_every_question_gets_its_turn(slots: int, events: list[tuple[str, int]])
         begin()
     assert not waiting
     assert not len(queue)
-
-
-def test_a_turn_fits_into_one_call() -> None:
-    assert MOST_IN_TURN == MOST_AT_ONCE
-
-
-def test_a_turn_leaves_work_to_the_other_threads() -> None:
-    queue: QuestionQueue[int] = QuestionQueue(2)
-    for number in range(16):
-        queue.put(number, 150)
-    assert len(queue.begin_turn()[0]) == 8
 
 
 class PretendedSearches:

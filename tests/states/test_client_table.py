@@ -179,23 +179,3 @@ def test_a_late_end_of_an_older_connection_is_nothing_to_the_client() -> None:
     assert table.left(guest, older, 2.0) == []
     assert guest.connection is newer
     assert guest.gone is None
-
-
-def test_of_the_connected_one_that_is_behind_goes_before_one_that_is_quiet() -> None:
-    table: ClientTable[Guest] = ClientTable(3, GRACE_S, SESSION_S)
-    guests = [Guest(name, name, named=False) for name in "abc"]
-    for number, guest in enumerate(guests):
-        table.add(guest)
-        table.joined(guest, Link(number), float(number))
-    guests[0].requests = 1
-    links = [guest.connection for guest in guests]
-    assert links[1] is not None
-    links[1].queued = True
-    assert [(found.action, found.client.key) for found in table.make_place()] == [
-        (Action.CANCEL, "b"),
-        (Action.END_SESSION, "b"),
-        (Action.CLOSE, "b"),
-        (Action.CLEAR, "b"),
-    ]
-    table.add(Guest("d", "d", named=False))
-    assert table.make_place()[0].client.key == "d"
