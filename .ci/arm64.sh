@@ -106,7 +106,7 @@ step_tests() {
     # shellcheck disable=SC2086
     inside /bin/sh -c 'cd /var/lib/desdaemon-source && exec /usr/bin/python3 -m pytest "$@"' sh -q -m 'not slow' \
         -p no:cacheprovider --timeout=3600 --durations=5 ${TESTS:-tests/engine/test_kernels.py \
-        tests/engine/test_exact_search.py tests/book/storage/test_book_store.py tests/dialects/test_stdio.py}
+        tests/engine/test_exact_search.py tests/book/storage/test_book_store.py tests/dialogue/test_stdio.py}
 }
 
 steps=("$@")

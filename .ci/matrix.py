@@ -20,12 +20,13 @@ LIBRARIES = ("numba", "llvmlite", "numpy", "pyzmq", "msgpack")
 TOOLS = ("pytest", "pytest-timeout", "hypothesis")
 SUITES = (
     "tests/protocol",
-    "tests/transport",
+    "tests/server/test_poller.py",
+    "tests/server/test_sodium.py",
     "tests/engine/test_kernels.py",
     "tests/engine/test_exact_search.py",
     "tests/engine/bench/test_bench.py",
     "tests/book/storage/test_book_store.py",
-    "tests/dialects/test_stdio.py",
+    "tests/dialogue/test_stdio.py",
     "tests/clients/test_without_ipc.py",
 )
 LONGEST_S = 1800

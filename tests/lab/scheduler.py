@@ -1,7 +1,7 @@
 """`python tests/lab scheduler`: simulated loads on the schedule, in figures that are the same on every machine.
 
 An interruption takes `INTERRUPT_S` until the threads are free, and costs `RESUME_S` of the work done.
-`tests/search/test_simulation.py` states what the figures must reach.
+`tests/core/test_simulation.py` states what the figures must reach.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class SimulatedLoad:
 
 
 class SimulatedFigure(NamedTuple):
-    """A result: name, value, unit. `tests/search/test_simulation.py` states the aims."""
+    """A result: name, value, unit. `tests/core/test_simulation.py` states the aims."""
 
     name: str
     value: float

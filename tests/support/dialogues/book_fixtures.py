@@ -1,4 +1,4 @@
-"""Fixtures of the book's tests, for `tests/book` and `tests/books`."""
+"""Fixtures of the book's tests, for `tests/book` and `tests/core`."""
 
 from collections.abc import Iterator
 from pathlib import Path

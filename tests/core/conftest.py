@@ -1,11 +1,14 @@
-"""What tests of operations share."""
+"""What the tests of operations and of the one book share."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from book_fixtures import dialogue, edax_books
 from operated import Operated
+
+__all__ = ["daemon", "dialogue", "edax_books"]
 
 
 @pytest.fixture
