@@ -8,7 +8,7 @@ import format_fuzz
 import numpy as np
 import pytest
 
-from desdaemon.book.errors import Unreadable
+from desdaemon.book.errors import Damaged, Unreadable
 from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
@@ -97,7 +97,8 @@ def test_an_index_without_a_free_slot_ends_no_look_up(book: Path) -> None:
     table = snapshot.read(book, check=False).table
     for number in range(3000):
         assert table.find_canonical(number, 1 << 40) < 0
-        table.insert(number, 1 << 40)
+    with pytest.raises(Damaged):
+        table.insert(1, 1 << 40)
 
 
 @pytest.mark.parametrize(("at", "value"), [(35, 61), (35, 128), (36, 66), (36, 255), (38, 99), (39, 8), (32, 128)])
