@@ -1,7 +1,7 @@
 """The small suites with every Python that is here, the oldest libraries that are allowed, and the newest.
 
 ``python .ci/matrix.py UV [PYTHON:oldest|newest ...]``; without cells every Python found by uv, with both. Each has an
-environment and a cache of its own in build/matrix; the last line of each is a row for docs/platforms.md.
+environment and a cache of its own in build/matrix; the last line of each is a row for docs/notes/systems-tried.md.
 """
 
 from __future__ import annotations

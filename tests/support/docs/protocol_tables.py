@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from book_reply_tables import BOOK_RESULTS, STOPPED
-from markdown_tables import cell, rows
+from markdown_tables import rows
 from reply_fields import Field
 from reply_tables import ENVELOPE, EVENTS, PARTIALS, REPLIES, SHAPES
 
@@ -27,6 +27,9 @@ from desdaemon.protocol.wire.messages import (
 
 _Entry = TypeVar("_Entry", Argument, Field)
 
+_FEW_SHARED = 2
+"""Up to this many fields in common with another shape are told again."""
+
 
 def revisions() -> str:
     """The revisions with the features of each."""
@@ -35,7 +38,7 @@ def revisions() -> str:
 
 def features() -> str:
     """The features."""
-    return rows("feature|what it adds", [(f"`{name}`", cell(help)) for name, help in FEATURES.items()])
+    return "\n".join(f"- `{name}`: {help}" for name, help in FEATURES.items())
 
 
 def envelope() -> str:
@@ -50,7 +53,7 @@ def repeatable() -> str:
 
 def errors() -> str:
     """The error codes."""
-    return rows("code|when", [(f"`{code}`", cell(help)) for code, help in ERROR_CODES.items()])
+    return "\n".join(f"- `{code}`: {help}" for code, help in ERROR_CODES.items())
 
 
 def operations() -> str:
@@ -151,9 +154,9 @@ def _shared(groups: Iterable[tuple[_Entry, ...]]) -> list[_Entry]:
 
 def _book_operation(operation: Operation, arguments: list[Argument], results: list[Field]) -> str:
     command = next(command for command in BOOK_COMMANDS if command.op == operation.name)
-    kind = "A job." if command.long or command.writes else "Done at once."
+    kind = "a job" if command.long or command.writes else "done at once"
     own, fields = _book_arguments(operation), BOOK_RESULTS.get(operation.name, ())
-    told = f"{operation.help} Role: {operation.role}. {kind}"
+    told = f"{operation.help} ({operation.role}, {kind})"
     if names := [argument.name for argument in own if argument in arguments]:
         told += f" Arguments: {_listed(names)}."
     if names := [field.name for field in fields if field in results]:
@@ -187,12 +190,13 @@ def _parameter_type(kind: str, argument: Argument) -> str:
 
 
 def _shape(name: str, fields: tuple[Field, ...]) -> str:
-    """The fields of a shape, after what they have in common: those of another shape before them, and their age."""
+    """The fields of a shape, after those that it has in common with an earlier one, and the age of the rest."""
     told = []
-    for other, begun in SHAPES.items():
-        if begun and other != name and fields[: len(begun)] == begun:
-            told, fields = [f"The fields of {_linked(other)}, and:"], fields[len(begun) :]
-            break
+    earlier = list(SHAPES)[: list(SHAPES).index(name)]
+    other = max(earlier, key=lambda other: len(set(fields) & set(SHAPES[other])), default="")
+    if other and len(shared := [field for field in fields if field in SHAPES[other]]) > _FEW_SHARED:
+        told.append(_wrapped(f"As in [{other}](#shape-{other}): {_listed(field.name for field in shared)}."))
+        fields = tuple(field for field in fields if field not in shared)
     ages = {field.since for field in fields}
     if len(ages) == 1 and ages != {"1.0"}:
         told.append(f"Since {_since(ages.pop())}.")

@@ -26,29 +26,29 @@ DOCS = ROOT / "docs"
 
 
 def command_table(table: tuple[Command, ...]) -> Callable[[], str]:
-    """The commands of a protocol."""
+    """The commands of a protocol, a line each."""
 
     def made() -> str:
-        body = []
+        lines = []
         for command in table:
-            usage = f"`{cell(f'{command.name} {command.parameters}'.strip())}`"
-            names = " ".join([usage, *(f"`{alias}`" for alias in command.aliases)])
-            body.append((names, cell(command.help)))
-        return rows("command|what it does", body)
+            names = [f"{command.name} {command.parameters}".strip(), *command.aliases]
+            lines.append(f"- {' '.join(f'`{name}`' for name in names)}: {command.help}")
+        return "\n".join(lines)
 
     return made
 
 
 def option_table() -> str:
-    """The options that do something."""
-    body = []
+    """The options that do something, a line each: names, values, default, help."""
+    lines = []
     settings = SessionSettings()
     for option in OPTIONS:
         if not option.idle:
             names = " ".join(f"`{name}`" for name in (option.name, *option.aliases))
             default = "" if option.name in ("q", "vv") else settings.text(option)
-            body.append((names, values(option), default, cell(option.help)))
-    return rows("option|value|default|what it does", body)
+            shown = ", ".join(filter(None, (names, values(option), default and f"default {default}")))
+            lines.append(f"- {shown}: {option.help}")
+    return "\n".join(lines)
 
 
 def values(option: Option) -> str:
@@ -60,16 +60,16 @@ def values(option: Option) -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> Callable[[], str]:
-    """The options of a sub-command."""
+    """The options of a sub-command, a line each."""
 
     def made() -> str:
-        body = []
+        lines = []
         for action in parser._actions:
             if action.option_strings and action.dest != "help":
                 value = "" if action.nargs == 0 else str(action.metavar or "|".join(action.choices or [action.dest]))
                 name = " ".join([action.option_strings[0], f"[{value}]" if action.nargs == "?" else value]).strip()
-                body.append((f"`{cell(name)}`", cell(action.help or "")))
-        return rows("option|what it does", body)
+                lines.append(f"- `{name}`: {action.help or ''}".rstrip(": "))
+        return "\n".join(lines)
 
     return made
 
@@ -80,10 +80,15 @@ def book_commands() -> str:
     explained: set[Parameter] = set()
     for command in BOOK_COMMANDS:
         names = " ".join(f"`{name}`" for name in (command.name, *command.aliases))
-        new = [book_parameter(parameter) for parameter in command.parameters if parameter not in explained]
-        old = " ".join(f"`{cell(parameter.usage)}`" for parameter in command.parameters if parameter in explained)
+        parameters = ""
+        for parameter in command.parameters:
+            if parameter in explained:
+                parameters += f" `{cell(parameter.usage)}`"
+            else:
+                parameters += f"{'<br>' if parameters else ''}{book_parameter(parameter)}<br>"
         explained.update(command.parameters)
-        body.append((names, "<br>".join(filter(None, [*new, old])), f"{command.help} ({command.role})"))
+        shown = parameters.strip().removesuffix("<br>").replace("<br><br>", "<br>").replace("<br> ", "<br>")
+        body.append((names, shown, f"{command.help} ({command.role})"))
     return rows("command|parameters|what it does", body)
 
 
@@ -102,11 +107,17 @@ def idle_options() -> str:
     return ", ".join(f"`{option.name}`" for option in OPTIONS if option.idle)
 
 
-def edax_table(found: Callable[[], list[tuple[str, bool]]], here: str) -> Callable[[], str]:
-    """What Edax has, and why it is not here where it is not."""
+def edax_table(names: Callable[[], list[tuple[str, bool]]]) -> Callable[[], str]:
+    """The names of Edax's that exist here, then the others, each with the reason."""
 
     def made() -> str:
-        return rows("Edax|here", [(f"`{name}`", here if known else edax_help.REASONS[name]) for name, known in found()])
+        here = " ".join(f"`{name}`" for name, exists in names() if exists)
+        missing: dict[str, list[str]] = {}
+        for name, exists in names():
+            if not exists:
+                missing.setdefault(edax_help.REASONS[name], []).append(f"`{name}`")
+        lines = [f"- {' '.join(of_reason)}: {reason}" for reason, of_reason in missing.items()]
+        return "\n".join([f"Here: {here}.", *(["", "Not here:", "", *lines] if lines else [])])
 
     return made
 
@@ -137,9 +148,9 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("match.md", "options"): arguments(match.command_line()),
     ("analyze.md", "options"): arguments(analyze.command_line()),
     ("web.md", "options"): arguments(web.command_line()),
-    ("edax.md", "edax-commands"): edax_table(edax_help.commands, "exists"),
-    ("edax.md", "edax-options"): edax_table(edax_help.options, "exists"),
-    ("edax.md", "edax-command-line"): edax_table(edax_command_line, "exists"),
+    ("edax.md", "edax-commands"): edax_table(edax_help.commands),
+    ("edax.md", "edax-options"): edax_table(edax_help.options),
+    ("edax.md", "edax-command-line"): edax_table(edax_command_line),
     ("protocols.md", "capabilities"): capability_table,
     **{("protocol.md", name): made for name, made in protocol_tables.TABLES.items()},
     ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
