@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from pathlib import Path
 
 from checkout import ROOT
+from programs import programs
 
 from desdaemon.core.requests.request import ServerLimits
 
@@ -34,3 +37,16 @@ def test_systemd_restarts_what_the_unit_starts_and_a_container_has_a_supervisor(
     started = re.search(r'CMD \["serve", (.*)\]', (ROOT / "docs" / "Containerfile").read_text(encoding="utf-8"))
     assert started
     assert "--supervise" in started[1]
+
+
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    """Once its program is there; on a fresh account no folder of the program is."""
+    text = (ROOT / "docs" / "desdaemon.service").read_text(encoding="utf-8")
+    writable = re.findall(r"^ReadWritePaths=(.*)$", text, re.MULTILINE)
+    assert all(path.startswith("-") or path in ("%h", "%t") for paths in writable for path in paths.split())
+    (verify,) = programs("systemd-analyze")
+    unit = tmp_path / "desdaemon.service"
+    unit.write_text(text.replace("%h/desdaemon/.venv/bin/desdaemon", "/bin/true"))
+    assert "/bin/true serve" in unit.read_text()
+    checked = subprocess.run([verify, "verify", unit], capture_output=True, text=True, check=False)
+    assert not [line for line in checked.stderr.splitlines() if "desdaemon.service" in line], checked.stderr

@@ -40,4 +40,11 @@ def test_the_site_can_be_built(tmp_path: Path) -> None:
     pytest.importorskip("mkdocstrings")
     build = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(tmp_path / "site")]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    assert "analyze_many" in (tmp_path / "site" / "reference.html").read_text("utf-8")
+    pages = {path.name: path.read_text("utf-8") for path in (tmp_path / "site").glob("**/*.html")}
+    assert "analyze_many" in pages["reference.html"]
+    assert "<code>--role reader|editor</code>" in pages["web.html"]
+    for name, page in pages.items():
+        # Nothing is loaded from elsewhere.
+        assert not re.search(r'<(?:script|link|img)[^>]*(?:src|href)="?(?:https?:)?//', page), name
+    for sheet in (tmp_path / "site").glob("**/*.css"):
+        assert not re.search(r"""(?:url\(|@import )["']?(?:https?:)?//""", sheet.read_text("utf-8")), sheet.name
