@@ -187,7 +187,7 @@ def _width() -> int:
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
     """Return the arguments that are not about sockets, and a function that opens sockets beside a dialogue."""
-    from desdaemon.core.books.service import processors
+    from desdaemon.protocol.system.platform import processors
     from desdaemon.server.server import beside_dialogue
 
     from .serve_options import serve_options, split_options

@@ -6,7 +6,6 @@ import math
 import os
 import shutil
 
-from desdaemon.core.books.service import processors
 from desdaemon.core.paths import data_folder, keys_folder
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.settings import SessionSettings
@@ -14,6 +13,7 @@ from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import LEVELS
+from desdaemon.protocol.system.platform import processors
 from desdaemon.protocol.wire.connection import default_endpoint
 from desdaemon.server.backups import BackupPlan
 from desdaemon.server.endpoints import is_loopback

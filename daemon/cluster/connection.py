@@ -18,6 +18,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from desdaemon.core import plugins
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.system.logs import message
 
@@ -182,33 +183,30 @@ def connect(text: str, tls: str) -> Client:
         raise Unfinished(f"cluster {quoted(address)}: {reason}: expected a scheduler that answers") from None
 
 
-class Connections:
-    """The clients of this process, one for each named cluster; its methods may be called from any thread."""
+_CLIENTS: dict[tuple[str, str], Client] = {}
+_LOCK = threading.Lock()
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._clients: dict[tuple[str, str], Client] = {}
 
-    def client(self, text: str, tls: str) -> Client:
-        """As `connect`, but a client that is still connected is used again."""
-        with self._lock:
-            known = self._clients.get((text, tls))
-            if known is not None and known.status == "running":
-                return known
-            client = self._clients[text, tls] = connect(text, tls)
+def client_of(text: str, tls: str) -> Client:
+    """As `connect`; a client of this process that still has its scheduler is used again. Any thread."""
+    with _LOCK:
+        client = _CLIENTS.get((text, tls))
+        if client is None or client.status != "running":
+            client = _CLIENTS[text, tls] = connect(text, tls)
             warn_unless_sealed(scheduler_address(text))
-            return client
-
-    def close(self) -> None:
-        """Close all clients."""
-        with self._lock:
-            clients, self._clients = list(self._clients.values()), {}
-        for client in clients:
-            with contextlib.suppress(Exception):
-                client.close(timeout=1)
+        return client
 
 
-CONNECTIONS = Connections()
+def _leave() -> None:
+    with _LOCK:
+        clients = list(_CLIENTS.values())
+        _CLIENTS.clear()
+    for client in clients:
+        with contextlib.suppress(Exception):
+            client.close(timeout=1)
+
+
+plugins.AT_THE_END.append(_leave)
 
 
 def workers_of(client: Client) -> dict[str, dict[str, Any]]:

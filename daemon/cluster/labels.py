@@ -15,7 +15,7 @@ from desdaemon.engine.training.labelling.chunks import BoardChunk, ScoreChunks, 
 from desdaemon.protocol.system import logs
 
 from . import tasks as remote
-from .connection import CONNECTIONS
+from .connection import client_of
 from .identity import identity
 from .pool import ClusterSearches, SearchKind
 from .window import ChunkAnswer
@@ -47,7 +47,7 @@ def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sco
         return None if scores is None else ChunkAnswer(scores, (time.perf_counter() - begun) * 1000)
 
     cluster = ClusterSearches(
-        CONNECTIONS.client(address, tls), identity(loaded), CHUNKS, here, hash_bits=hash_bits, note=logs.message
+        client_of(address, tls), identity(loaded), CHUNKS, here, hash_bits=hash_bits, note=logs.message
     )
 
     def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:

@@ -29,9 +29,9 @@ from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.errors import Unfinished
 
 from . import tasks as remote
-from .connection import CONNECTIONS, SILENT_S, workers_of
+from .connection import SILENT_S, client_of, workers_of
 from .identity import Identity, identity, of_resources
-from .window import CHECK_EVERY, A, Costs, Disagreement, S, Search, SearchBatch, SearchWindow, WorkerAnswer
+from .window import A, Costs, Disagreement, S, Search, SearchBatch, SearchWindow, WorkerAnswer
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -70,14 +70,13 @@ class _Done(NamedTuple):
 
 
 class SearchKind(NamedTuple, Generic[S, A]):
-    """A kind of search: the task that workers run for a batch, the function that reads an answer, the name of a search
-    in notes for people, and whether some searches are done twice and compared.
+    """A kind of search: the task that workers run for a batch, the function that reads an answer, and the name of a
+    search in notes for people.
     """
 
     task: Callable[..., tuple[str, list[Any]]]
     answer: Callable[..., A]
     named: Callable[[S], str]
-    checked: bool = True
 
 
 class ClusterSearches(Generic[S, A]):
@@ -163,9 +162,7 @@ class ClusterSearches(Generic[S, A]):
         self._done = queue.SimpleQueue()
         self._narrowed.clear()
         self._recalled.clear()
-        window: SearchWindow[S, A] = SearchWindow(
-            self._costs, first=self._before, check_every=CHECK_EVERY if self._kind.checked else 0
-        )
+        window: SearchWindow[S, A] = SearchWindow(self._costs, first=self._before)
         window.slots = self._slots
         helpers = ThreadPoolExecutor(self._local) if self._local else None
         helping: set[int] = set()
@@ -575,7 +572,7 @@ def cluster_pool(
         return None if found is None else WorkerAnswer(*found, 0, (time.perf_counter() - begun) * 1000)
 
     cluster = ClusterSearches(
-        CONNECTIONS.client(*place), identity(weights), POSITIONS, here,
+        client_of(*place), identity(weights), POSITIONS, here,
         hash_bits=HASH_BITS, local=local, figures=on_figures, note=note,
     )  # fmt: skip
     return ClusterPool(cluster, evaluate, threads, on_progress, on_gone)

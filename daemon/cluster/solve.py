@@ -15,7 +15,7 @@ from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .connection import CONNECTIONS
+from .connection import client_of
 from .identity import identity
 from .pool import POSITIONS, ClusterSearches
 from .window import Search, WorkerAnswer
@@ -42,7 +42,7 @@ def solver(
         return WorkerAnswer(line.move, line.score, result.nodes, result.time_ms, line.depth, line.selectivity, line.pv)
 
     return ClusterSearches(
-        CONNECTIONS.client(*place), identity(Weights.load(eval_file or None)), POSITIONS, answer,
+        client_of(*place), identity(Weights.load(eval_file or None)), POSITIONS, answer,
         hash_bits=hash_bits, note=note,
     )  # fmt: skip
 

@@ -176,9 +176,7 @@ class SearchWindow(Generic[S, A]):
     """The window of one run of searches; see the module."""
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
-        """``first`` is the number of searches in earlier windows, for counting the checks; ``check_every`` 0 makes
-        none.
-        """
+        """``first`` is the number of searches in earlier windows, for counting the checks."""
         self.slots = 0
         """Searches that the workers make at a time; set by the owner as workers come and go."""
         self._costs = costs
@@ -245,7 +243,7 @@ class SearchWindow(Generic[S, A]):
             if batch.check:
                 return self._compared(index, search, worker, found)
             self._answers[index] = found
-            if found is not None and self._check_every and (self._first + index + 1) % self._check_every == 0:
+            if found is not None and (self._first + index + 1) % self._check_every == 0:
                 self._checked[index] = worker, found
                 self._again.append(self._batch(((index, search),), check=True, avoided=worker))
         return None

@@ -5,8 +5,12 @@ A plug-in imports the core; the core imports no plug-in, and loads one when it i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+AT_THE_END: list[Callable[[], None]] = []
+"""What plug-ins have handed in, to be called when the book of the process is closed."""
 
 
 def cluster(module: str) -> Any:

@@ -22,9 +22,10 @@ from desdaemon.protocol.commands.book import BookCommand, BookValues
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position
+from desdaemon.protocol.system import platform
 
 from .jobs import BookJob, ClusterFigures, Effort, Result
-from .service import Books, Caller, processors
+from .service import Books, Caller
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +131,7 @@ class BookCommandRun(NamedTuple):
             )
             return job.report(report.stage, report.done, report.total, report.positions)
 
-        threads = settings.book_tasks or processors()
+        threads = settings.book_tasks or platform.processors()
         evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
         worker = Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
         # Weak: the worker holds the function that reports, and both are freed when the job is over.

@@ -84,6 +84,8 @@ class BookJob:
         self.result: Result = {}
         self.failure: Exception | None = None
         self.error = ""
+        self.over = False
+        """Whether it has ended: done, cancelled or failed."""
         self.cancelled = False
         self.cluster: ClusterFigures | None = None
         """Set from time to time while a cluster searches for it."""
@@ -108,7 +110,6 @@ class BookJob:
         self.begins: Callable[[], None] = lambda: None
         """Called when ``first`` is known, before any change."""
         self._work = work
-        self._over = False
         self._watchers_called = threading.Event()
         self._lock = threading.Lock()
         self._watchers: list[Callable[[BookJob], None]] = []
@@ -116,11 +117,6 @@ class BookJob:
         self._phases = PhaseProgress(time.monotonic())
 
     # For those who asked for it
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended: done, cancelled or failed."""
-        return self._over
 
     @property
     def budget_spent(self) -> float:
@@ -152,7 +148,7 @@ class BookJob:
         For a job that is already over it is called at once, on this thread.
         """
         with self._lock:
-            over = self._over
+            over = self.over
             if not over:
                 self._watchers.append(watcher)
         if over:
@@ -218,7 +214,7 @@ class BookJob:
         """Set the final state and call the watchers."""
         self.state = state
         with self._lock:
-            self._over = True
+            self.over = True
         try:
             self._notify()
         finally:
@@ -233,7 +229,7 @@ class BookJob:
         with self._lock:
             watchers = list(self._watchers)
         found = self.progress
-        if not self._over:
+        if not self.over:
             self.before_notice()
         self.reported = found
         for watcher in watchers:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol.commands.book import BUDGET, BY_NAME, complete
 from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.othello.notation import board_text, parse_board
+from desdaemon.protocol.system import platform
 
 from .jobs import BookJob, Effort, Result
-from .service import Books, Caller, processors
+from .service import Books, Caller
 
 if TYPE_CHECKING:
     from desdaemon.core.books.command_run import BookCommandRun, Work
@@ -162,7 +163,7 @@ def _worked(run: BookCommandRun) -> Result:
     settings = run.caller.settings
     if not run.caller.remote:
         books.limit_memory(settings)
-    threads = settings.book_tasks or processors()
+    threads = settings.book_tasks or platform.processors()
     try:
         if command.replaces:
             discard = run.values["discard"] is True

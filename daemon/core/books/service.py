@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +21,6 @@ from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import MoverScore
-from desdaemon.protocol.system import platform
 
 from .jobs import BookJob, BookJobs
 
@@ -143,8 +141,10 @@ class Books:
         self.journal: JobJournal | None = None
         """Stores jobs that continue after a restart; None without a server."""
         self._data_folder = data_folder
-        self._opened: Opened | None = None
-        self._path: Path | None = None
+        self.opened: Opened | None = None
+        """The book in use with its store and format."""
+        self.path: Path | None = None
+        """The file that the book was opened from or saved to; None when there is none."""
         self.opening_job: BookJob | None = None
         """The job that opens the file of `running.begin_opening`; None if there is none."""
         self.opening_file = ""
@@ -164,29 +164,24 @@ class Books:
     @property
     def book(self) -> Book | None:
         """The book in use, None when there is none (yet)."""
-        opened = self._opened
+        opened = self.opened
         return opened.book if opened is not None else None
 
     @property
     def lasting(self) -> bool:
         """Whether changes of the book in use are written to its journal as they come."""
-        store = self._opened.store if self._opened is not None else None
+        store = self.opened.store if self.opened is not None else None
         return store is not None and not store.read_only
-
-    @property
-    def path(self) -> Path | None:
-        """The file that the book was opened from or saved to; None if there is none."""
-        return self._path
 
     @property
     def file(self) -> str:
         """The name of that file; "" if there is none."""
-        return str(self._path) if self._path is not None else ""
+        return str(self.path) if self.path is not None else ""
 
     @property
     def holder(self) -> int:
         """The process id of another process that has this book's file locked; 0 otherwise."""
-        opened = self._opened
+        opened = self.opened
         return opened.store.holder if opened is not None and opened.store is not None else 0
 
     def needed(self) -> Book:
@@ -220,7 +215,7 @@ class Books:
                 opened.book.recorder = ReadOnlyObserver(path, opened.refusal)
             else:
                 opened.book.recorder = DirtyFlag()
-        before, self._opened, self._path = self._opened, opened, path
+        before, self.opened, self.path = self.opened, opened, path
         if path is not None and not opened.refusal and os.access(path.resolve().parent, os.W_OK):
             from desdaemon.book.storage.arena import ARENA
 
@@ -232,13 +227,13 @@ class Books:
     @property
     def failure(self) -> str:
         """The reason why changes are in memory only; "" if all could be written."""
-        opened = self._opened
+        opened = self.opened
         return opened.store.failure if opened is not None and opened.store is not None else ""
 
     @property
     def reason(self) -> str:
         """The reason why the book's file takes no changes at present; "" if it takes them, or without a file."""
-        opened = self._opened
+        opened = self.opened
         if opened is None or opened.store is None:
             return opened.refusal if opened is not None else ""
         store = opened.store
@@ -247,7 +242,7 @@ class Books:
     @property
     def unsaved(self) -> bool:
         """Whether closing the book in use would lose changes."""
-        opened = self._opened
+        opened = self.opened
         if opened is None:
             return False
         return opened.store.unwritten if opened.store is not None else _changed(opened)
@@ -255,7 +250,7 @@ class Books:
     def check_unsaved(self, *, discard: bool) -> None:
         """Raise `BadInput` if replacing the book in use would lose changes, unless ``discard``."""
         self.try_commit()
-        opened = self._opened
+        opened = self.opened
         if opened is None or not self.unsaved:
             return
         if discard:
@@ -288,14 +283,9 @@ class Books:
             return f"{name}: changes were not saved, and could not be kept aside: {error}"
         return f"{name}: changes were not saved: kept in {target}"
 
-    @property
-    def opened(self) -> Opened | None:
-        """Return the book in use with its store and format."""
-        return self._opened
-
     def target(self, path: Path) -> Path:
         """Return a file to be written. Raises `Forbidden` for one that the daemon needs."""
-        opened = self._opened
+        opened = self.opened
         self.files.check_target(path, opened.store.path if opened is not None and opened.store is not None else None)
         return path
 
@@ -303,14 +293,15 @@ class Books:
         """Close the book: its journal is written into its file. If it has neither, changes are kept in a file beside
         it, unless ``discard``. Returns warnings for the log.
         """
-        connection = sys.modules.get("desdaemon.cluster.connection")
-        if connection is not None:
-            connection.CONNECTIONS.close()
-        opened, self._opened = self._opened, None
+        from desdaemon.core import plugins
+
+        for end in plugins.AT_THE_END:
+            end()
+        opened, self.opened = self.opened, None
         if opened is None:
             return []
         if opened.store is None:
-            return [self.keep_aside(opened, self._path)] if _changed(opened) and not discard else []
+            return [self.keep_aside(opened, self.path)] if _changed(opened) and not discard else []
         from desdaemon.book.errors import BookError
 
         try:
@@ -426,13 +417,13 @@ class Books:
 
     def tidy(self, progress: ProgressCallback) -> None:
         """Rewrite the book's file if its journal has grown longer than the file."""
-        opened = self._opened
+        opened = self.opened
         if opened is not None and opened.store is not None and opened.store.bloated:
             opened.store.save(progress=progress)
 
     def commit(self) -> None:
         """Commit changes before they are reported. Raises `BookError`."""
-        opened = self._opened
+        opened = self.opened
         if opened is not None and opened.store is not None:
             opened.store.commit()
 
@@ -490,8 +481,3 @@ def choice_settings(settings: SessionSettings) -> ChoiceSettings:
         settings.book_least_level,
         settings.book_registered_only,
     )
-
-
-def processors() -> int:
-    """The number of processors that this process may use."""
-    return platform.processors()

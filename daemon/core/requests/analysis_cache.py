@@ -52,14 +52,9 @@ class AnalysisCache:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def put(
-        self, player: int, opponent: int, lines: tuple[Line, ...], canonical: tuple[int, int, int] | None = None
-    ) -> None:
-        """Store the best lines of a position unless the present entry is at least as good.
-
-        ``canonical`` is the canonical board, computed here unless given.
-        """
-        player, opponent, symmetry = canonical or rules.canonical_with_symmetry(player, opponent)
+    def put(self, player: int, opponent: int, lines: tuple[Line, ...]) -> None:
+        """Store the best lines of a position unless the present entry is at least as good."""
+        player, opponent, symmetry = rules.canonical_with_symmetry(player, opponent)
         content = _packed(lines, symmetry)
         key = _KEY.pack(player, opponent)
         with self._lock:
@@ -70,25 +65,23 @@ class AnalysisCache:
                 self.changed = True
             self._size += len(content) - len(before) + (0 if before else _OVERHEAD)
             self._entries[key] = content
-            while self._size > self._largest and self._entries:
-                _, dropped = self._entries.popitem(last=False)
-                self._size -= len(dropped) + _OVERHEAD
+            self._shrink()
+
+    def _shrink(self) -> None:
+        """Drop the entries that were not used for the longest time, until the rest fits."""
+        while self._size > self._largest and self._entries:
+            _, dropped = self._entries.popitem(last=False)
+            self._size -= len(dropped) + _OVERHEAD
 
     def get(
-        self,
-        player: int,
-        opponent: int,
-        number: int,
-        depth: int,
-        selectivity: Selectivity,
-        canonical: tuple[int, int, int] | None = None,
+        self, player: int, opponent: int, number: int, depth: int, selectivity: Selectivity
     ) -> tuple[Line, ...] | None:
         """Return at least ``number`` lines of a position, of at least this depth and selectivity; None without such an
         entry.
 
         The moves are those of the board given. There are fewer lines only if the position has no more moves.
         """
-        own, other, symmetry = canonical or rules.canonical_with_symmetry(player, opponent)
+        own, other, symmetry = rules.canonical_with_symmetry(player, opponent)
         key = _KEY.pack(own, other)
         with self._lock:
             content = self._entries.get(key)
@@ -177,9 +170,7 @@ class AnalysisCache:
             at += 18 + length
             self._entries[key] = content
             self._size += length + _OVERHEAD
-        while self._size > self._largest and self._entries:
-            _, dropped = self._entries.popitem(last=False)
-            self._size -= len(dropped) + _OVERHEAD
+        self._shrink()
         return ""
 
 

@@ -197,7 +197,3 @@ def _content(line: bytes) -> Data | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
-
-
-def _private(path: str, flags: int) -> int:
-    return platform.open_file(path, flags, 0o600)

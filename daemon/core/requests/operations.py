@@ -61,9 +61,9 @@ class Operations:
             "text": self._text,
             "analyze": self._analyze,
             "legal": self._legal,
-            "analyze.batch": self._analyze_batch,
-            "batch.results": self._batch_results,
-            "batch.forget": self._batch_forget,
+            "analyze.batch": self._admitted(batches.submit),
+            "batch.results": self._admitted(batches.results),
+            "batch.forget": self._admitted(batches.forget),
             "cache.clear": self._cache_clear,
             "book.get": self._book_get,
             "jobs": self._jobs,
@@ -149,6 +149,15 @@ class Operations:
         self._admission.enter(client, positions)
         request.leave = lambda: self._admission.leave(client.number, key, positions)
         client.requests[request.id] = request
+
+    def _admitted(self, work: Callable[[PendingRequest], None]) -> Callable[[PendingRequest], None]:
+        """Return a handler that counts a request in before ``work``."""
+
+        def handle(request: PendingRequest) -> None:
+            self.admit(request)
+            work(request)
+
+        return handle
 
     def _check_jobs(self) -> None:
         """Raise `RequestError` if no more jobs are accepted: jobs outlive their clients and requests."""
@@ -306,18 +315,6 @@ class Operations:
             # The book may be closed already: no client must get the reply that a position is not in it.
             raise RequestError("shutting_down", ENDINGS["shutting_down"])
         self.books.get(request, lambda: self.admit(request))
-
-    def _analyze_batch(self, request: PendingRequest) -> None:
-        self.admit(request)
-        self.batches.submit(request)
-
-    def _batch_results(self, request: PendingRequest) -> None:
-        self.admit(request)
-        self.batches.results(request)
-
-    def _batch_forget(self, request: PendingRequest) -> None:
-        self.admit(request)
-        self.batches.forget(request)
 
     def _cache_clear(self, request: PendingRequest) -> None:
         self.books.aside(request, lambda: {"forgotten": self.analyses.cache.clear()})

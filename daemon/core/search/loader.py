@@ -86,6 +86,18 @@ class TooLate(Exception):
     """The time for the move was up before the engine was loaded."""
 
 
+def built(build: Callable[[EngineConfig], LoadedEngine], config: EngineConfig) -> LoadedEngine:
+    """Return the engine that ``build`` makes. Raises `EngineFailure`, whatever goes wrong."""
+    try:
+        return build(config)
+    except EngineFailure:
+        raise
+    except MemoryError:
+        raise EngineFailure(f"not enough memory for a table of 2^{config.hash_bits} entries") from None
+    except Exception as error:
+        raise EngineFailure(f"the engine cannot be loaded: {type(error).__name__}: {error}") from error
+
+
 class Engines(Protocol):
     """The source of a session's engine: `EngineSource`, or `shared_engines.SharedEngines` in a server. Any thread."""
 
@@ -161,13 +173,9 @@ class _EngineBuild:
 
     def _run(self) -> None:
         try:
-            self.engine = self._build(self._config)
+            self.engine = built(self._build, self._config)
         except EngineFailure as error:
             self.failure = str(error)
-        except MemoryError:
-            self.failure = f"not enough memory for a table of 2^{self._config.hash_bits} entries"
-        except Exception as error:
-            self.failure = f"the engine cannot be loaded: {type(error).__name__}: {error}"
         self.done.set()
         if self.engine is None and self._on_failure:
             self._on_failure(self.failure)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from desdaemon.core.threads import step_back
 
-from .loader import EngineConfig, EngineFailure, LoadedEngine
+from .loader import EngineConfig, EngineFailure, LoadedEngine, built
 from .scheduler import Purpose, Scheduler, Task
 
 if TYPE_CHECKING:
@@ -54,14 +54,7 @@ class EnginePool:
             if self._idle:
                 place = next((place for place, engine in enumerate(self._idle) if id(engine.searcher) == prefer), -1)
                 return self._idle.pop(place)
-        try:
-            return self._build(self._config)
-        except EngineFailure:
-            raise
-        except MemoryError:
-            raise EngineFailure(f"not enough memory for a table of 2^{self._config.hash_bits} entries") from None
-        except Exception as error:
-            raise EngineFailure(f"the engine cannot be loaded: {type(error).__name__}: {error}") from error
+        return built(self._build, self._config)
 
     def give_back(self, engine: LoadedEngine) -> None:
         """Release a leased engine; surplus ones are dropped with their tables."""
