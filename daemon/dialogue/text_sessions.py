@@ -19,8 +19,8 @@ from desdaemon.core.search.workers import HelperPool
 from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.commands import EDITOR
+from desdaemon.protocol.commands.options import file_name
 from desdaemon.protocol.commands.text import COUNTS, SEARCHES, SHORT, TextLine, read_line
-from desdaemon.protocol.commands.words import file_name
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.wire.messages import RequestError, allows
 

@@ -9,13 +9,12 @@ import contextlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from desdaemon.protocol.commands.words import split_words
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.spelling import did_you_mean
 
 from . import ADMIN, EDITOR, READER
-from .options import expected_value, whole_number
+from .options import expected_value, split_words, whole_number
 
 BookValue = int | bool | str | list[str] | None
 BookValues = dict[str, BookValue]

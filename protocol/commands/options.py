@@ -1,10 +1,12 @@
 """The options: on the command line ``-name value``, in an option file and as a command ``[set] name [=] value``.
 
-One table serves all three, `help` and the documentation. Durations are milliseconds, 0 meaning none.
+One table serves all three, `help` and the documentation. Durations are milliseconds, 0 meaning none. What commands
+read of a line, words, numbers and names of files, is read here too.
 """
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -252,6 +254,27 @@ def parse_value(option: Option, text: str) -> Value:
     if value is None:
         raise BadInput(f"{option.name} = {quoted(text)}: expected {option.expected}")
     return value
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a line; double quotes keep blanks together."""
+    words: list[str] = []
+    for number, part in enumerate(text.split('"')):
+        words += [part] if number % 2 else part.split()
+    return words
+
+
+def file_names(text: str) -> list[str]:
+    """Return the names of files in a line, as `split_words` divides it; ``~`` is the home folder."""
+    return [os.path.expanduser(word) for word in split_words(text)]  # noqa: PTH111  pathlib costs start-up time
+
+
+def file_name(text: str) -> str:
+    """Return the one name that a line is, its blanks in quotes or not; ``~`` is the home folder."""
+    name = text.strip()
+    if len(name) > 1 and name[0] == name[-1] == '"':
+        name = name[1:-1]
+    return os.path.expanduser(name)  # noqa: PTH111
 
 
 def whole_number(text: str) -> int | None:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from desdaemon.dialogue.interrupt import StoppableSearch
 from desdaemon.dialogue.session import CommandContext, unlimited
-from desdaemon.protocol.commands.options import number_within
+from desdaemon.protocol.commands.options import file_names, number_within
 from desdaemon.protocol.commands.text import BASE_COMMANDS
-from desdaemon.protocol.commands.words import file_names
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, read_games, write_games
 from desdaemon.protocol.games.formats import fen_text

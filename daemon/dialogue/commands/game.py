@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from desdaemon.dialogue.session import CommandContext
-from desdaemon.protocol.commands.options import number_within
-from desdaemon.protocol.commands.words import file_name
+from desdaemon.protocol.commands.options import file_name, number_within
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import square_text
 from desdaemon.protocol.othello.rules import squares

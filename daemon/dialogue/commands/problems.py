@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from desdaemon.core import plugins
 from desdaemon.dialogue.session import CommandContext, unlimited
-from desdaemon.protocol.commands.words import file_name, file_names
+from desdaemon.protocol.commands.options import file_name, file_names
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello import rules
