@@ -17,6 +17,7 @@ from .compiled import cores
 from .store import TrainingError
 
 if TYPE_CHECKING:
+    from desdaemon.engine.training.fitting.dataset import FitTask
     from desdaemon.engine.training.labelling.chunks import ScoreChunks
 
 PROGRAM = "desdaemon train"
@@ -161,18 +162,31 @@ def _fitted_curve(options: argparse.Namespace) -> float | None:
     return of_record(read_packed(options.start)[1]).curve
 
 
-def _fit(options: argparse.Namespace, command: str) -> None:
-    from desdaemon.engine.training.fitting.dataset import Mixture
+def _fit_task(options: argparse.Namespace, command: str) -> FitTask:
+    """Return the task of the options that both fits have."""
+    from .fitting.dataset import FitTask, Mixture
 
-    from .fitting import fit, ridge
-
-    fit.run(
+    return FitTask(
         options.positions,
         options.labels,
         options.out,
-        name=options.name,
-        mixture=Mixture(result=options.result_weight, human=options.human_weight),
-        options=ridge.RidgeOptions(
+        options.name,
+        Mixture(result=options.result_weight, human=options.human_weight),
+        options.start,
+        options.calibration,
+        options.plies[0],
+        options.plies[1],
+        options.truth,
+        command,
+    )
+
+
+def _fit(options: argparse.Namespace, command: str) -> None:
+    from .fitting import fit, ridge
+
+    fit.run(
+        _fit_task(options, command),
+        ridge.RidgeOptions(
             ridge=options.ridge,
             tie=options.tie,
             sweeps=options.sweeps,
@@ -181,12 +195,6 @@ def _fit(options: argparse.Namespace, command: str) -> None:
             wide=options.patterns == "all",
             curve=_fitted_curve(options),
         ),
-        start=options.start,
-        calibrated=options.calibration,
-        first=options.plies[0],
-        last=options.plies[1],
-        truth_files=options.truth,
-        command=command,
     )
 
 
@@ -204,31 +212,19 @@ def _bands(text: str) -> tuple[int, ...]:
 
 
 def _fit_network(options: argparse.Namespace, command: str) -> None:
-    from desdaemon.engine.training.fitting.dataset import Mixture
-
     from .fitting import network
 
     if not options.curve:
         raise TrainingError("a network needs a score curve")
     network.run(
-        options.positions,
-        options.labels,
-        options.out,
-        name=options.name,
-        mixture=Mixture(result=options.result_weight, human=options.human_weight),
-        options=network.NetworkOptions(
+        _fit_task(options, command),
+        network.NetworkOptions(
             bands=options.bands,
             passes=options.passes,
             curve=options.curve,
             threads=options.workers,
             seed=options.seed,
         ),
-        start=options.start,
-        first=options.plies[0],
-        last=options.plies[1],
-        calibrated=options.calibration,
-        truth_files=options.truth,
-        command=command,
     )
 
 

@@ -76,7 +76,7 @@ NOTHING = bytes(2 * PLIES * PACKED_SIZE)
 
 def test_the_curve_comes_from_the_command_line_or_from_the_start(tmp_path, monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr(fit, "run", lambda *_, options, **__: asked.append(options.curve))
+    monkeypatch.setattr(fit, "run", lambda _task, options: asked.append(options.curve))
     write_shipped(tmp_path / "curved.xz", NOTHING, {"curve": 90})
     write_shipped(tmp_path / "plain.xz", NOTHING, {})
     line = ["fit", "none.npz", "--out", "x", "--name", "x"]

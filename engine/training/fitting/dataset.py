@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from desdaemon.engine.evaluation import weights_metadata
 from desdaemon.engine.layout import PLIES
-from desdaemon.engine.training.labelling import positions
+from desdaemon.engine.training.labelling import calibration, positions
 from desdaemon.engine.training.labelling.calibration import LEAST_DEPTH, Calibration
 from desdaemon.engine.training.store import Arrays, TrainingError, load
 
@@ -124,6 +125,7 @@ class Datasets:
         self, sources: list[Path], labels: list[Path], mixture: Mixture, calibration: Calibration | None = None
     ) -> None:
         self.parts = [Dataset(*load(source), mixture, calibration) for source in sources]
+        self.mixture, self.calibration = mixture, calibration or {}
         self.label_records: list[dict[str, Any]] = []
         for path in labels:
             found, record = load(path)
@@ -142,3 +144,49 @@ class Datasets:
         """The number of rows by the depth of their label; "0" is no label."""
         depths = np.concatenate([part.depths for part in self.parts])
         return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}
+
+    def record(self) -> dict[str, Any]:
+        """Return the entries of a weights record that tell of the rows."""
+        return {
+            "positions": [part.record for part in self.parts],
+            "labels": self.label_records,
+            "labelled_rows_by_depth": self.labelled_by_depth(),
+            "calibration": {str(ply): list(fields) for ply, fields in sorted(self.calibration.items())} or None,
+            "mixture": self.mixture._asdict(),
+        }
+
+
+class FitTask(NamedTuple):
+    """The files and plies of a fit, of either kind of weights."""
+
+    sources: list[Path]
+    label_files: list[Path]
+    out: Path
+    name: str
+    mixture: Mixture
+    start: Path | None
+    """Weights to begin from; what does not lie within the plies is kept from them."""
+    calibrated: list[Path]
+    """Coefficients that search labels are corrected by: those of the first file that has the ply."""
+    first: int
+    last: int
+    truth_files: list[Path]
+    command: str
+
+    def data(self) -> Datasets:
+        """Read the rows."""
+        return Datasets(self.sources, self.label_files, self.mixture, calibration.read_all(self.calibrated))
+
+    def record(
+        self, data: Datasets, curve: float | None, options: dict[str, Any], origin: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return a weights record of data and options; ``origin`` is the record of ``start``."""
+        return {
+            **weights_metadata.to_record(weights_metadata.WeightsMetadata(curve=curve)),
+            "name": self.name,
+            "command": self.command,
+            **data.record(),
+            "options": options,
+            "plies": [self.first, self.last],
+            "start": origin.get("name"),
+        }

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from desdaemon.engine.evaluation import weights_metadata
 from desdaemon.engine.evaluation.patterns import EDAX_SIZE
 from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
 from desdaemon.engine.layout import PLIES
-from desdaemon.engine.training.labelling import calibration
 from desdaemon.engine.training.labelling.positions import read_truth
 from desdaemon.engine.training.store import StageProgress, save_json
 from desdaemon.engine.training.validate import openings, say, static_of_sums, table
 
 from . import curves, features, ridge
-from .dataset import Datasets, Mixture
+from .dataset import Datasets, FitTask
 
 
 def held_out_errors(
@@ -32,33 +28,15 @@ def held_out_errors(
     return found
 
 
-def run(
-    sources: list[Path],
-    label_files: list[Path],
-    out: Path,
-    *,
-    name: str,
-    mixture: Mixture,
-    options: ridge.RidgeOptions,
-    start: Path | None = None,
-    calibrated: Sequence[Path] = (),
-    first: int = 0,
-    last: int = PLIES - 1,
-    truth_files: list[Path],
-    command: str,
-) -> None:
-    """Fit and write the shipped format; its record has data, options and validation figures.
-
-    With `start`, plies outside first..last are taken from that file, and the others begin from it. Search labels are
-    corrected by the coefficients in the files `calibrated`, the first of them that has the ply.
-    """
+def run(task: FitTask, options: ridge.RidgeOptions) -> None:
+    """Fit and write the shipped format, its record telling data, options and validation figures."""
     progress = StageProgress("fit")
-    corrections = calibration.read_all(calibrated)
-    data = Datasets(sources, label_files, mixture, corrections)
+    data = task.data()
+    first, last = task.first, task.last
     begin: features.Weights | None = None
     origin: dict[str, Any] = {}
-    if start:
-        packed, origin = read_packed(start)
+    if task.start:
+        packed, origin = read_packed(task.start)
         begin = ridge.unpack(packed)
         if not options.wide:
             begin[:, EDAX_SIZE:] = 0
@@ -71,27 +49,13 @@ def run(
     # Validation is of the numbers that are stored, rounded.
     packed = ridge.pack(weights)
     weights = ridge.unpack(packed)
-    truth = read_truth(truth_files)
     static = static_of_sums(weights, options.curve)
-    validation = table(static, truth)
-    record: dict[str, Any] = {
-        **weights_metadata.to_record(weights_metadata.WeightsMetadata(curve=options.curve)),
-        "name": name,
-        "command": command,
-        "positions": [part.record for part in data.parts],
-        "labels": data.label_records,
-        "labelled_rows_by_depth": data.labelled_by_depth(),
-        "calibration": {str(ply): list(fields) for ply, fields in sorted(corrections.items())} or None,
-        "mixture": mixture._asdict(),
-        "options": options._asdict(),
-        "plies": [first, last],
-        "start": origin.get("name"),
-        "validation": validation,
-        "openings": openings(static),
-        "held_out_rmse": held_out_errors(data, weights, range(first, last + 1), options.curve, options.threads),
-    }
-    write_shipped(out, packed, record)
+    record = task.record(data, options.curve, options._asdict(), origin)
+    record["validation"] = table(static, read_truth(task.truth_files))
+    record["openings"] = openings(static)
+    record["held_out_rmse"] = held_out_errors(data, weights, range(first, last + 1), options.curve, options.threads)
+    write_shipped(task.out, packed, record)
     # The same record to read without the program.
-    save_json(out.with_suffix(".json"), record, indent=1)
-    say(validation, progress)
-    progress.say(f"wrote {out}")
+    save_json(task.out.with_suffix(".json"), record, indent=1)
+    say(record["validation"], progress)
+    progress.say(f"wrote {task.out}")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine.evaluation import patterns, weights_metadata
+from desdaemon.engine.evaluation import patterns
 from desdaemon.engine.evaluation.network import Head, Network
 from desdaemon.engine.evaluation.weights_file import WeightsError, read, write_shipped
 from desdaemon.engine.layout import (
@@ -30,12 +30,11 @@ from desdaemon.engine.layout import (
 )
 from desdaemon.engine.training import validate
 from desdaemon.engine.training.compiled import compiled, spread
-from desdaemon.engine.training.labelling import calibration
 from desdaemon.engine.training.labelling.positions import read_truth
 from desdaemon.engine.training.store import StageProgress, TrainingError, save_json
 
 from . import curves, features
-from .dataset import Datasets, Mixture
+from .dataset import FitTask
 from .ridge import Rows, errors_of
 
 Floats = NDArray[np.float32]
@@ -294,58 +293,31 @@ def fit_band(
     return band
 
 
-def run(
-    sources: list[Path],
-    label_files: list[Path],
-    out: Path,
-    *,
-    name: str,
-    mixture: Mixture,
-    options: NetworkOptions,
-    start: Path | None,
-    first: int,
-    last: int,
-    calibrated: list[Path],
-    truth_files: list[Path],
-    command: str,
-) -> None:
-    """Fit the bands within plies first..last and write the shipped format; its record has data, options and validation
-    figures. The other bands are those of the network `start`, which must have the same bands.
+def run(task: FitTask, options: NetworkOptions) -> None:
+    """Fit the bands that lie within the task's plies and write the shipped format, its record telling data, options
+    and validation figures; the other bands are those of the task's start, which must be a network with the same ones.
     """
     progress = StageProgress("fit-network")
-    corrections = calibration.read_all(calibrated)
-    data = Datasets(sources, label_files, mixture, corrections)
-    heads, lanes, origin = _begun(start, options)
+    data = task.data()
+    heads, lanes, origin = _begun(task.start, options)
     fitted = []
     for number, begin in enumerate(options.bands):
         plies = range(begin, (*options.bands, PLIES)[number + 1])
-        if first <= begin and plies[-1] <= last:
+        if task.first <= begin and plies[-1] <= task.last:
             band = fit_band(data.rows, lambda ply: data.rows(ply, held=True), plies, options, progress)
             heads[begin : plies.stop], lanes[number] = band.heads(), band.packed_lanes()
             fitted.append([begin, plies[-1]])
     if not all(lanes):
         raise TrainingError("a band of plies is neither fitted nor in --start")
-    record: dict[str, Any] = {
-        **weights_metadata.to_record(weights_metadata.WeightsMetadata(curve=options.curve)),
-        "name": name,
-        "command": command,
-        "positions": [part.record for part in data.parts],
-        "labels": data.label_records,
-        "labelled_rows_by_depth": data.labelled_by_depth(),
-        "calibration": {str(ply): list(fields) for ply, fields in sorted(corrections.items())} or None,
-        "mixture": mixture._asdict(),
-        "options": options._asdict(),
-        "fitted": fitted,
-        "start": origin.get("name"),
-    }
+    record = {**task.record(data, options.curve, options._asdict(), origin), "fitted": fitted}
     network = Network(options.bands, tuple(heads), b"".join(lanes))
-    write_shipped(out, network, record)
+    write_shipped(task.out, network, record)
     # What is validated is what the engine makes of the file.
-    record["validation"] = validate.table(validate.static_of(out), read_truth(truth_files))
-    write_shipped(out, network, record)
-    save_json(out.with_suffix(".json"), record, indent=1)
+    record["validation"] = validate.table(validate.static_of(task.out), read_truth(task.truth_files))
+    write_shipped(task.out, network, record)
+    save_json(task.out.with_suffix(".json"), record, indent=1)
     validate.say(record["validation"], progress)
-    progress.say(f"wrote {out}")
+    progress.say(f"wrote {task.out}")
 
 
 def _begun(start: Path | None, options: NetworkOptions) -> tuple[list[Head], list[bytes], dict[str, Any]]:
