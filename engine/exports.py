@@ -31,7 +31,6 @@ SPEC = Spec(
         "lead_root": "i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)",
         "help_team": "void(u64)",
         "known_move": "u64(u64,u64,u64,i64,i64)",
-        "check_entries": "void(u64,u64,u64,u64,i64,u64,u64,u64,u64)",
         "feed_score": "void(u64,u64,u64,i64,i64,i64,u64)",
         "static_score": "i64(u64,u64,u64)",
         "evaluate_often": "i64(u64,u64,u64,i64)",

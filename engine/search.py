@@ -75,9 +75,6 @@ _PASS_FROM = {Selectivity.PERCENT_73: 15, Selectivity.PERCENT_87: 24, Selectivit
 _SELECTIVE_LATER = 3
 """Additional empties from which the second and third pass pay off in a search that is itself selective."""
 
-_SEEN = 1 << 16
-"""Slots of the set of positions visited by `Searcher.check_entries`."""
-
 Progress = Callable[[int, Line], None]
 
 
@@ -273,24 +270,6 @@ class Searcher:
             square = image(1 << move, symmetry).bit_length() - 1 if move < NO_MOVE else NO_MOVE
             boards = image(own, symmetry), image(other, symmetry)
             self._engine.feed_score(context.address, *boards, score, limits.depth, limits.selectivity.index, square)
-
-    def check_entries(
-        self, judge: Searcher, player: int, opponent: int, *, thread: int, fewest: int, share: int
-    ) -> tuple[int, int, int]:
-        """Compare exact entries for a board and later positions with searches by ``judge``; return the numbers of
-        positions looked up, of their exact entries, and of wrong ones.
-
-        The entries are those of the shared tables, and of the table of one of this searcher's threads. Positions have
-        at least ``fewest`` empties, and ``share`` in 256 moves of each are followed; at most half of `_SEEN` positions.
-        """
-        player, opponent, _ = self._canonical(player, opponent)
-        judge._prepare(_UNLIMITED, Control())
-        seen, counts = Block(_SEEN * 16), Block(4096)
-        contexts = self._contexts[thread].address, judge._contexts[0].address
-        words = seen.address, _SEEN - 1, counts.address
-        self._engine.check_entries(*contexts, player, opponent, fewest, share, *words)
-        found, entries, wrong = counts.words()[:3]
-        return int(found), int(entries), int(wrong)
 
     def evaluate(self, player: int, opponent: int) -> float:
         """The static evaluation in discs, seen from ``player``, who is to move."""

@@ -12,7 +12,6 @@ from desdaemon.engine.layout import (
     HOOK_WAKE,
     JOB,
     LEAVE,
-    LOCAL_TABLE_EMPTIES,
     NEVER_SHARED,
     NO_MOVE,
     PATH_LENGTH,
@@ -37,7 +36,6 @@ from .bits import (
     U,
     agreed64,
     atomic_add64,
-    bit,
     blsr,
     call_hook,
     canonical_symmetry,
@@ -45,7 +43,6 @@ from .bits import (
     exchange64,
     final_score,
     flip,
-    folded_product,
     i2u,
     ld64,
     lds64,
@@ -65,7 +62,6 @@ from .context import (
     covers,
     draft_of,
     entry,
-    exact_bucket_of,
     key_of,
     line_bucket_of,
     lower_of,
@@ -79,10 +75,6 @@ from .context import (
 )
 from .evaluate import FEATURE_BYTES, evaluate, set_features, static_sum, update_features
 from .midgame import PART_OF_ROOT, ROOT, pv_moves
-from .positions import positions_add
-
-_SHARE_SALT = 0xA0761D6478BD642F
-"""Makes `check_entries` choose moves independently of the hash keys."""
 
 
 @kernel("u64(u64,u64)")
@@ -246,65 +238,6 @@ def known_move(ctx, p, o, depth, selectivity):
             if known and lower_of(known) == upper_of(known):
                 return move_of(known)
     return U(NO_MOVE)
-
-
-@kernel("i64(u64,u64,u64,u64)")
-def entry_is_wrong(judge, p, o, known):
-    """1 when ``judge`` finds a score of (p, o), at least one legal move, outside the exact bounds of an entry."""
-    empties = 64 - popc(p | o)
-    lower = lower_of(known)
-    upper = upper_of(known)
-    if lower > -64:
-        if search_root(judge, p, o, lower - 1, lower, empties, EXACT, ~U(0), U(NO_MOVE)) < lower:
-            return 1
-    if upper < 64:
-        if search_root(judge, p, o, upper, upper + 1, empties, EXACT, ~U(0), U(NO_MOVE)) > upper:
-            return 1
-    return 0
-
-
-@kernel("void(u64,u64,u64,u64,i64,u64,u64,u64,u64)")
-def check_entries(ctx, judge, p, o, fewest, share, seen, mask, counts):
-    """Compare exact table entries of ``ctx`` for (p, o) and later positions with searches of ``judge``.
-
-    The entries are those of the shared table, of that for principal variations and, with few empties, of the thread's
-    own. Positions have at least ``fewest`` empties; ``share`` in 256 of the moves of each are followed, chosen by the
-    boards' bits. ``seen`` is a set of `kernels.positions` with ``mask`` + 1 slots: no position is visited twice, and at
-    most half as many as there are slots. ``counts`` are words: positions visited, exact entries, wrong ones.
-    """
-    legal = moves(p, o)
-    if legal == U(0):
-        if moves(o, p):
-            check_entries(ctx, judge, o, p, fewest, share, seen, mask, counts)
-        return
-    if ld64(counts) > mask >> U(1) or positions_add(p, o, seen, mask) == 0:
-        return
-    st64(counts, ld64(counts) + U(1))
-    empties = 64 - popc(p | o)
-    key = key_of(ctx, p, o)
-    for place in range(3):
-        if place == 0:
-            known = probe(bucket_of(ctx, key), key)
-        elif place == 1:
-            known = probe(line_bucket_of(ctx, key), key)
-        elif empties <= LOCAL_TABLE_EMPTIES:
-            known = probe(exact_bucket_of(ctx, key, empties), key)
-        else:
-            known = U(0)
-        if known and covers(draft_of(known), make_draft(empties, EXACT)):
-            st64(counts + U(8), ld64(counts + U(8)) + U(1))
-            if entry_is_wrong(judge, p, o, known):
-                st64(counts + U(16), ld64(counts + U(16)) + U(1))
-    if empties <= fewest:
-        return
-    while legal:
-        x = ctz(legal)
-        legal = blsr(legal)
-        f = flip(x, p, o)
-        q = o ^ f
-        r = p | f | bit(x)
-        if folded_product(q ^ U(_SHARE_SALT), r) & U(255) < share:
-            check_entries(ctx, judge, q, r, fewest, share, seen, mask, counts)
 
 
 @kernel("void(u64,u64,u64,i64,i64,i64,u64)")

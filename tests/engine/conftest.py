@@ -15,6 +15,7 @@ import numpy as np
 import plain_weights
 import pytest
 from checkout import IMPORT
+from table_entries import probe_library
 
 from desdaemon.engine.compiler import INTERPRETED, library
 from desdaemon.engine.evaluation.network import Head, Network
@@ -23,8 +24,6 @@ from desdaemon.engine.evaluation.weights_file import WEIGHTS_PER_PLY
 from desdaemon.engine.exports import SPEC
 from desdaemon.engine.layout import LANES, PLIES
 from desdaemon.engine.search import Searcher
-
-HERE = Path(__file__).resolve().parent
 
 
 @pytest.fixture(scope="session")
@@ -36,11 +35,7 @@ def engine() -> library.Library:
 @pytest.fixture(scope="session")
 def inner() -> library.Library:
     """The engine's inner kernels, compiled for these tests (see `probe`)."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(HERE))
-        from probe.exports import SPEC as PROBE
-
-        return library.load(PROBE)
+    return probe_library()
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import judge
 import pytest
 from lab.stress import THREADS, stress
 from lab.virtual_threads import Turns
+from table_entries import check_entries
 
 from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.compiler import INTERPRETED
@@ -132,7 +133,7 @@ def test_large_nodes_that_are_searched_at_lower_selectivity_first(weights: Weigh
             searcher.search(*board, TO_THE_END._replace(nodes=dice.randint(1, 500_000)))
             [line] = searcher.search(*board, TO_THE_END).lines
             scores.add((line.score, line.exact))
-            _, entries, wrong = searcher.check_entries(other, *board, thread=0, fewest=15, share=25)
+            _, entries, wrong = check_entries(searcher, other, *board, thread=0, fewest=15, share=25)
             assert (entries > 0, wrong) == (True, 0)
         assert len(scores) == 1
 
@@ -269,11 +270,11 @@ def test_a_wrong_entry_is_found(weights: Weights) -> None:
     for score, wrong in ((truth, 0), (truth + 2, 1), (truth - 2, 1)):
         searcher.clear()
         searcher.feed(*board, [KnownScore(*board, 64, MoverScore(score), TO_THE_END)])
-        positions, *found = searcher.check_entries(other, *board, **where)
+        positions, *found = check_entries(searcher, other, *board, **where)
         assert found == [1, wrong]
         assert positions > judge.moves(*board).bit_count()
     searcher.clear()
     searcher.search(*board, TO_THE_END)
-    _, entries, wrong = searcher.check_entries(other, *board, **where)
+    _, entries, wrong = check_entries(searcher, other, *board, **where)
     assert entries > 3
     assert wrong == 0

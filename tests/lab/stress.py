@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from table_entries import check_entries
+
 from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.layout import LOCAL_TABLE_EMPTIES
@@ -163,7 +165,7 @@ def _check_tables(searcher: Searcher, judge: Searcher, problem: Problem, dice: r
     plies = max(1, empties - fewest)
     share = min(256, int(256 * _POSITIONS ** (1 / plies) / _BRANCHING))
     thread = dice.randrange(searcher.threads)
-    _, entries, wrong = searcher.check_entries(judge, *problem.position[:2], thread=thread, fewest=fewest, share=share)
+    _, entries, wrong = check_entries(searcher, judge, *problem.position[:2], thread=thread, fewest=fewest, share=share)
     return entries, wrong
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import judge
 import numpy as np
 import pytest
+from table_entries import check_entries
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
@@ -129,7 +130,7 @@ def test_exact_searches_while_entries_are_torn(weights: Weights, searcher: Searc
                 deceived.clear()
                 assert deceived.search(*board, Limits(60)).lines[0].score == score
         torn += meddler.torn
-        _, found, wrong = deceived.check_entries(searcher, *board, thread=0, fewest=11, share=128)
+        _, found, wrong = check_entries(deceived, searcher, *board, thread=0, fewest=11, share=128)
         assert wrong == 0
         entries += found
     assert torn > 1000

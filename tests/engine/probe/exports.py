@@ -1,13 +1,14 @@
-"""The engine's entries and those of `probe.kernels.inner`."""
+"""The engine's entries and those of `probe.kernels`."""
 
 from __future__ import annotations
 
 from desdaemon.engine import exports
 from desdaemon.engine.compiler.library import Spec
 
-MODULES = (*exports.MODULES, "probe.kernels.inner")
+MODULES = (*exports.MODULES, "probe.kernels.inner", "probe.kernels.entries")
 
 INNER = {
+    "check_entries": "void(u64,u64,u64,u64,i64,u64,u64,u64,u64)",
     "probe_stable": "u64(u64,u64,u64)",
     "probe_bound": "i64(u64,u64,u64)",
     "probe_last": "i64(u64,u64)",
