@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 import subprocess
 import sys
 import threading
@@ -16,18 +15,11 @@ from pathlib import Path
 import judge
 import pytest
 from checkout import ROOT
+from test_board import random_game
 
 import desdaemon
 from desdaemon import Analysis, BadInput, Board, Engine
 from desdaemon.api import BLACK, WHITE, Score
-
-
-def random_game(seed: int) -> Board:
-    rng = random.Random(seed)
-    board = Board()
-    while not board.over:
-        board = board.play(rng.choice(board.legal))
-    return board
 
 
 @pytest.fixture(scope="module")

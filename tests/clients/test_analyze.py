@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import referee
-from programs import PICTURES, programs
+from programs import programs
 from random_games import random_game, with_pass
 
 from desdaemon.clients.analysis import analyze as command
@@ -353,33 +353,6 @@ def test_command_lines_that_it_refuses(
 
 
 # A browser
-
-
-@pytest.mark.slow
-def test_the_page_in_a_browser(shared_data: Path, tmp_path: Path) -> None:
-    """A game of the real base: the script runs, nothing is complained about, and the picture is no empty page."""
-    (chromium,) = programs("chromium")
-    html = tmp_path / "game.html"
-    base = str(shared_data / "wthor" / "WTH_1980.wtb")
-    assert command.main([base, "--game", "2", "--level", "12", "--html", str(html)]) == 0
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    picture = PICTURES / "analysis.png"
-    picture.unlink(missing_ok=True)
-    browser = [chromium, "--headless", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={tmp_path / 'profile'}"]
-    address = f"{html.as_uri()}#46"
-    shown = subprocess.run(
-        [*browser, "--enable-logging=stderr", "--dump-dom", address], capture_output=True, text=True, timeout=120
-    )
-    assert "CONSOLE" not in shown.stderr
-    assert re.search(r'<tr[^>]* data-row="46"[^>]* aria-current="true"', shown.stdout)
-    assert re.search(r'id="told"[^>]*>46\. White plays B2', shown.stdout)
-    subprocess.run(
-        [*browser, "--window-size=1200,640", f"--screenshot={picture}", address],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
-    assert picture.stat().st_size > 20_000
 
 
 def driven(html: Path, script: str, folder: Path) -> Any:

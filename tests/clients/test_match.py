@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 import referee
-from checkout import IMPORT, SUPPORT
+from checkout import IMPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pretended_players import fake
 from programs import programs
 from random_games import OTHER_START
 
@@ -40,13 +41,7 @@ from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import START, parse_board
 from desdaemon.protocol.othello.rules import PASS
 
-FAKE = str(SUPPORT / "fake_player.py")
 NO_LIMIT = TimeControl()
-
-
-def fake(*arguments: object) -> str:
-    """The command line of a player that pretends."""
-    return shlex.join([sys.executable, FAKE, *map(str, arguments)])
 
 
 def played(

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from checkout import IMPORT, SUPPORT
+from checkout import IMPORT
+from pretended_players import fake
 from processes import alive, gone
 
 from desdaemon.clients.match import match as command
@@ -25,13 +25,7 @@ from desdaemon.clients.match.time_control import TimeControl
 from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.othello.notation import START
 
-FAKE = str(SUPPORT / "fake_player.py")
 RUN = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(sys.argv[1:]))"
-
-
-def fake(*arguments: object) -> str:
-    """The command line of a player that pretends."""
-    return shlex.join([sys.executable, FAKE, *map(str, arguments)])
 
 
 STAGES = {

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 import referee
-from checkout import SUPPORT
 from hypothesis import given
 from hypothesis import strategies as st
+from pretended_players import FAKE, fake
 from random_games import OTHER_START
 
 from desdaemon.book.book import Book
@@ -23,7 +23,7 @@ from desdaemon.book.formats import edax
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START as BOOK_START
 from desdaemon.book.storage.store import create_store, open_store
-from desdaemon.clients.match import adjudicator, workers
+from desdaemon.clients.match import adjudicator
 from desdaemon.clients.match import match as command
 from desdaemon.clients.match.identity import identity
 from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file
@@ -38,12 +38,6 @@ from desdaemon.protocol.othello.notation import START, Position, moves_text, par
 from desdaemon.protocol.othello.rules import transform, transform_move
 
 LISTED = listed_openings(1000).openings
-FAKE = str(SUPPORT / "fake_player.py")
-
-
-def fake(*arguments: object) -> str:
-    """The command line of a player that pretends."""
-    return shlex.join([sys.executable, FAKE, *map(str, arguments)])
 
 
 def finished(moves: str, score: int) -> Finished:
@@ -357,24 +351,6 @@ def test_what_this_program_is(tmp_path: Path) -> None:
     weights.write_bytes(b"two")
     assert identity(own)["sha256"] != one["sha256"]
     assert identity(command.command_of("self"))["sha256"] == identity(command.command_of("self -level 3"))["sha256"]
-
-
-def test_concurrency_by_cores() -> None:
-    two = [command.command_of("self"), command.command_of("self -n 2")]
-    cores = command._cores()
-    assert command._concurrency("cores", two[:1]) == cores
-    assert command._concurrency("cores", two) == max(1, cores // 2)
-    assert command._concurrency("cores", [command.command_of("self --n-tasks=1000")]) == 1
-
-
-def test_the_line_of_progress_has_the_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
-    monkeypatch.setattr(workers.ProgressLine, "show", lambda self, text: shown.append(text))
-    sides = [fake("gtp", "first"), fake("gtp", "last")]
-    assert command.main([*sides, "--games", "4", "--sprt", "0,10"]) == 0
-    assert shown[0].startswith("0 of 4 games  +0 =0 -0  LLR +0.00 (-2.94, +2.94)  0:00")
-    assert shown[3].startswith("3 of 4 games  ")
-    assert "LLR +0.00 " not in shown[3]
 
 
 def test_games_are_ended_by_the_solver(

@@ -10,7 +10,6 @@ from operated import Operated, until
 
 from desdaemon.core.requests.analysis import Budget
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine, build_engine
-from desdaemon.core.search.scheduler import Scheduler, Task
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.wire.positions import read_line
@@ -53,21 +52,6 @@ def test_only_a_single_position_may_be_joined(daemon: Operated) -> None:
     for more in ({"threads": 1}, {"deterministic": True}, {"plies": [3]}):
         daemon.services.cache.clear()
         assert welcomed(**more) == [False], more
-
-
-def test_a_search_that_has_told_all_moves_may_give_way(searching: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first turn ends no sooner; see `schedule`."""
-    added: list[Task] = []
-    add = Scheduler.add
-
-    def noting(scheduler: Scheduler, item: Task) -> None:
-        assert not item.reported
-        added.append(item)
-        add(scheduler, item)
-
-    monkeypatch.setattr(Scheduler, "add", noting)
-    searching.final("analyze", {"moves": MOVES, "depth": 6, "multipv": 64, "book": "ignore", "threads": 1})
-    assert [item.reported for item in added] == [True]
 
 
 def test_the_arguments_are_checked(daemon: Operated) -> None:

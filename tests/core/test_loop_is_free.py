@@ -11,7 +11,6 @@ import pytest
 from operated import Operated
 
 from desdaemon.book.book import Book
-from desdaemon.core.books import lookup
 from desdaemon.core.requests import analysis, batch_items
 from desdaemon.protocol.wire import codec
 
@@ -43,18 +42,6 @@ def test_what_takes_long_is_done_beside_the_loop(
 ) -> None:
     threads = spied(monkeypatch, owner, name)
     daemon.final(op, args)
-    assert threads
-    assert threading.get_ident() not in threads
-
-
-def test_a_look_up_that_follows_many_positions_goes_on_beside_the_loop(
-    daemon: Operated, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    daemon.final("book.get", {"moves": "f5"})
-    monkeypatch.setattr(lookup, "_AT_ONCE", 0)
-    threads = spied(monkeypatch, lookup.Looks, "find")
-    wanted = daemon.final("book.get", {})
-    assert wanted["found"]
     assert threads
     assert threading.get_ident() not in threads
 

@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 from checkout import IMPORT, ROOT
 
-from desdaemon.protocol.games.bases import write_games
 from desdaemon.protocol.system import files, folders, locks, logs
 
 # --- files
@@ -114,19 +113,6 @@ def test_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
         thread.join()
     assert path.read_bytes() in contents
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_saving_a_base_touches_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It used to be written to `FILE.new`, whatever was there, and was not on the disk when it took the name."""
-    synced: list[int] = []
-    fsync = os.fsync
-    monkeypatch.setattr(files.os, "fsync", lambda descriptor: (synced.append(descriptor), fsync(descriptor)))
-    other = tmp_path / "games.txt.new"
-    other.write_text("mine")
-    write_games(str(tmp_path / "games.txt"), [])
-    assert other.read_text() == "mine"
-    assert (tmp_path / "games.txt").exists()
-    assert synced
 
 
 # --- folders

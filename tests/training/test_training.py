@@ -275,7 +275,7 @@ def test_fitting_recovers_labels_that_weights_can_give_and_repeats_itself():
     indices = features.index(players, opponents)
     aim = features.predict(indices, hidden)
     rows = ridge.Rows(players, opponents, aim, np.ones(200, np.float32))
-    options = ridge.RidgeOptions(ridge=0.01, tie=1.0, sweeps=1, iterations=25, tolerance=1e-4, threads=2)
+    options = ridge.RidgeOptions(ridge=0.01, tie=1.0, sweeps=1, iterations=10, tolerance=1e-4, threads=2)
     found = ridge.fit(lambda _: rows, options, first=20, last=21)
     assert np.abs(features.predict(indices, found[20]) - aim).max() < 0.5
     assert not found[22:].any()

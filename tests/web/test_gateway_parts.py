@@ -330,19 +330,6 @@ def test_clients_and_the_version_load_no_tornado() -> None:
         assert (done.returncode, done.stderr) == (0, ""), line
 
 
-def test_only_the_gateway_knows_tornado() -> None:
-    found = {
-        path.relative_to(ROOT).as_posix()
-        for package in ("daemon", "engine", "book", "protocol", "clients")
-        for path in (ROOT / package).rglob("*.py")
-        if re.search(r"^\s*(?:from|import) tornado", path.read_text("utf-8"), re.MULTILINE)
-    }
-    assert found == {
-        "clients/web/web.py",
-        "clients/web/gateway.py",
-    }
-
-
 def test_a_bad_command_line() -> None:
     for arguments in (
         ["--listen", "x:99999", "--no-browser", "ipc:///nothing"],
