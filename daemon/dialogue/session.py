@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.core.search.loader import (
     Abandoned,
@@ -39,7 +39,7 @@ from .streams import DialogueOutput
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books, BookView
-    from desdaemon.core.search.scheduler import Purpose
+    from desdaemon.core.search.scheduler import Scheduler
     from desdaemon.core.search.workers import HelperPool
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
@@ -52,26 +52,6 @@ _NEVER = float("inf")  # `math` would be one more library to load before the fir
 
 FAST_MS = 1000
 """A game with less time than this for a move is a fast one."""
-
-
-class Slots(Protocol):
-    """The part of `desdaemon.core.search.scheduler.Scheduler` that a session uses."""
-
-    @property
-    def slots(self) -> int:
-        """The number of search threads."""
-
-    def lease(
-        self,
-        purpose: Purpose,
-        *,
-        key: Hashable,
-        client: Hashable,
-        threads: int = ...,
-        interrupt: Callable[[], None] | None = ...,
-        abandoned: Callable[[], bool] = ...,
-    ) -> AbstractContextManager[object]:
-        """Hold search threads in a context; ``interrupt`` is called when they must be released. Raises `Abandoned`."""
 
 
 class KnownMove(NamedTuple):
@@ -96,7 +76,7 @@ class Session:
         engines: Engines,
         *,
         books: Books | None = None,
-        scheduler: Slots | None = None,
+        scheduler: Scheduler | None = None,
     ) -> None:
         """``books`` and ``scheduler`` are shared with other sessions; without a scheduler a search begins at once."""
         self.settings = settings

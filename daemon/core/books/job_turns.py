@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import NamedTuple
 
 NOTICE_S = 0.2
 """Least seconds between two reports of progress."""
@@ -74,35 +73,28 @@ class JobTurns:
             self.exclusive = job
 
 
-class PhaseState(NamedTuple):
-    """Progress within a phase: ``done`` of ``total`` steps (0: not known) at ``rate`` a second, ``eta_s`` seconds left
-    if that can be estimated.
-    """
-
-    phase: str
-    done: int
-    total: int
-    eta_s: float | None
-    rate: float
-
-
 class PhaseProgress:
     """The rate of a job's present phase, and the times of its reports. For one thread at a time."""
 
     def __init__(self, now: float) -> None:
-        self.state = PhaseState("", 0, 0, None, 0.0)
+        self.rate = 0.0
+        """Steps a second in the present phase."""
+        self.eta_s: float | None = None
+        """Seconds left of the phase, if that can be estimated."""
+        self._phase = ""
+        self._done = 0
         self._since = now
         self._from = 0
         self._reported: float | None = None
 
     def step(self, phase: str, done: int, total: int, now: float) -> bool:
-        """Note the progress of the job. Returns whether to report it now."""
-        if phase != self.state.phase or done < self.state.done:
+        """Note that ``done`` of ``total`` steps (0: not known) are done. Returns whether to report it now."""
+        if phase != self._phase or done < self._done:
             self._since, self._from = now, done
+        self._phase, self._done = phase, done
         spent, steps = now - self._since, done - self._from
-        rate = steps / spent if spent > 0 else 0.0
-        eta = (total - done) / rate if rate and total >= done else None
-        self.state = PhaseState(phase, done, total, eta, rate)
+        self.rate = steps / spent if spent > 0 else 0.0
+        self.eta_s = (total - done) / self.rate if self.rate and total >= done else None
         reports = self._reported is None or now - self._reported >= NOTICE_S
         if reports:
             self._reported = now

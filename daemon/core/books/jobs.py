@@ -174,10 +174,9 @@ class BookJob:
     def report(self, phase: str, done: int, total: int, positions: int) -> bool:
         """Report progress; returns whether to continue."""
         notices = self._phases.step(phase, done, total, time.monotonic())
-        state = self._phases.state
         spent = round(self.budget_spent, 4)
         self.progress = JobState(
-            *(self.id, phase, done, total, state.eta_s, positions, state.rate, self.step, self.round),
+            *(self.id, phase, done, total, self._phases.eta_s, positions, self._phases.rate, self.step, self.round),
             self.effort.positions,
             self.effort.searches,
             spent,

@@ -11,6 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -212,15 +213,15 @@ class Batches:
                 while not self._closing:
                     self._guarded(self._calls.get_nowait())
             for batch in list(self._batches.values()):
-                self._guarded(lambda batch=batch: self._sync(batch))  # type: ignore[misc]
+                self._guarded(partial(self._sync, batch))
             for batch in self._first_of_each():
-                self._guarded(lambda batch=batch: self._search(batch))  # type: ignore[misc]
+                self._guarded(partial(self._search, batch))
             self.unfinished = sum(not batch.over for batch in self._batches.values())
         for batch in self._batches.values():
             for analysis in batch.in_flight.values():
                 analysis.cancel()
             batch.retry = 0.0
-            self._guarded(lambda batch=batch: self._sync(batch))  # type: ignore[misc]
+            self._guarded(partial(self._sync, batch))
             batch.file.close()
         if self._lock is not None:
             self._lock.release()
