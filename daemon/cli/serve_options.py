@@ -46,7 +46,7 @@ desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER]
                        line of JSON about it as its input, for 60 s at most
   --backup-every HOURS
                        copy the book to backups/ in the data folder so often
-  --backup-keep N      so many copies, 7; the oldest goes first
+  --backup-keep N      copies to keep, 7; the oldest goes first
   --backup-bytes LIMIT
                        the copies together, without limit; the newest stays
   --log-level LEVEL    {levels}

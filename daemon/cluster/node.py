@@ -91,7 +91,7 @@ async def _schedule(listen: str, certificates: Security | None, scheduler_file: 
     except (OSError, ValueError, RuntimeError) as error:
         raise BadInput(f"{listen}: {_reason(error)}: expected an address that is free") from None
     if scheduler_file:
-        # Whoever waits for the file finds all of it.
+        # A process that waits for the file must find all of it.
         files.replace(scheduler_file, json.dumps({"address": scheduler.address}).encode())
     say(f"scheduler at {scheduler.address}")
     try:

@@ -1,1 +1,1 @@
-"""What the daemon does, whoever asks: searches and their schedule, requests, the one book and its jobs, metrics."""
+"""The work of the daemon for every kind of client: searches and their schedule, requests, the one book, jobs, metrics."""

@@ -50,21 +50,21 @@ class Measurement(NamedTuple):
 
 
 HEAD = f"{'measurement':44} {'seconds':>9} {'count':>14} {'M/s':>8}"
-"""Above measurements as text."""
+"""The line above measurements as text."""
 
 
 class EngineBench:
     """The measurements: each method is one, named as on the command line. Used by one thread."""
 
     def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
-        """``problems`` is a folder of OBF files, ``repeat`` the number of runs whose median counts."""
+        """``problems`` is a folder of OBF files, ``repeat`` the number of runs of which the median is taken."""
         self.weights = weights
         self.problems = problems
         self.repeat = repeat
         self.numbers: Sequence[int] = (2,)
-        """Threads that `threads` compares with one."""
+        """Numbers of threads that `threads` compares with one thread."""
         self.level = 21
-        """Of the selective searches of `threads`."""
+        """Level of the selective searches of `threads`."""
 
     def _set(self, file: str, first: int, last: int, empties: int) -> tuple[str, list[Problem]]:
         path = self.problems / file if self.problems else None
@@ -80,7 +80,7 @@ class EngineBench:
         *,
         bits: int = 21,
     ) -> Measurement:
-        """Searches of ``problems`` within ``limits`` of their empties, one thread, each from an empty table."""
+        """Measure searches of ``problems`` within ``limits`` of their empties, one thread, each from an empty table."""
         searcher = Searcher(hash_bits=bits, weights=self.weights)
         clock = time.process_time
         seconds, nodes, wrong = [], 0, 0
@@ -98,7 +98,7 @@ class EngineBench:
         return Measurement(name, statistics.median(seconds), nodes, f"{wrong} WRONG" if wrong else "")
 
     def exact(self) -> Iterator[tuple[str, list[Problem], int]]:
-        """The sets of `solve`: name, problems, and the logarithm (base 2) of the table's entries."""
+        """Yield the sets of `solve`: name, problems, and the logarithm (base 2) of the table's entries."""
         for file, first, last, bits in (
             ("fforum-1-19.obf", 0, 19, 16),
             ("fforum-20-39.obf", 0, 20, 21),
@@ -197,7 +197,7 @@ class EngineBench:
         ]
 
     def _until(self, lines: str) -> float:
-        """Seconds from the start of a process to the prompt after the last of ``lines``."""
+        """Return the seconds from the start of a process to the prompt after the last of ``lines``."""
         prompts = lines.count("\n") + 1
         command = [sys.executable, "-P", "-c", _ENTRY, str(Path(__file__).resolve().parents[2]), "-q"]
         if self.weights.source != str(SHIPPED):
@@ -222,7 +222,7 @@ class EngineBench:
         return statistics.median(seconds)
 
     def signature(self) -> tuple[int, list[int]]:
-        """Nodes and scores of a fixed set of searches: the same on every machine, for the same code and weights."""
+        """Return nodes and scores of a fixed set of searches: equal on every machine, for the same code and weights."""
         searcher = Searcher(hash_bits=16, weights=self.weights)
         nodes = 0
         scores: list[int] = []
@@ -268,7 +268,7 @@ _MEASUREMENTS: dict[str, str] = {
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Numbers of threads with commas between."""
+    """Return numbers of threads from a text with commas."""
     numbers = tuple(int(part) for part in text.split(",") if part.isdecimal())
     if text != ",".join(map(str, numbers)) or not all(2 <= number <= 256 for number in numbers):
         raise argparse.ArgumentTypeError(f"{text!r}: expected numbers from 2 to 256 with commas between")

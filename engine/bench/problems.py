@@ -1,4 +1,4 @@
-"""Positions for measurements, of files or generated."""
+"""Positions for measurements, from files or generated."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MAX = 64
 
 
 def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[Problem]:
-    """The problems ``first`` to ``last`` (exclusive, from 0) of an OBF file. Raises OSError and BadInput."""
+    """Return the problems ``first`` to ``last`` (exclusive, from 0) of an OBF file. Raises OSError and BadInput."""
     found = [parse_problem(line) for line in decoded(path.read_bytes(), str(path)).splitlines()]
     return [problem for problem in found if problem is not None][first:last]
 
 
 def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int, int] | None:
-    """The position with so many empty squares of a game whose moves ``choose`` names, given mover, opponent and legal
-    moves; None where the game ends before or the mover has no move there.
+    """Play a game whose moves ``choose`` picks, given mover, opponent and legal moves; return the position with
+    ``empties`` empty squares. None if the game ends earlier or the mover has no move there.
     """
     engine = library.load(SPEC)
     player, opponent = START
@@ -43,7 +43,7 @@ def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int,
 
 
 def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) -> list[tuple[int, int]]:
-    """``number`` positions, mover first, of games whose moves ``choose`` names, as in `_game_to`."""
+    """Return ``number`` positions, mover first, of games whose moves ``choose`` picks, as in `_game_to`."""
     found: list[tuple[int, int]] = []
     while len(found) < number:
         position = _game_to(empties, choose)
@@ -53,18 +53,20 @@ def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) 
 
 
 def by_lot(dice: random.Random, legal: int) -> int:
-    """Draw one of the squares."""
+    """Draw one of the legal squares."""
     moves = squares(legal)
     return moves[int(dice.random() * len(moves))]
 
 
 def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
-    """Positions with a legal move and ``empties`` empty squares, reached by seeded random play; scores unknown."""
+    """Return positions with a legal move and ``empties`` empty squares, reached by seeded random play; scores
+    unknown.
+    """
     dice = random.Random(seed)
     positions = games_to(number, empties, lambda _player, _opponent, legal: by_lot(dice, legal))
     return [Problem(Position(*position, True), {}) for position in positions]
 
 
 def contradicts(line: Line, problem: Problem) -> bool:
-    """Whether an exact line has another score than the problem's, or a move that is not among the best."""
+    """Whether an exact line contradicts the problem: by another score, or a move that is not among the best."""
     return line.exact and problem.best is not None and not line.score == problem.best == problem.scores.get(line.move)

@@ -53,9 +53,9 @@ from .emit import (
 
 PASS_IS_A_PLY = 1
 
-# A set of buckets holds the boards from which a move and so many plies more remain: for each square the movers and the
-# opponents of the boards that wait for it, then how many they are. The sets, nearest to the end first, lie side by
-# side; the lines counted so far, in eight parts, lie behind them.
+# A set of buckets holds the boards from which a move and a number of further plies remain: for each square the movers
+# and the opponents of the boards that wait for it, then how many they are. The sets, nearest to the end first, lie side
+# by side; the lines counted so far, in eight parts, lie behind them.
 CAPACITY = 24
 FULL = CAPACITY - 7
 COLUMN = 8 * CAPACITY

@@ -334,7 +334,7 @@ STAGES = (
             _OUT,
             _WEIGHTS,
             _PLIES,
-            _option("--rows", int, default=10**9, help="at most so many positions of each ply"),
+            _option("--rows", int, default=10**9, help="most positions of each ply"),
             _option("--depth", _depth, required=True, help="plies, or 'exact'"),
             _option(
                 "--selectivity", int, default=100, choices=SELECTIVITIES, help="percent; less than 100 allows ProbCut"
@@ -361,7 +361,7 @@ STAGES = (
             _OUT,
             _WEIGHTS,
             _PLIES,
-            _option("--count", int, default=2000, help="at most so many positions of each ply"),
+            _option("--count", int, default=2000, help="most positions of each ply"),
             _option(
                 "--depth",
                 _depth,
@@ -439,7 +439,9 @@ STAGES = (
             _option("second"),
             _option("--pairs", int, default=200, help="pairs of games"),
             _option("--random", int, default=8, help="random moves that make an opening"),
-            _option("--balanced", float, metavar="DISCS", help="only openings within so many discs of even, by search"),
+            _option(
+                "--balanced", float, metavar="DISCS", help="only openings within this many discs of even, by search"
+            ),
             _SEED,
             _WORKERS,
         ),

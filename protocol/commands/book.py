@@ -317,7 +317,7 @@ BOOK_COMMANDS = (
     BookCommand(
         "edits",
         (),
-        (_int("count", 1, 10**6, "At most so many.", 100),),
+        (_int("count", 1, 10**6, "Most positions to list.", 100),),
         "List the positions whose score was set by hand.",
         True,
     ),
@@ -336,7 +336,7 @@ BOOK_COMMANDS = (
         (),
         (
             _int("loss", 0, 129, "Discs that a move may lose.", 0),
-            _int("count", 1, 10**6, "At most so many lines.", 100),
+            _int("count", 1, 10**6, "Most lines to show.", 100),
         ),
         "Show the best lines from here through the book.",
         True,
@@ -367,7 +367,7 @@ BOOK_COMMANDS = (
     BookCommand(
         "problem",
         (),
-        (_int("empties", 0, 60, "Empty squares.", 24), _int("count", 1, 10**6, "At most so many.", 10)),
+        (_int("empties", 0, 60, "Empty squares.", 24), _int("count", 1, 10**6, "Most positions to show.", 10)),
         "Show positions of the book with a single best move.",
         True,
     ),
@@ -388,7 +388,7 @@ BOOK_COMMANDS = (
             Parameter(
                 "played",
                 "int",
-                "Only positions that so many of these games reach, the most played first.",
+                "Only positions that at least n of these games reach, the most played first.",
                 1,
                 1,
                 10**6,

@@ -59,7 +59,7 @@ SUB_COMMANDS = (
     SubCommand("serve", "answer clients over sockets", "desdaemon.cli.serve", "desdaemon.cli.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
-    SubCommand("perft", "count the lines of play of so many plies", "desdaemon.cli.count", prefix="perft_"),
+    SubCommand("perft", "count the lines of play to a depth", "desdaemon.cli.count", prefix="perft_"),
     SubCommand("count", "count games, positions, shapes, flips, draws, Stoners", "desdaemon.cli.count"),
     SubCommand("bench", "measure the engine", "desdaemon.engine.bench.bench"),
     SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),

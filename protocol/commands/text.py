@@ -217,9 +217,11 @@ COMMANDS = (
 BASE_COMMANDS = (
     Command("convert", (), "in out", "Add the games of a file to another one; the names say the formats."),
     Command("unique", (), "in out", "Add the games that are different, mirror images counted as the same."),
-    Command("problem", (), "in empties out", "Add the different positions with so many empty squares as problems."),
+    Command(
+        "problem", (), "in empties out", "Add the different positions with this number of empty squares as problems."
+    ),
     Command("tofen", (), "in empties out", "Add them as FEN records."),
-    Command("check", (), "in empties", "Find the mistakes from so many empty squares on."),
+    Command("check", (), "in empties", "Find the mistakes from this number of empty squares on."),
     Command("correct", (), "in empties", "Replace the play from the first such mistake on by the best, in place."),
     Command("complete", (), "in", "Play unfinished games to their end at the current level, in place."),
     Command("compare", (), "a b", "Count the games that are in one file, the other, or both."),

@@ -45,7 +45,9 @@ COMMANDS = (
     Command("remove", (), "", "Take back two moves."),
     Command("hint", (), "", "A move for the side to move: `Hint: P@d3`."),
     Command("bk", (), "", "The book's moves here, in lines that begin with a tabulator."),
-    Command("level", (), "moves base increment", "Clocks: minutes or m:ss for so many moves (0: all), seconds a move."),
+    Command(
+        "level", (), "moves base increment", "Clocks: minutes or m:ss for a number of moves (0: all), seconds a move."
+    ),
     Command("st", (), "seconds", "Time for each move, instead of `level`."),
     Command("sd", (), "depth", "Most plies to search."),
     Command("time", (), "centiseconds", "The engine's clock."),

@@ -190,7 +190,7 @@ ANALYZE = (
     Argument(
         "plies",
         "ints",
-        "Analyse the positions after so many moves each, passes counted; 0 is `board`.",
+        "Analyse the positions after these numbers of moves, passes counted; 0 is `board`.",
         0,
         MOST_PLIES,
         unit="plies",

@@ -6,7 +6,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -a match -d 'two programs play 
 complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
 complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt of a daemon, here or elsewhere'
 complete -c desdaemon -n '__fish_use_subcommand' -a keys -d 'who may connect to the server: new, list, allow, revoke'
-complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play of so many plies'
+complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play to a depth'
 complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes, flips, draws, Stoners'
 complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
 complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
