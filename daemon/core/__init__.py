@@ -1,1 +1,1 @@
-"""The work of the daemon for every kind of client: searches and their schedule, requests, the one book, jobs, metrics."""
+"""The work of the daemon for clients of every kind: searches and their schedule, requests, the book, jobs, metrics."""
