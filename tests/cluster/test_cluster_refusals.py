@@ -23,7 +23,6 @@ from strange_worker import DEADLY
 from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
 from desdaemon.cluster.connection import connect, workers_of
 from desdaemon.cluster.identity import identity
-from desdaemon.cluster.node import SILENT_S
 from desdaemon.cluster.pool import POSITIONS, ClusterSearches
 from desdaemon.cluster.status import status
 from desdaemon.cluster.window import Search, WorkerAnswer
@@ -33,6 +32,8 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import read
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, Position, board_text
+
+SILENT_S = 30
 
 pytest.importorskip("distributed")
 

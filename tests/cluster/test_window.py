@@ -9,18 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.cluster.window import (
-    BATCH_MS,
-    BATCH_MS_A_SLOT,
-    BATCHES_A_SLOT,
-    HELD_BATCHES,
-    MOST_IN_BATCH,
-    Costs,
-    Search,
-    SearchBatch,
-    SearchWindow,
-    WorkerAnswer,
-)
+from desdaemon.cluster.window import Costs, Search, SearchBatch, SearchWindow, WorkerAnswer
+
+BATCH_MS = 1000
+BATCH_MS_A_SLOT = 4
+BATCHES_A_SLOT = 3
+HELD_BATCHES = 16
+MOST_IN_BATCH = 512
 
 
 def searches(count: int, seed: int) -> list[Search]:

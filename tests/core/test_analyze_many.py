@@ -11,7 +11,9 @@ from operated import Operated, until
 
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.protocol.othello.notation import START, board_text
-from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES, MOST_POSITIONS
+
+MOST_LISTED_MOVES = 4000
+MOST_POSITIONS = 1000
 
 LINES = ["", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5f6", "f5d6c3d3c4"]
 OVER = "X" * 63 + "- O"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.core.books.job_turns import NOTICE_S, JobTurns, PhaseProgress, Turn
+from desdaemon.core.books.job_turns import JobTurns, PhaseProgress, Turn
+
+NOTICE_S = 0.2
 
 EVENTS = st.lists(st.one_of(st.sampled_from(["exclusive", "beside", "close"]), st.integers(0, 9)), max_size=60)
 

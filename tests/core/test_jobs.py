@@ -4,7 +4,9 @@ import threading
 
 import pytest
 
-from desdaemon.core.books.jobs import KEPT, BookJob, BookJobs, Result
+from desdaemon.core.books.jobs import BookJob, BookJobs, Result
+
+KEPT = 100
 
 
 def test_a_job_ends_with_its_result() -> None:

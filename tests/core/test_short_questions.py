@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, LoadedEngine
 from desdaemon.core.search.scheduler import Purpose, Scheduler
-from desdaemon.core.search.short_questions import (
-    LONGEST_TURN_US,
-    MOST_IN_TURN,
-    QuestionQueue,
-    QuestionTurns,
-    ShortQuestion,
-)
+from desdaemon.core.search.short_questions import QuestionQueue, QuestionTurns, ShortQuestion
 from desdaemon.core.search.workers import EnginePool, Owner, SearchThreads
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
+
+LONGEST_TURN_US = 3000
+MOST_IN_TURN = 128
 
 OWNER = Owner(Purpose.ANALYSIS, "key", "client")
 PATIENCE_S = 60

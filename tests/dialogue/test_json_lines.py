@@ -7,7 +7,7 @@ from typing import Any
 
 from live import TIMEOUT, Live, converse
 
-from desdaemon.protocol.wire.constants import LARGEST_BODY
+LARGEST_BODY = 1 << 20
 
 
 def request(number: Any, op: str, **args: Any) -> bytes:

@@ -7,7 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.dialogue.stops import ABSENT_GRACE_S, UNBOUNDED_GRACE_S, SearchEnd, Stops
+from desdaemon.dialogue.stops import SearchEnd, Stops
+
+ABSENT_GRACE_S = 1.0
+UNBOUNDED_GRACE_S = 2.0
 
 NUMBERS = st.integers(1, 6)
 EVENTS = st.one_of(

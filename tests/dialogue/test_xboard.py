@@ -19,13 +19,16 @@ from desdaemon.core.search.loader import EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.xboard import XBoardDialect
 from desdaemon.dialogue.session import Session
-from desdaemon.engine.layout import ENTRY_BYTES
-from desdaemon.engine.limits import MAX_HASH_BITS, MIN_HASH_BITS, Limits, hash_bits_within
+from desdaemon.engine.limits import Limits, hash_bits_within
 from desdaemon.engine.result import Result
 from desdaemon.protocol.dialects.xboard import SETUP, drop_text, parse_drop, parse_level
 from desdaemon.protocol.othello.notation import START as START_POSITION
 from desdaemon.protocol.othello.notation import Position, board_text, parse_xboard_fen
 from desdaemon.protocol.othello.rules import PASS, squares
+
+ENTRY_BYTES = 16
+MAX_HASH_BITS = 32
+MIN_HASH_BITS = 10
 
 START = "---------------------------OX------XO--------------------------- X"
 DROP = r"(?:P@[a-h][1-8]|@@@@)"

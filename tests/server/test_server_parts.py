@@ -24,11 +24,13 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.protocol.system.logs import MOST_A_SECOND, Log
+from desdaemon.protocol.system.logs import Log
 from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
 from desdaemon.server.server import _hold
+
+MOST_A_SECOND = 20
 
 # --- the cache of analyses
 

@@ -21,8 +21,9 @@ from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.text import read_line
 from desdaemon.server.endpoints import open_acceptors
 from desdaemon.server.incoming import may_have_effect
-from desdaemon.server.peers import LARGEST_OUTBOXES
 from desdaemon.server.sockets import Sockets
+
+LARGEST_OUTBOXES = 64 << 20
 
 ENDLESS = {"depth": 37, "book": "ignore"}
 

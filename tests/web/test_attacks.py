@@ -18,10 +18,14 @@ from tornado.websocket import WebSocketClosedError
 from web_gateway import Page, Web
 
 from desdaemon.clients.web.allowed import COMMANDS, operations
-from desdaemon.clients.web.gateway import LARGEST_FRAME, MOST_TABS, SECURITY_HEADERS
+from desdaemon.clients.web.gateway import SECURITY_HEADERS
 from desdaemon.clients.web.page_files import COLOURS, STATIC_FILES
-from desdaemon.clients.web.tab import MOST_IN_FLIGHT, MOST_MALFORMED
 from desdaemon.protocol.wire.messages import OPERATIONS
+
+LARGEST_FRAME = 256 << 10
+MOST_TABS = 32
+MOST_IN_FLIGHT = 64
+MOST_MALFORMED = 100
 
 SEED = 20_261_122
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_tables import cell
 
-from desdaemon.clients.web.access import COOKIE_AGE_S, Access, Place, lasting_key
+from desdaemon.clients.web.access import Access, Place, lasting_key
 from desdaemon.clients.web.allowed import check
 from desdaemon.clients.web.games import ANSWERS, canonical_text, names, read, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
@@ -30,6 +30,8 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.diagrams import COLOURS as ALL_COLOURS
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.wire.messages import RequestError
+
+COOKIE_AGE_S = 30 * 86_400
 
 STATIC = ROOT / "clients" / "web" / "static"
 
