@@ -125,12 +125,6 @@ _CORNERS = np.zeros((64, 3), np.int64)
 _CORNERS[[9, 14, 49, 54]] = (0, 1, 8), (7, -1, 8), (56, 1, -8), (63, -1, -8)
 
 
-def is_stoner(line: list[int]) -> bool:
-    """Whether the last move of a line of moves from the opening position is a Stoner. Raises `rules.IllegalMove`."""
-    other, mover = _after(line)
-    return bool(_is_stoner(_U(mover), _U(other), line[-1]))
-
-
 def _after(line: list[int]) -> tuple[int, int]:
     position = rules.START
     for move in line:

@@ -11,7 +11,7 @@ import ctypes
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from .layout import (
     BUCKET_BYTES,
@@ -79,39 +79,24 @@ class Context:
         return self[NODES]
 
 
-class Waiting(Protocol):
-    """The way in which the threads of a team wait (for the reasons ``HOOK_...``). Any of them may call it; it must not
-    raise.
-    """
-
-    spins: int
-    """Polls of a thread before it waits."""
-
-    def begin(self, team: Team) -> None:
-        """Called on the leader's thread when a search begins; the helpers' threads have been started."""
-
-    def wait(self, reason: int, thread: int) -> None:
-        """The hook that kernels call: wait for ``reason``."""
-
-    def end(self) -> None:
-        """Wake all helpers, so that they leave."""
-
-
-class Sleeping:
-    """`Waiting` for real threads: a helper without a search sleeps on a condition; a thread that waits for helpers to
-    leave yields.
+class Waiting:
+    """The way in which the threads of a team wait: a helper without a search sleeps on a condition; a thread that waits
+    for helpers to leave yields. Any thread may call it.
     """
 
     spins = _LOOKS
+    """Polls of a thread before it waits."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._team: Team | None = None
 
     def begin(self, team: Team) -> None:
+        """Called on the leader's thread when a search begins; the helpers' threads have been started."""
         self._team = team
 
     def wait(self, reason: int, thread: int) -> None:
+        """Wait for a ``HOOK_...`` reason: the hook that kernels call. Must not raise."""
         team = self._team
         if reason == HOOK_WAIT or team is None:
             time.sleep(0)
@@ -124,6 +109,7 @@ class Sleeping:
                     self._condition.wait()
 
     def end(self) -> None:
+        """Wake all helpers, so that they leave."""
         with self._condition:
             self._condition.notify_all()
 
@@ -142,7 +128,7 @@ class Team:
     def __init__(self, engine: Any, contexts: Sequence[Context], own: int, waiting: Waiting | None = None) -> None:
         """``contexts`` belong to the leader, to ``own`` helpers and to all possible guests, in this order."""
         self.contexts = contexts
-        self.waiting: Waiting = waiting or Sleeping()
+        self.waiting = waiting or Waiting()
         self._engine = engine
         self._own = own
         self._memory = Block(TEAM_BYTES)

@@ -3,30 +3,6 @@
 VERSION = 1
 """Version of the protocol. Additions do not change it: they have a feature name, and a revision of the document."""
 
-REVISIONS = {
-    "1.0": ("analyze.plies", "book", "events", "jobs", "metrics", "text"),
-    "1.1": (
-        "accounts",
-        "analyze.batch",
-        "analyze.book.level",
-        "analyze.cache",
-        "analyze.game_nodes",
-        "analyze.many",
-        "analyze.threads",
-        "analyze.until",
-        "book.budget",
-        "book.get.children",
-        "book.get.many",
-        "book.reopen",
-        "cache.clear",
-        "cancel.all",
-        "cancel.data",
-        "cluster",
-        "status.problems",
-    ),
-}
-"""Revisions of docs/protocol.md, oldest first, with the features that each of them added."""
-
 LARGEST_BODY = 1 << 20
 """Largest request in bytes."""
 

@@ -58,9 +58,7 @@ FEATURES = {
     "status.problems": "`status` has `problems`, and why the book takes no changes.",
     "text": "`text`, and bare lines of the text protocol.",
 }
-"""The features that version 1 can have, by the names that `hello` lists; `constants.REVISIONS` has the revision of
-each.
-"""
+"""The features that version 1 can have, by the names that `hello` lists."""
 
 ROLES = (READER, EDITOR, ADMIN)
 """Roles in ascending order: each includes those before it."""

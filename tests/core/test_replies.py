@@ -11,6 +11,7 @@ import pytest
 from book_reply_tables import BOOK_RESULTS
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
+from reply_fields import REVISIONS
 from reply_tables import (
     ENVELOPE,
     EVENTS,
@@ -23,7 +24,6 @@ from reply_tables import (
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand
 from desdaemon.protocol.wire import messages
-from desdaemon.protocol.wire.constants import REVISIONS
 
 OVER = "X" * 63 + "- O"
 

@@ -25,7 +25,7 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.layout import CHECK_AT, HOOK_SLEEP, HOOK_TURN, HOOK_WAKE, NODE_LIMIT
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Control, Searcher
-from desdaemon.engine.team import Context, Team
+from desdaemon.engine.team import Context, Team, Waiting
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.obf import Problem
@@ -38,8 +38,8 @@ _LEADER = 0
 _NO_LIMIT = (1 << 64) - 1
 
 
-class Turns:
-    """`team.Waiting` for a team of ``threads`` virtual threads; ``quantum`` in nodes.
+class Turns(Waiting):
+    """The waiting of a team of ``threads`` virtual threads; ``quantum`` in nodes.
 
     The thread whose turn it is makes all calls; the others wait on their semaphores.
     """

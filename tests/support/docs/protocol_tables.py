@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from book_reply_tables import BOOK_RESULTS, STOPPED
 from markdown_tables import rows
-from reply_fields import Field
+from reply_fields import REVISIONS, Field
 from reply_tables import ENVELOPE, EVENTS, PARTIALS, REPLIES, SHAPES
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
-from desdaemon.protocol.wire.constants import LONGEST_ID, REPEATABLE, REVISIONS
+from desdaemon.protocol.wire.constants import LONGEST_ID, REPEATABLE
 from desdaemon.protocol.wire.messages import (
     BASIC_OPERATIONS,
     BOOK_OPERATIONS,

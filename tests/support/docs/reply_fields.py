@@ -12,6 +12,31 @@ PLAYER = "player"
 """Point of view: the side that plays the move that the map is about."""
 
 
+REVISIONS = {
+    "1.0": ("analyze.plies", "book", "events", "jobs", "metrics", "text"),
+    "1.1": (
+        "accounts",
+        "analyze.batch",
+        "analyze.book.level",
+        "analyze.cache",
+        "analyze.game_nodes",
+        "analyze.many",
+        "analyze.threads",
+        "analyze.until",
+        "book.budget",
+        "book.get.children",
+        "book.get.many",
+        "book.reopen",
+        "cache.clear",
+        "cancel.all",
+        "cancel.data",
+        "cluster",
+        "status.problems",
+    ),
+}
+"""Revisions of docs/protocol.md, oldest first, with the features that each of them added."""
+
+
 class Field(NamedTuple):
     """A field of a map.
 
