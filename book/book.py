@@ -153,7 +153,7 @@ class Book:
     # ------------------------------------------------------------------------------------------------ looking
 
     def entry(self, player: int, opponent: int) -> PositionEntry | None:
-        """The entry of a position in any orientation; its moves are those of the canonical board."""
+        """Return the entry of a position in any orientation; its moves are those of the canonical board."""
         with self.table.lock:
             row = self.table.find(player, opponent)
             return self.table.entry(row) if row >= 0 else None
@@ -188,7 +188,7 @@ class Book:
         )
 
     def known_moves(self, entry: PositionEntry) -> list[MoveInBook]:
-        """The links and the leaf of an entry, best first, then by move; scores of links are the children's."""
+        """Return the links and the leaf of an entry, best first, then by move; scores of links are the children's."""
         table = self.table
         with table.lock:
             found = [
@@ -221,7 +221,7 @@ class Book:
         return links if links and self.options.rule is Rule.EGAROUCID else moves
 
     def scan_faults(self, progress: ProgressCallback = no_progress) -> Iterator[Rows]:
-        """The faults of leaves, in batches of some thousand rows, as arrays of shape (n, 2): row and kind."""
+        """Yield the faults of leaves, in batches of some thousand rows, as arrays of shape (n, 2): row and kind."""
         notes = np.empty((_NOTES, 2), np.int64)
         noted = np.zeros(1, np.uint64)
         filters = self.table.filters(progress)
@@ -239,7 +239,7 @@ class Book:
         return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(progress)])
 
     def unverified_rows(self) -> Rows | None:
-        """The rows whose leaf may have a fault, ascending; None where any leaf may have one."""
+        """Return the rows whose leaf may have a fault, ascending; None if any leaf may have one."""
         if self._unverified is None:
             return None
         found = set(self._unverified)
@@ -348,7 +348,9 @@ class Book:
         return rows
 
     def counts(self, progress: ProgressCallback = no_progress) -> Counts:
-        """The counts of positions, links, leaves and so on; counts the whole table only if they are not known."""
+        """Return the counts of positions, links, leaves and so on; counts the whole table only if they are not
+        known.
+        """
         if self._counts is None or not self._counts.catch_up(self.table):
             self._counts = counted(self.table, progress)
         return self._counts
@@ -621,7 +623,7 @@ class Book:
         return any(child >= 0 for _, child in self.table.links(player, opponent))
 
     def edited(self, progress: ProgressCallback = no_progress) -> Iterator[PositionEntry]:
-        """The positions whose score was set by hand, in the order of rows."""
+        """Yield the positions whose score was set by hand, in the order of rows."""
         for number, chunk in enumerate(self.table.chunks()):
             first = number * CHUNK_ROWS
             progress("scan", first, len(self))

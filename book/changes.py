@@ -51,7 +51,7 @@ class ChangeObserver:
         """``done`` steps of a schedule are finished; 0: the record was removed."""
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
-        """A context whose changes are written at its end, all or none."""
+        """Return a context whose changes are written at its end, all or none."""
         return contextlib.nullcontext()
 
     def fixed(self) -> None:

@@ -31,12 +31,12 @@ class State(NamedTuple):
 
 
 def address(array: npt.NDArray[Any]) -> int:
-    """The address of an array's data."""
+    """Return the address of an array's data."""
     return int(array.ctypes.data)
 
 
 def addresses(chunks: list[Records]) -> Words:
-    """The addresses of chunks that are contiguous in memory, the last one excepted."""
+    """Return the addresses of chunks that are contiguous in memory, the last one excepted."""
     places: Words = np.arange(len(chunks), dtype=np.uint64) * np.uint64(chunks[0].nbytes) + np.uint64(
         address(chunks[0])
     )
@@ -48,7 +48,9 @@ SlotCount = TypeVar("SlotCount", int, npt.NDArray[np.int64])
 
 
 def segment_bytes(capacity: SlotCount) -> SlotCount:
-    """The size of an index segment with this number of slots: tags, padded to a multiple of 8, then 32-bit rows."""
+    """Return the size of an index segment with this number of slots: tags, padded to a multiple of 8, then
+    32-bit rows.
+    """
     return (capacity + 7) // 8 * 8 + 4 * capacity
 
 

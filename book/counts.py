@@ -64,7 +64,7 @@ class Counts:
         return _named(self.tally[TALLY_SCORES:])
 
     def packed(self) -> npt.NDArray[np.uint64]:
-        """The counts in the form of a file."""
+        """Return the counts in the form of a file."""
         words = np.zeros(WORDS, np.int64)
         words[: len(self.tally)] = self.tally
         words[-2:] = self.rows, self.unreachable
@@ -72,7 +72,7 @@ class Counts:
 
     @classmethod
     def unpacked(cls, words: npt.NDArray[np.uint64]) -> Counts:
-        """The counts from the words that `packed` returned."""
+        """Return the counts from the words that `packed` returned."""
         found = cls()
         values = words.view(np.int64)
         found.tally = values[: len(found.tally)].copy()

@@ -65,5 +65,5 @@ SPEC = Spec(
 
 @cache
 def kernels() -> Library:
-    """The library's functions; compiled at the first use on a machine, which takes seconds."""
+    """Return the library's functions; compiled at the first use on a machine, which takes seconds."""
     return load(SPEC)

@@ -53,7 +53,7 @@ def squares_of(positions: Sequence[tuple[int, int]]) -> bytes:
 
 
 def packed(known: bytes, start: tuple[int, int], moves: bytes, score: int, source: str, *, learned: bool) -> bytes:
-    """A `GAME` record of the identity ``known``."""
+    """Return a `GAME` record of the identity ``known``."""
     return _GAME.pack(known, *start, moves.ljust(_MOST_MOVES, _END), score, learned, source_name(source))
 
 
@@ -63,7 +63,7 @@ def unpacked(records: bytes) -> Games:
 
 
 def moves_of(games: Games) -> list[bytes]:
-    """The squares of each game."""
+    """Return the squares of each game."""
     return [moves.rstrip(_END) for moves in games["moves"].tolist()]
 
 
@@ -94,6 +94,6 @@ def without(games: Games, gone: Iterable[bytes]) -> Games:
 
 
 def sources(games: Games) -> dict[str, int]:
-    """The number of games of each source, by name."""
+    """Return the number of games of each source, by name."""
     names, numbers = np.unique(without(games, COUNTS_WITHOUT_GAMES["identity"].tolist())["source"], return_counts=True)
     return {name.decode(errors="ignore"): number for name, number in zip(names.tolist(), numbers.tolist(), strict=True)}

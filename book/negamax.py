@@ -92,7 +92,7 @@ class LayerOrder:
         return len(self.rows)
 
     def layers(self) -> list[tuple[int, int]]:
-        """The non-empty ranges of `rows` whose positions do not depend on each other."""
+        """Return the non-empty ranges of `rows` whose positions do not depend on each other."""
         begins = self._begins.tolist()
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 
@@ -103,7 +103,7 @@ class LayerOrder:
 
 
 def _block(tally: npt.NDArray[np.int64] | None = None) -> Words:
-    """The block of words for `negamax_rows`."""
+    """Return the block of words for `negamax_rows`."""
     block: Words = np.zeros(NEGAMAX_WORDS, np.uint64)
     if tally is not None:
         block[NEGAMAX_TALLY // WORD] = address(tally)
@@ -170,7 +170,7 @@ def _pool(threads: int) -> Iterator[_Each]:
 
 
 def _parts(start: int, end: int, threads: int) -> list[_Range]:
-    """A range in equal parts, one for each thread."""
+    """Return a range in equal parts, one for each thread."""
     return list(itertools.pairwise(start + (end - start) * k // threads for k in range(threads + 1)))
 
 

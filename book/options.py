@@ -47,11 +47,11 @@ class BookOptions(NamedTuple):
         return self.midgame_error, self.endcut_error, self.rule
 
     def at_depth(self, depth: int) -> BookOptions:
-        """The same options with another depth (0..61). Raises OutOfRange."""
+        """Return the same options with another depth (0..61). Raises OutOfRange."""
         return self._replace(min_empties=61 - within("depth", depth, 0, MAX_DEPTH))
 
     def at_level(self, level: int) -> BookOptions:
-        """The same options with another level (0..60). Raises OutOfRange."""
+        """Return the same options with another level (0..60). Raises OutOfRange."""
         return self._replace(level=within("level", level, 0, MAX_LEVEL))
 
 

@@ -109,7 +109,7 @@ class PositionEntry(NamedTuple):
         return self.leaf_move <= PASS and self.leaf_score >= -64
 
     def without_leaf(self) -> PositionEntry:
-        """The same position with no leaf."""
+        """Return the same position with no leaf."""
         return self._replace(leaf_move=NO_MOVE, leaf_score=NO_SCORE, leaf_level=NO_LEVEL)
 
 
@@ -128,7 +128,7 @@ def unsearched(
 
 
 def mirror_move(move: int, symmetry: int) -> int:
-    """The image of ``move`` under a symmetry 0..7: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
+    """Return the image of ``move`` under a symmetry 0..7: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
     if move >= PASS:
         return move
     if symmetry & 1:
@@ -141,7 +141,7 @@ def mirror_move(move: int, symmetry: int) -> int:
 
 
 def unmirror_move(move: int, symmetry: int) -> int:
-    """The inverse of `mirror_move`."""
+    """Return the inverse of `mirror_move`."""
     if move >= PASS:
         return move
     if symmetry & 4:

@@ -106,13 +106,13 @@ class BookTable(TableMemory):
         return made
 
     def canonical(self, player: int, opponent: int) -> tuple[int, int, int]:
-        """The canonical form of a position and the symmetry 0..7 that leads to it (see `record.mirror_move`)."""
+        """Return the canonical form of a position and the symmetry 0..7 that leads to it (see `record.mirror_move`)."""
         words, place = self._pair()
         symmetry = self._kernels.canonical_of(player, opponent, place)
         return words[0], words[1], symmetry
 
     def find(self, player: int, opponent: int) -> int:
-        """The row of a position in any orientation, -1 outside the table."""
+        """Return the row of a position in any orientation, -1 outside the table."""
         words, place = self._pair()
         self._kernels.canonical_of(player, opponent, place)
         with self.lock:
@@ -200,21 +200,21 @@ class BookTable(TableMemory):
         return self._chunk_of(number)[: max(0, len(self) - number * CHUNK_ROWS)]
 
     def chunks(self) -> Iterator[Records]:
-        """All records in order of rows, a chunk at a time."""
+        """Yield all records in order of rows, a chunk at a time."""
         for number in range(-(-len(self) // CHUNK_ROWS)):
             yield self.chunk(number)
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """A copy of one column in order of rows."""
+        """Return a copy of one column in order of rows."""
         parts = [chunk[name] for chunk in self.chunks()]
         return np.concatenate(parts) if parts else np.zeros(0, RECORD[name])
 
     def keys(self) -> Words:
-        """All positions as an array of shape (n, 2), in order of rows."""
+        """Return all positions as an array of shape (n, 2), in order of rows."""
         return np.stack([self.column("player"), self.column("opponent")], axis=1)
 
     def entry(self, row: int) -> PositionEntry:
-        """The position in a row."""
+        """Return the position in a row."""
         if not 0 <= row < len(self):
             raise IndexError(f"no row {row} among {len(self)}")
         chunk, place = self._chunks[row >> CHUNK_BITS], row & CHUNK_ROWS - 1
@@ -226,7 +226,7 @@ class BookTable(TableMemory):
         return PositionEntry(*values)
 
     def records(self, rows: Rows) -> Records:
-        """The `RECORD`s in rows, in the order of ``rows``."""
+        """Return the `RECORD`s in rows, in the order of ``rows``."""
         found = np.zeros(len(rows), RECORD)
         for number, here, places in by_chunk(rows):
             found[here] = self._chunk_of(number)[places]
@@ -316,14 +316,14 @@ class BookTable(TableMemory):
         return sorted(set(out[:count].tolist())) if count >= 0 else None
 
     def kinds(self, progress: ProgressCallback = no_progress) -> Bytes:
-        """A byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES` or 0."""
+        """Return a byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES` or 0."""
         kinds = np.empty(len(self), np.uint8)
         for start, end in slices(len(self), CHUNK_ROWS, "passes", progress):
             self._kernels.list_kinds(self.context, start, end, address(kinds) + start)
         return kinds
 
     def by_empties(self, progress: ProgressCallback = no_progress) -> Words:
-        """The number of positions with 0..64 empty squares."""
+        """Return the number of positions with 0..64 empty squares."""
         counts: Words = np.zeros(SQUARES, np.uint64)
         for start, end in slices(len(self), CHUNK_ROWS, "count", progress):
             self._kernels.count_empties(self.context, start, end, address(counts))
@@ -359,11 +359,11 @@ class BookTable(TableMemory):
     # ------------------------------------------------------------------------------------------------ rules
 
     def moves(self, player: int, opponent: int) -> int:
-        """The squares where ``player`` may play, as a mask."""
+        """Return the squares where ``player`` may play, as a mask."""
         return int(self._kernels.board_moves_of(player, opponent))
 
     def play(self, player: int, opponent: int, move: int) -> tuple[int, int]:
-        """The position after a legal move or a pass, seen by the other side, in the same orientation."""
+        """Return the position after a legal move or a pass, seen by the other side, in the same orientation."""
         if move > 63:
             return opponent, player
         flips = self._kernels.board_flips_of(move, player, opponent)

@@ -184,12 +184,12 @@ class AsyncClient:
         return handle
 
     async def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
-        """The final data of any operation."""
+        """Return the final data of any operation."""
         handle: AsyncHandle[Data, Data] = self.start(op, args)
         return await handle.result(timeout_s)
 
     async def ping(self, timeout_s: float | None = 5.0) -> float:
-        """The milliseconds of a round trip to the daemon."""
+        """Return the milliseconds of a round trip to the daemon."""
         began = self._loop.time()
         await self.request("ping", timeout_s=timeout_s)
         return 1000 * (self._loop.time() - began)
@@ -222,7 +222,7 @@ class AsyncClient:
         return self.start("analyze", list_args(positions, limits), results.analysed, results.list_analysed)
 
     async def legal(self, board: str | None = None, moves: str = "") -> Legal:
-        """The legal moves, the board, whether the game is over, and the discs."""
+        """Return the legal moves, the board, whether the game is over, and the discs."""
         return await self.start("legal", position_args(board, moves), _as_it_is, results.legal)
 
     async def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> BookPosition:
@@ -232,7 +232,7 @@ class AsyncClient:
         return await self.start("book.get", args, _as_it_is, results.book_position)
 
     async def look_up(self, lines: Iterable[str]) -> list[BookPosition]:
-        """The book's data of the positions after these lines, all requested together."""
+        """Return the book's data of the positions after these lines, all requested together."""
         handles = [
             self.start("book.get", position_args(None, line), _as_it_is, results.book_position) for line in lines
         ]
@@ -283,7 +283,7 @@ class AsyncClient:
         return int((await self.request("cache.clear"))["forgotten"])
 
     async def jobs(self) -> list[Data]:
-        """The daemon's list of book jobs and batches."""
+        """Return the daemon's list of book jobs and batches."""
         return list((await self.request("jobs"))["jobs"])
 
     async def cancel_job(self, job: int) -> bool:

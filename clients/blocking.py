@@ -114,7 +114,7 @@ class Handle(Generic[P, F]):
         return self._loop.run(self._handle.wait(timeout_s))
 
     def result(self, timeout_s: float | None = None) -> F:
-        """The final; raises the error of the reply, or `TimedOut`, which cancels the request."""
+        """Return the final; raises the error of the reply, or `TimedOut`, which cancels the request."""
         return self._loop.run(self._handle.result(timeout_s))
 
     def __iter__(self) -> Iterator[P]:

@@ -155,7 +155,7 @@ class DaemonLink:
         self.socket.send_multipart((b"", body), zmq.DONTWAIT)
 
     def received(self) -> list[bytes]:
-        """The bodies received so far."""
+        """Return the bodies received so far."""
         bodies = []
         while True:
             try:

@@ -64,7 +64,7 @@ class NoDaemon(DaemonError):
 
 
 def from_reply(error: object) -> DaemonError:
-    """The exception for the `error` map of a reply."""
+    """Return the exception for the `error` map of a reply."""
     found = error if isinstance(error, dict) else {}
     code, message, field = (str(found.get(name) or "") for name in ("code", "message", "field"))
     return Cancelled(message, field) if code == "cancelled" else DaemonError(code or "internal", message, field)

@@ -53,7 +53,7 @@ class AsyncHandle(Generic[P, F]):
         return self._final.done()
 
     def outcome(self) -> F:
-        """The final of a request that is `done`; raises its error instead."""
+        """Return the final of a request that is `done`; raises its error instead."""
         return self._final.result()
 
     def when_done(self, callback: Callable[[], None]) -> None:
@@ -74,7 +74,7 @@ class AsyncHandle(Generic[P, F]):
         return self.done
 
     async def result(self, timeout_s: float | None = None) -> F:
-        """The final; raises the error of the reply, or `TimedOut`, which cancels the request.
+        """Return the final; raises the error of the reply, or `TimedOut`, which cancels the request.
 
         Cancelling the task that waits here cancels the request too.
         """

@@ -64,7 +64,7 @@ BatchItem = str | Mapping[str, str | int]
 
 
 def batch_args(items: Iterable[BatchItem] | None, file: str | None, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `analyze.batch`."""
+    """Return the arguments of `analyze.batch`."""
     found: dict[str, Any] = dict(limits)
     if items is not None:
         found["items"] = [{"moves": item} if isinstance(item, str) else dict(item) for item in items]
@@ -76,24 +76,24 @@ ListedPosition = str | Mapping[str, str]
 
 
 def list_args(positions: Iterable[ListedPosition], limits: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `analyze` for a list of positions."""
+    """Return the arguments of `analyze` for a list of positions."""
     listed = [{"moves": found} if isinstance(found, str) else dict(found) for found in positions]
     return {"positions": listed, **limits}
 
 
 def position_args(board: str | None, moves: str) -> dict[str, Any]:
-    """A position: 64 squares and the side to move (None: the standard start), and moves played from it."""
+    """Return a position: 64 squares and the side to move (None: the standard start), and moves played from it."""
     found = {"board": board} if board is not None else {}
     return {**found, "moves": moves} if moves else found
 
 
 def analyze_args(board: str | None, moves: str, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `analyze` for one position."""
+    """Return the arguments of `analyze` for one position."""
     return {**position_args(board, moves), **limits}
 
 
 def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `analyze` for plies of a game: ply n is the position after n moves; None is all of them.
+    """Return the arguments of `analyze` for plies of a game: ply n is the position after n moves; None is all of them.
 
     Passes count as moves, also those that ``moves`` leaves out.
     """

@@ -31,7 +31,7 @@ _LONGEST_HISTORY = 2_000
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = Parser("desdaemon shell", description="A prompt of a daemon: the text protocol, or operations as JSON.")
     add_daemon(parser)
     parser.add_argument("-c", action="append", dest="lines", metavar="LINE", help="carry out this line; repeatable")

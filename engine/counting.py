@@ -19,7 +19,7 @@ _LEAST_SLOTS = 1 << 17
 
 
 def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 1) -> int:
-    """The number of lines of play of ``depth`` plies from (player, opponent), u64 words with A1 = bit 0.
+    """Return the number of lines of play of ``depth`` plies from (player, opponent), u64 words with A1 = bit 0.
 
     Mode 1: a pass is a ply. Mode 2: it is not. A game that ends earlier counts as one line. Every path is walked:
     no transposition is recognised. Raises ValueError for a negative depth, another mode, or words that share a square.
@@ -79,14 +79,14 @@ class _Set:
         self.boards += self._library.positions_add(player, opponent, self.address, self.slots - 1)
 
     def doubled(self) -> _Set:
-        """A set with twice the slots and the same boards."""
+        """Return a set with twice the slots and the same boards."""
         bigger = _Set(self._library, 2 * self.slots)
         self._library.positions_copy(self.address, self.slots, bigger.address, bigger.slots - 1)
         bigger.boards = self.boards
         return bigger
 
     def successors(self, definition: int) -> _Set:
-        """The boards one disc later."""
+        """Return the boards one disc later."""
         # Eleven times as many slots suffice for any of the first twelve plies.
         found = _Set(self._library, max(_LEAST_SLOTS, 1 << (11 * self.boards).bit_length()))
         first = 0
@@ -106,7 +106,8 @@ class _Set:
 
 
 def count_positions(depth: int, definition: int = 1) -> int:
-    """The number of positions, symmetric ones counted once, after ``depth`` discs have been placed from the opening.
+    """Return the number of positions, symmetric ones counted once, after ``depth`` discs have been placed from the
+    opening.
 
     Definition 1: positions as they are right after the move, forced passes not yet made. Definition 2: with forced
     passes made. Definition 3: as 2, without the games that are over. No game is continued after its end.

@@ -39,7 +39,7 @@ class Block:
             platform.use_large_pages(self._map)
 
     def words(self) -> ctypes.Array[ctypes.c_uint64]:
-        """A view of this memory as unsigned 64-bit words."""
+        """Return a view of this memory as unsigned 64-bit words."""
         return (ctypes.c_uint64 * (self.size // 8)).from_buffer(self._map)
 
 

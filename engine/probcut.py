@@ -143,7 +143,7 @@ def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityInd
 
 
 def model_of(fields: Any) -> ErrorModel:
-    """The model in a weights file's record; missing entries have the values of `DEFAULT`.
+    """Return the model in a weights file's record; missing entries have the values of `DEFAULT`.
 
     Raises ValueError with the reason for invalid values.
     """

@@ -272,7 +272,7 @@ class Searcher:
             self._engine.feed_score(context.address, *boards, score, limits.depth, limits.selectivity.index, square)
 
     def evaluate(self, player: int, opponent: int) -> float:
-        """The static evaluation in discs, seen from ``player``, who is to move."""
+        """Return the static evaluation in discs, seen from ``player``, who is to move."""
         player, opponent, _ = self._canonical(player, opponent)
         return int(self._engine.static_score(self._contexts[0].address, player, opponent)) / 128
 
@@ -401,7 +401,7 @@ class Searcher:
         legal = sum(1 << move for move in groups)
 
         def turned(line: Line) -> Iterator[Line]:
-            """The line as one of each move that it was searched for; they share its cost."""
+            """Yield the line as one of each move that it was searched for; they share its cost."""
             group = groups[line.move]
             share, left = divmod(line.nodes, len(group))
             for move, other in group.items():

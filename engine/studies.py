@@ -282,7 +282,7 @@ def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
 
 
 def canonical(shape: int) -> int:
-    """The smallest of the eight mirror images."""
+    """Return the smallest of the eight mirror images."""
     return min(rules.transform(shape, symmetry) for symmetry in range(8))
 
 

@@ -14,7 +14,7 @@ from .exports import SPEC
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = Parser(prog="desdaemon warmup", description=__doc__)
     parser.add_argument("--check", action="store_true", help="only look: exit 1 if anything is not compiled yet")
     return parser

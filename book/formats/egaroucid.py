@@ -156,8 +156,9 @@ def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: Progre
 
 
 def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
-    """The byte at which each record begins if the number of links has ``width`` bytes; None if the file's size
-    disagrees."""
+    """Return the byte at which each record begins if the number of links has ``width`` bytes; None if the file's size
+    disagrees.
+    """
     at, places = _HEADER.size, []
     for _ in range(count):
         if at + 18 + width > len(data):

@@ -33,7 +33,7 @@ def _by_hand(book: Book) -> int:
 
 
 def _own_levels(book: Book, progress: ProgressCallback) -> int:
-    """The number of leaves that were searched at another level than their position's."""
+    """Return the number of leaves that were searched at another level than their position's."""
     found = done = 0
     for chunk in book.table.chunks():
         leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
@@ -44,7 +44,7 @@ def _own_levels(book: Book, progress: ProgressCallback) -> int:
 
 
 def _scaled_levels(book: Book, kind: str) -> int:
-    """The number of levels that are lower in the scale of a format."""
+    """Return the number of levels that are lower in the scale of a format."""
     chunks = book.table.chunks()
     return sum(
         int(np.count_nonzero(levels_in_scale(chunk, egaroucid=kind == EGAROUCID) != chunk["level"])) for chunk in chunks

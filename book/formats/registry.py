@@ -43,14 +43,14 @@ def shipped() -> Path:
 
 
 def format_by_name(path: Path) -> str:
-    """The format a file of this name is written in: .dat, .egbk3, .txt, .txt.xz; anything else is our own."""
+    """Return the format a file of this name is written in: .dat, .egbk3, .txt, .txt.xz; anything else is our own."""
     if text.packed_by_name(path):
         return TEXT
     return _NAMES.get(path.suffix.lower(), NATIVE)
 
 
 def format_by_content(path: Path) -> str:
-    """The format of an existing file. Raises Unreadable when it cannot be opened."""
+    """Return the format of an existing file. Raises Unreadable when it cannot be opened."""
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD)

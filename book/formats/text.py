@@ -67,7 +67,7 @@ def packed_by_name(path: Path) -> bool:
 
 
 def move_name(move: int) -> str:
-    """A square as text (A1..H8), PA for a pass, -- for no move."""
+    """Return a square as text (A1..H8), PA for a pass, -- for no move."""
     if move == PASS:
         return "PA"
     return "ABCDEFGH"[move & 7] + str((move >> 3) + 1) if move < PASS else "--"
@@ -77,7 +77,7 @@ _NAMES = [move_name(move) for move in range(NO_MOVE + 1)]
 
 
 def parse_move(text: str) -> int:
-    """The inverse of `move_name`, in either case, also PS and PASS. Raises ValueError."""
+    """Return the inverse of `move_name`, in either case, also PS and PASS. Raises ValueError."""
     name = text.strip().upper()
     if name in ("PA", "PS", "PASS"):
         return PASS
@@ -296,7 +296,7 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
 
 
 def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]:
-    """The text form, a line for each position in the order of rows, without line ends."""
+    """Yield the text form, a line for each position in the order of rows, without line ends."""
     for number, chunk in enumerate(book.table.chunks()):
         progress("write", number * CHUNK_ROWS, len(book))
         board = np.full((len(chunk), 64), ord("-"), np.uint8)

@@ -51,12 +51,12 @@ class Results(NamedTuple):
 
 
 def weight_text(weight: float) -> str:
-    """A weight as text: whole numbers as they are, others with a decimal."""
+    """Return a weight as text: whole numbers as they are, others with a decimal."""
     return f"{weight:.1f}".removesuffix(".0")
 
 
 def results_of(book: Book, row: int) -> Results:
-    """The games through a row's position, seen by the side to move; none without a row, -1."""
+    """Return the games through a row's position, seen by the side to move; none without a row, -1."""
     return Results(*book.table.results(row)) if row >= 0 else Results(0.0, 0.0, 0.0)
 
 
@@ -209,7 +209,7 @@ def _sums(results: Records) -> Weights:
 
 
 def _counted_rows(book: Book) -> Rows:
-    """The rows that have results."""
+    """Return the rows that have results."""
     if not book.table.keeps_results:
         return np.empty(0, np.int64)
     return np.flatnonzero(_sums(book.table.results_of(np.arange(len(book)))))

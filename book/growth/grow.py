@@ -52,7 +52,7 @@ def select(
     orders: Callable[[], LayerOrder] | None = None,
     progress: ProgressCallback = no_progress,
 ) -> Rows:
-    """The rows whose leaf is to be added, ascending; nothing is changed.
+    """Return the rows whose leaf is to be added, ascending; nothing is changed.
 
     ``tolerance`` is the number of discs that the side to move at ``root`` and the other side may lose with a move
     against the position's score; ``window`` the lowest and highest score, seen by the side to move at ``root``;
@@ -193,8 +193,9 @@ def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Calla
 
 
 def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progress) -> list[Position]:
-    """The positions that ``fill`` adds in its next round: all positions between two positions of the book ``depth``
-    plies apart."""
+    """Return the positions that ``fill`` adds in its next round: all positions between two positions of the book
+    ``depth`` plies apart.
+    """
     found: dict[Position, None] = {}
     for row in range(len(book)):
 

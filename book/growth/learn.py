@@ -77,7 +77,7 @@ class Visit(NamedTuple):
 
 
 def _layer(book: Book, entry: PositionEntry) -> int:
-    """The layer of a position: twice its empties, plus 1 for a forced pass. It falls along every link."""
+    """Return the layer of a position: twice its empties, plus 1 for a forced pass. It falls along every link."""
     return 2 * entry.empties + (not book.table.moves(entry.player, entry.opponent))
 
 
@@ -86,7 +86,8 @@ def _too_deep(entry: PositionEntry, depth: int) -> bool:
 
 
 def walk(book: Book, root: Position, window: Window, best_only: bool | None = None) -> Iterator[Visit]:
-    """The positions within a window, each as soon as its budget is known; the deepest are those of ``depth`` moves.
+    """Yield the positions within a window, each as soon as its budget is known; the deepest are those of ``depth``
+    moves.
 
     ``best_only`` True: the side to move at ``root`` follows only its best links (no link where the leaf is better);
     False: the other side does; None: neither. Raises NotInBook.
@@ -140,7 +141,7 @@ class _Rounds(LongCommand):
         return answer
 
     def follow(self, lines: list[SearchLine[R]]) -> list[R]:
-        """The results of lines of searches, in the order of the lines."""
+        """Return the results of lines of searches, in the order of the lines."""
         results: list[R] = []
         with closing(self.worker.follow(lines)) as following:
             try:
@@ -214,7 +215,7 @@ def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, progress: Progr
 
 
 def repair_level(level: int) -> int:
-    """The level at which learning at ``level`` searches missing leaves: Egaroucid's choice."""
+    """Return the level at which learning at ``level`` searches missing leaves: Egaroucid's choice."""
     return min(20 + (level & 1), max(1, level - 2))
 
 

@@ -32,7 +32,7 @@ class LearningStep(NamedTuple):
 
 
 def parse(text: str) -> list[LearningStep]:
-    """The steps of a schedule's text. Raises ValueError and OutOfRange, naming the line."""
+    """Return the steps of a schedule's text. Raises ValueError and OutOfRange, naming the line."""
     steps = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()

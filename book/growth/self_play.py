@@ -45,7 +45,7 @@ class SelfPlayTally(NamedTuple):
 
 
 def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random) -> SearchLine[list[Position]]:
-    """The positions of a game, forced passes included. Raises `WorkCancelled`."""
+    """Yield the positions of a game, forced passes included. Raises `WorkCancelled`."""
     table = book.table
     position = root
     positions = [root]

@@ -35,7 +35,7 @@ class Shrunk(NamedTuple):
 
 
 def root_row(book: Book, position: tuple[int, int]) -> int:
-    """The row of a position in any orientation. Raises NotInBook."""
+    """Return the row of a position in any orientation. Raises NotInBook."""
     row = book.table.find(*position)
     if row < 0:
         raise NotInBook("the position is not in the book")

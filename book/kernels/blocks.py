@@ -49,7 +49,7 @@ def crc_entry(table, byte):
 
 @kernel("u64(u64,u64,u64)")
 def crc32_of(tables, at, size):
-    """The CRC-32 (zlib's) of memory, eight bytes at a time; ``tables``: see `storage/blocks.py`."""
+    """Return the CRC-32 (zlib's) of memory, eight bytes at a time; ``tables``: see `storage/blocks.py`."""
     crc = U(0xFFFFFFFF)
     end = at + size
     while at + U(8) <= end:

@@ -116,7 +116,7 @@ PACKED_OPPONENT = 8
 
 @kernel("u64(u64)", inline=True)
 def word_at(at):
-    """The 64-bit word at an address that may be odd."""
+    """Return the 64-bit word at an address that may be odd."""
     word = U(0)
     k = U(8)
     while k > U(0):
@@ -127,25 +127,25 @@ def word_at(at):
 
 @kernel("u64(u64)", inline=True)
 def packed_player(at):
-    """The discs of the side to move in a file's record, at an address that may be odd."""
+    """Return the discs of the side to move in a file's record, at an address that may be odd."""
     return word_at(at)
 
 
 @kernel("u64(u64)", inline=True)
 def packed_opponent(at):
-    """The discs of the other side, likewise."""
+    """Return the discs of the other side, likewise."""
     return word_at(at + U(PACKED_OPPONENT))
 
 
 @kernel("u64(u64)", inline=True)
 def half_at(at):
-    """The 32-bit word at an address that may be odd."""
+    """Return the 32-bit word at an address that may be odd."""
     return ldu8(at) | (ldu8(at + U(1)) << U(8)) | (ldu8(at + U(2)) << U(16)) | (ldu8(at + U(3)) << U(24))
 
 
 @kernel("i64(u64)", inline=True)
 def short_at(at):
-    """The signed 16-bit word at an address that may be odd."""
+    """Return the signed 16-bit word at an address that may be odd."""
     return (u2i(ldu8(at + U(1)) ^ U(0x80)) - 128) * 256 + u2i(ldu8(at))
 
 
@@ -169,7 +169,7 @@ def at_fault(out, byte, fault):
 
 @kernel("i64(u64,u64)")
 def check_board(p, o):
-    """The fault of a record's board (0: none): OVERLAP, CENTRE_EMPTY, NOT_CANONICAL."""
+    """Return the fault of a record's board (0: none): OVERLAP, CENTRE_EMPTY, NOT_CANONICAL."""
     key = stack_buf(16)
     if p & o:
         return OVERLAP
@@ -188,13 +188,13 @@ def dat_link_count(at):
 
 @kernel("u64(u64)", inline=True)
 def dat_links_end(at):
-    """The address of the leaf of the record at ``at``, behind its links."""
+    """Return the address of the leaf of the record at ``at``, behind its links."""
     return at + U(DAT_FIXED) + dat_link_count(at) * U(DAT_LINK_BYTES)
 
 
 @kernel("i64(u64)", inline=True)
 def dat_link_score(link):
-    """The score of a link, or of the leaf."""
+    """Return the score of a link, or of the leaf."""
     return ldi8(link)
 
 

@@ -83,31 +83,31 @@ MOST_LINKS = 64 * LINK
 
 @kernel("u64(u64)", inline=True)
 def child_count(family):
-    """The number of children that were looked up."""
+    """Return the number of children that were looked up."""
     return ld64(family + U(FAMILY_CHILDREN))
 
 
 @kernel("u64(u64)", inline=True)
 def legal_of(family):
-    """The squares where the side to move may play."""
+    """Return the squares where the side to move may play."""
     return ld64(family + U(FAMILY_LEGAL))
 
 
 @kernel("u64(u64)", inline=True)
 def linked_of(family):
-    """The squares of the moves that are links."""
+    """Return the squares of the moves that are links."""
     return ld64(family + U(FAMILY_LINKED))
 
 
 @kernel("u64(u64)", inline=True)
 def link_count(family):
-    """The number of a family's links: moves, or the pass, that lead into the book."""
+    """Return the number of a family's links: moves, or the pass, that lead into the book."""
     return ld64(family + U(FAMILY_COUNT))
 
 
 @kernel("u64(u64)", inline=True)
 def links_of(family):
-    """The address of a family's links, by rising move; read them by `link_move` and `link_row`, numbered below
+    """Return the address of a family's links, by rising move; read them by `link_move` and `link_row`, numbered below
     `link_count`.
     """
     return family + U(FAMILY_LINKS)

@@ -9,13 +9,13 @@ from .records import opponent_of, player_of
 
 @kernel("u64(u64,u64)")
 def board_moves_of(player, opponent):
-    """The squares where ``player`` may play."""
+    """Return the squares where ``player`` may play."""
     return moves(player, opponent)
 
 
 @kernel("u64(u64,u64,u64)")
 def board_flips_of(square, player, opponent):
-    """The discs that ``player`` turns on an empty ``square``; 0 when the move is illegal."""
+    """Return the discs that ``player`` turns on an empty ``square``; 0 when the move is illegal."""
     return flip(square, player, opponent)
 
 

@@ -58,8 +58,9 @@ FAULT_KIND = 8
 
 @kernel("i64(u64,u64)")
 def leaf_fault(at, family):
-    """The fault of the leaf of the record at ``at``: 0, OPEN (none, though a move is not linked), LINKED (its
-    move is a link), ILLEGAL (no legal move), SURPLUS (a score without a move)."""
+    """Return the fault of the leaf of the record at ``at``: 0, OPEN (none, though a move is not linked), LINKED (its
+    move is a link), ILLEGAL (no legal move), SURPLUS (a score without a move).
+    """
     leaf_move = leaf_move_of(at)
     scored = leaf_score_of(at) >= -MAX_SCORE
     legal = legal_of(family)
@@ -190,7 +191,7 @@ def tally_values(tally, at):
 
 @kernel("u64(u64,i64)", inline=True)
 def links_below(family, limit):
-    """The number of a family's children in rows below ``limit``."""
+    """Return the number of a family's children in rows below ``limit``."""
     linked = U(0)
     links = links_of(family)
     k = U(0)

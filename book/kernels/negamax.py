@@ -79,13 +79,13 @@ def add_saturated(a, b):
 
 @kernel("u64(u64,u64)", inline=True)
 def wide_at(ctx, place):
-    """The address of a row of the wide table."""
+    """Return the address of a row of the wide table."""
     return ld64(ctx + U(WIDE_TABLE)) + place * U(WIDE_COUNTS_BYTES)
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def count_of(ctx, at, which):
-    """The count WINS .. LINES of the record at ``at``."""
+    """Return the count WINS .. LINES of the record at ``at``."""
     if flags_of(at) & U(WIDE):
         place = narrow_count_of(at, U(0))
         # A damaged file that was not checked must not lead outside.
@@ -142,7 +142,7 @@ def store_counts(ctx, at, counts):
 
 @kernel("i64(i64,i64)", inline=True)
 def larger(a, b):
-    """The larger of two."""
+    """Return the larger of two."""
     return a if a > b else b
 
 

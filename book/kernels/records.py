@@ -83,7 +83,7 @@ def flags_of(at):
 
 @kernel("u64(u64,u64)", inline=True)
 def narrow_count_of(at, which):
-    """The count WINS .. LINES as the record stores it; with the flag WIDE it is not the count itself."""
+    """Return the count WINS .. LINES as the record stores it; with the flag WIDE it is not the count itself."""
     return ldu32(at + U(COUNTS) + (which << U(2)))
 
 
@@ -164,7 +164,7 @@ def clamped(score):
 
 @kernel("i64(i64,i64)", inline=True)
 def by_level(level, empties):
-    """The index of ``level`` (at least NO_LEVEL) and 0 to 64 empty squares in a table of `LEVELS` rows."""
+    """Return the index of ``level`` (at least NO_LEVEL) and 0 to 64 empty squares in a table of `LEVELS` rows."""
     if level < NO_LEVEL:
         level = NO_LEVEL
     if level > NO_LEVEL + LEVELS - 1:
@@ -174,13 +174,13 @@ def by_level(level, empties):
 
 @kernel("u64(u64,i64,i64)", inline=True)
 def margin_at(margins, level, empties):
-    """The address of the margins of ``level`` with 0 to 64 empty squares."""
+    """Return the address of the margins of ``level`` with 0 to 64 empty squares."""
     return margins + i2u(by_level(level, empties) * MARGIN_BYTES)
 
 
 @kernel("i64(u64)", inline=True)
 def margin_lower(margin):
-    """The difference of a leaf's lower bound from its score."""
+    """Return the difference of a leaf's lower bound from its score."""
     return ldi16(margin)
 
 

@@ -26,7 +26,7 @@ from .table import find_row, row_at
 
 @kernel("i64(i64)", inline=True)
 def step_x(direction):
-    """The number of files that a step in direction 0..7 goes."""
+    """Return the number of files that a step in direction 0..7 goes."""
     if direction == 2 or direction == 6:
         return 0
     return 1 if direction < 2 or direction == 7 else -1
@@ -34,7 +34,7 @@ def step_x(direction):
 
 @kernel("i64(i64)", inline=True)
 def step_y(direction):
-    """The number of ranks that a step in direction 0..7 goes."""
+    """Return the number of ranks that a step in direction 0..7 goes."""
     if direction == 0 or direction == 4:
         return 0
     return 1 if direction < 4 else -1
@@ -42,13 +42,13 @@ def step_y(direction):
 
 @kernel("u64(u64,u64)", inline=True)
 def by_direction(words, direction):
-    """The address of a direction's word."""
+    """Return the address of a direction's word."""
     return words + direction * U(WORD)
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def run_mask(masks, direction, count):
-    """The address of the first ``count`` discs of a direction's run."""
+    """Return the address of the first ``count`` discs of a direction's run."""
     return masks + (direction * U(RUN_MASKS) + count) * U(WORD)
 
 

@@ -63,7 +63,7 @@ def ensure(ctx, at, size):
 
 @kernel("u64(u64,u64)", inline=True)
 def row_slot(rows, number):
-    """The address of entry ``number`` of a list of row numbers."""
+    """Return the address of entry ``number`` of a list of row numbers."""
     return rows + number * U(LISTED_BYTES)
 
 
@@ -80,19 +80,21 @@ def list_row(rows, number, row):
 
 @kernel("u64(u64,u64)", inline=True)
 def chunk_of(chunks, row):
-    """The address of the chunk that holds a row; ``chunks``: the address of the chunks' addresses."""
+    """Return the address of the chunk that holds a row; ``chunks``: the address of the chunks' addresses."""
     return ld64(chunks + (row >> U(CHUNK_BITS)) * U(WORD))
 
 
 @kernel("u64(u64,u64)", inline=True)
 def row_place(ctx, row):
-    """The address of a row's record for prefetching only: `row_at` verifies its block before it is read or written."""
+    """Return the address of a row's record for prefetching only: `row_at` verifies its block before it is read or
+    written.
+    """
     return chunk_of(ld64(ctx + U(CHUNKS)), row) + (row & U(CHUNK_MASK)) * U(RECORD_BYTES)
 
 
 @kernel("u64(u64,u64)", inline=True)
 def row_at(ctx, row):
-    """The address of a row's record."""
+    """Return the address of a row's record."""
     at = row_place(ctx, row)
     ensure(ctx, at, U(RECORD_BYTES))
     return at
@@ -100,7 +102,7 @@ def row_at(ctx, row):
 
 @kernel("u64(u64,u64)", inline=True)
 def result_at(ctx, row):
-    """The address of a row's game results."""
+    """Return the address of a row's game results."""
     at = chunk_of(ld64(ctx + U(RESULTS)), row) + (row & U(CHUNK_MASK)) * U(RESULT_BYTES)
     ensure(ctx, at, U(RESULT_BYTES))
     return at
@@ -126,7 +128,7 @@ def hash_of(p, o):
 
 @kernel("u64(u64)", inline=True)
 def tag_of(h):
-    """The tag 1..255 of a hash."""
+    """Return the tag 1..255 of a hash."""
     tag = (h >> U(32)) & U(0xFF)
     if tag == U(0):
         return U(1)
@@ -145,7 +147,7 @@ def tags_of(segment):
 
 @kernel("u64(u64)", inline=True)
 def slots_of(segment):
-    """The address of a segment's row numbers."""
+    """Return the address of a segment's row numbers."""
     return ld64(segment + U(SEGMENT_ROWS))
 
 
@@ -166,13 +168,13 @@ def set_used(segment, used):
 
 @kernel("u64(u64,u64)", inline=True)
 def segment_of(ctx, h):
-    """The address of the descriptor of the segment for positions of hash ``h``."""
+    """Return the address of the descriptor of the segment for positions of hash ``h``."""
     return ld64(ctx + U(SEGMENTS)) + segment_number(h) * U(SEGMENT_BYTES)
 
 
 @kernel("u64(u64,u64)", inline=True)
 def place_of(h, capacity):
-    """The slot where probing starts."""
+    """Return the slot where probing starts."""
     return ((h & U(0xFFFFFFFF)) * capacity) >> U(32)
 
 

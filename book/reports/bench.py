@@ -60,7 +60,7 @@ class Measure(NamedTuple):
         return f"{self.name:<37} {self.seconds:8.3f} s  {rate:8.2f} M positions/s"
 
     def data(self) -> dict[str, str | int | float | None]:
-        """The figure as JSON data."""
+        """Return the figure as JSON data."""
         if self.seconds is None:
             return {"name": self.name, "bytes_per_position": round(self.bytes_per_position, 2)}
         rate = round(self.positions / self.seconds) if self.positions > 1 else None
@@ -146,7 +146,7 @@ def _played(games: int) -> Book:
 
 
 def _peak(work: Callable[[], object]) -> int:
-    """The peak memory of numpy and Python during ``work``, in bytes."""
+    """Return the peak memory of numpy and Python during ``work``, in bytes."""
     tracemalloc.start()
     try:
         work()
@@ -190,7 +190,7 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = Parser(prog="desdaemon bench book", description=__doc__)
     parser.add_argument("--ply", type=int, default=10, choices=range(1, 13), help="last ply of the book (10)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")

@@ -49,7 +49,7 @@ def children(
     most: int | None = None,
     progress: ProgressCallback = no_progress,
 ) -> list[ReportedMove]:
-    """All legal moves on a board, in its orientation: best score first, then by move; unknown ones last.
+    """Return all legal moves on a board, in its orientation: best score first, then by move; unknown ones last.
 
     Empty if `Book.view` is None. ``grades`` caches grades for the book's present state; ``most`` is the limit for each
     move. Raises `grade.TooMany` and `grade.Stale`. From any thread.

@@ -48,7 +48,7 @@ class Merged(NamedTuple):
 
 
 def better(ours: PositionEntry, theirs: PositionEntry, *, keep_ours: bool = False) -> PositionEntry:
-    """The entry to keep of two for one position, leaf and score chosen separately.
+    """Return the entry to keep of two for one position, leaf and score chosen separately.
 
     A score set by hand ranks above every other, ours above theirs. Then the higher level is chosen, ours when they are
     equal. With ``keep_ours`` only missing data is taken from theirs.

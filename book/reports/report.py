@@ -102,7 +102,9 @@ def moves_text(moves: Iterable[MoveInBook], black: bool) -> str:
 
 
 def entry_moves_text(book: Book, entry: PositionEntry) -> str:
-    """The moves of an entry as `moves_text`; as an entry has no colours, Black is to have an even number of empties."""
+    """Return the moves of an entry as `moves_text`; as an entry has no colours, Black is to have an even number of
+    empties.
+    """
     return moves_text(book.known_moves(entry), (entry.player | entry.opponent).bit_count() % 2 == 0)
 
 
@@ -122,7 +124,7 @@ def _scores_text(entry: PositionEntry) -> str:
 
 
 def entry_text(book: Book, entry: PositionEntry) -> str:
-    """An entry in a line."""
+    """Return an entry in a line."""
     board = board_text(entry.player, entry.opponent)
     moves = entry_moves_text(book, entry)
     return f"{{board:{board} X; level:{entry.level}; best: {_scores_text(entry)};moves: {moves}}}"
@@ -161,7 +163,7 @@ _COLUMNS = " move   score  bounds      grade         lines  level"
 
 
 def children_lines(found: Sequence[ReportedMove], *, black: bool) -> list[str]:
-    """A table of all legal moves of a position of the book; moves outside the book have no data."""
+    """Return a table of all legal moves of a position of the book; moves outside the book have no data."""
     if not found:
         return []
     games = any(child.results.games for child in found)
@@ -180,7 +182,7 @@ def children_lines(found: Sequence[ReportedMove], *, black: bool) -> list[str]:
 
 
 def info_lines(found: BookSummary) -> list[str]:
-    """A summary in Edax's words."""
+    """Return a summary in Edax's words."""
     return [
         f"Positions: {found.positions} (moves = {found.links} links + {found.leaves} leaves);",
         *(f"Level {level} : {count} nodes" for level, count in found.levels.items()),
@@ -285,7 +287,7 @@ def _rows_with(book: Book, empties: int, progress: ProgressCallback) -> Iterator
 
 
 def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:
-    """The lines through the book that lose at most ``loss`` discs at each move, as moves on the board given.
+    """Yield the lines through the book that lose at most ``loss`` discs at each move, as moves on the board given.
 
     If several moves lead to the same child, only one is followed. At most ``limit`` lines.
     """

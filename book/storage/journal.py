@@ -379,5 +379,5 @@ class Writer:
 
 
 def replayed(frames: list[Frame], after: int) -> Iterator[Frame]:
-    """The frames later than sequence number ``after``."""
+    """Return the frames later than sequence number ``after``."""
     return (frame for frame in frames if frame.sequence > after)

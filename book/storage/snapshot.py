@@ -464,7 +464,7 @@ def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
 
 
 def book_of(mapped: Mapped) -> Book:
-    """A file's book, without its journal."""
+    """Return a file's book, without its journal."""
     table, header, counts, games = mapped
     settled, complete = bool(header.state & SETTLED), bool(header.state & COMPLETE)
     return Book(header.options, table, settled=settled, complete=complete, counts=counts, games=games)

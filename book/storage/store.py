@@ -63,12 +63,12 @@ BLOATED = 1 << 26
 
 
 def journal_path(path: Path) -> Path:
-    """The path of the journal of the book at ``path``."""
+    """Return the path of the journal of the book at ``path``."""
     return path.with_name(path.name + ".journal")
 
 
 def lock_path(path: Path) -> Path:
-    """The path of the lock of the book at ``path``."""
+    """Return the path of the lock of the book at ``path``."""
     return path.with_name(path.name + ".lock")
 
 

@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = Parser(prog="desdaemon analyze", description=DESCRIPTION, allow_abbrev=False)
     add = parser.add_argument
     add("words", nargs="+", metavar="GAME", help="a file, - for standard input, or moves")

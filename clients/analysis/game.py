@@ -120,7 +120,7 @@ def _effort_text(effort: Data) -> str:
 
 
 def as_json(analysis: GameAnalysis) -> dict[str, Any]:
-    """The analysis as JSON data. Scores of moves are the mover's, ``black_scores`` and ``result`` Black's."""
+    """Return the analysis as JSON data. Scores of moves are the mover's, ``black_scores`` and ``result`` Black's."""
     record = analysis.game.record
     return {
         "black": record.black,
@@ -159,7 +159,7 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
 
 
 def summary_data(account: PlayerSummary) -> dict[str, Any]:
-    """A player's summary as JSON data."""
+    """Return a player's summary as JSON data."""
     return {**account._asdict(), "accuracy": round(account.accuracy, 2), "mean": round(account.mean, 3)}
 
 
@@ -178,7 +178,7 @@ def result_text(score: int | None) -> str:
 
 
 def line_text(line: Sequence[int], black: bool, most: int = 99) -> str:
-    """A line of play, a blank between moves: Black's in upper case, White's in lower."""
+    """Return a line of play, a blank between moves: Black's in upper case, White's in lower."""
     words = []
     for move in line[:most]:
         words.append(move_text(move) if black else move_text(move).lower())

@@ -132,7 +132,7 @@ def _interrupted(analysis: GameAnalysis) -> str:
 
 
 def _links(analysis: GameAnalysis, link: str, index: str, at: int) -> str:
-    """The links to other pages, if any."""
+    """Return the links to other pages, if any."""
     links = []
     if link:
         links.append(f'<a id="link" href="{escape(_address(analysis, link, at))}">This position on a board</a>')
@@ -142,7 +142,7 @@ def _links(analysis: GameAnalysis, link: str, index: str, at: int) -> str:
 
 
 def _address(analysis: GameAnalysis, link: str, at: int) -> str:
-    """The address of a position on the board."""
+    """Return the address of a position on the board."""
     steps = analysis.steps
     moves = moves_text([step.move for step in steps[:at]])
     position = steps[at].position if at < len(steps) else analysis.game.record.final
@@ -206,7 +206,9 @@ def _summary_row(name: str, cells: list[str]) -> str:
 
 
 def _table(label: str, kind: str, heads: Sequence[tuple[str, str]], rows: Sequence[str]) -> str:
-    """A table that scrolls if it is too wide, by the keyboard too; ``heads`` are names and classes of columns."""
+    """Return a table that scrolls if it is too wide, by the keyboard too; ``heads`` are names and classes of
+    columns.
+    """
     head = "".join(
         f'<th scope="col"{f" class={chr(34)}{style}{chr(34)}" if style else ""}>{name}</th>' for name, style in heads
     )

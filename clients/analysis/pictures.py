@@ -19,7 +19,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 12, 16, 26
 def board(
     position: Position, title: str, *, played: int = PASS, best: int = PASS, name: str = "", small: bool = False
 ) -> str:
-    """A board of 8 by 8 with its coordinates; ``played`` gets a ring, ``best`` a cross, ``name`` becomes its id."""
+    """Return a board of 8 by 8 with its coordinates; ``played`` gets a ring, ``best`` a cross, ``name`` becomes
+    its id.
+    """
     identity = f' id="{name}"' if name else ""
     kind = "board small" if small else "board"
     parts = [

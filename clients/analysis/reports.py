@@ -54,7 +54,7 @@ def table(analysis: GameAnalysis, width: int = WIDE) -> str:
 
 
 def heading(analysis: GameAnalysis) -> str:
-    """The title line: players, event, date, result."""
+    """Return the title line: players, event, date, result."""
     game = analysis.game
     black, white = side_names(game)
     names = " - ".join(
@@ -77,7 +77,7 @@ def _row(step: JudgedMove, bar: str, most: int) -> str:
 
 
 def _bar(score: int, largest: int) -> str:
-    """A bar from the middle: to the right for Black, to the left for White."""
+    """Return a bar from the middle: to the right for Black, to the left for White."""
     length = round(abs(score) * _HALF / largest)
     if score >= 0:
         return f"{'':{_HALF}}|{'#' * length:{_HALF}}"
@@ -191,7 +191,7 @@ def csv_line(analysis: GameAnalysis) -> str:
 
 
 def csv_head() -> str:
-    """The head line of the CSV file: the names of its columns."""
+    """Return the head line of the CSV file: the names of its columns."""
     return _csv(list(CSV_COLUMNS))
 
 
@@ -202,7 +202,7 @@ def _csv(cells: list[object]) -> str:
 
 
 def text_line(row: GameRow) -> str:
-    """A game as a line of the table on standard output."""
+    """Return a game as a line of the table on standard output."""
     sides = "  ".join(f"{account.accuracy:5.1f} % {account.lost:4}" for account in row.summaries)
     names = f"{row.black or '?'} - {row.white or '?'}"
     return f"{row.number:6}  {names:40}  {result_text(row.result):16}  {sides}\n"

@@ -57,7 +57,7 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def random_line(dice: random.Random, plies: int) -> str:
-    """A line of random legal moves from the start, without passes."""
+    """Return a line of random legal moves from the start, without passes."""
     while True:
         player, opponent = rules.START
         moves: list[int] = []
@@ -207,7 +207,7 @@ class BenchPeer:
                 return reply
 
     def ask(self, op: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The final data of a request; raises `DaemonError`."""
+        """Return the final data of a request; raises `DaemonError`."""
         reply = self._final(self.send(op, args))
         if reply["type"] == "error":
             raise from_reply(reply["error"])
@@ -215,7 +215,7 @@ class BenchPeer:
         return data
 
     def timed(self, op: str, args: dict[str, Any] | None = None) -> float:
-        """The seconds from a request to its last reply."""
+        """Return the seconds from a request to its last reply."""
         began = time.perf_counter()
         self._final(self.send(op, args))
         return time.perf_counter() - began

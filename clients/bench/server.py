@@ -50,7 +50,7 @@ class MeasuredFigure(NamedTuple):
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """The smallest value that is not less than ``percent`` percent of them."""
+    """Return the smallest value that is not less than ``percent`` percent of them."""
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
 
 
@@ -59,7 +59,7 @@ Measure = Callable[[BenchDaemon, int], list[MeasuredFigure]]
 
 
 def command_line(program: str = "desdaemon bench server", measurements: Mapping[str, Measure] | None = None) -> Parser:
-    """The command line, with the names of the measurements."""
+    """Return the command line, with the names of the measurements."""
     names = sorted(measurements or MEASUREMENTS)
     parser = Parser(program, description="Measure a daemon under load from many clients.")
     parser.add_argument(

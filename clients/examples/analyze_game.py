@@ -15,7 +15,7 @@ from desdaemon.clients.results import Analysed
 
 
 def shown(found: Analysed, played: str) -> str:
-    """A line about one position."""
+    """Return a line about one position."""
     best = found.best
     if best is None:
         return f"{found.ply:>3}  the game is over"

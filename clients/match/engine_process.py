@@ -47,7 +47,9 @@ class EngineFault(Exception):
 
 
 def command_of(text: str) -> list[str]:
-    """The words of a command line, as a shell splits them; `OWN` as the first is this program. Raises `BadInput`."""
+    """Return the words of a command line, as a shell splits them; `OWN` as the first is this program. Raises
+    `BadInput`.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -162,7 +164,9 @@ class EngineProcess:
             self._said.clear()
 
     def until(self, pattern: re.Pattern[bytes], seconds: float) -> tuple[re.Match[bytes], float]:
-        """The first match of the pattern and its time of arrival (`time.monotonic`); consumes input up to its end."""
+        """Return the first match of the pattern and its time of arrival (`time.monotonic`); consumes input up to its
+        end.
+        """
         deadline = time.monotonic() + seconds
         with self._news:
             while True:

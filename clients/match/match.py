@@ -105,7 +105,7 @@ def main(arguments: list[str]) -> int:
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = Parser(
         prog="desdaemon match",
         description=DESCRIPTION,
@@ -361,7 +361,7 @@ def _mention(line: str) -> None:
 
 
 def _identities(setting: Setting) -> list[dict[str, Any]]:
-    """The identities of the programs: command, protocol, files, time control."""
+    """Return the identities of the programs: command, protocol, files, time control."""
     return [
         {
             **identity(program.command),

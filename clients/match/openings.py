@@ -47,7 +47,7 @@ class Openings(NamedTuple):
 
 
 def key_of(opening: GameRecord) -> Key:
-    """A key that is equal for openings that lead to the same position, mirrored or not."""
+    """Return a key that is equal for openings that lead to the same position, mirrored or not."""
     final = opening.final
     return canonical(final.player, final.opponent)
 

@@ -146,7 +146,7 @@ def _final_score(position: Position, solver: Callable[[Position], MoverScore] | 
 
 
 def solve(player: int, opponent: int, alpha: int, beta: int) -> MoverScore:
-    """The exact score of a position with few empty squares, for the side to move, by plain alpha-beta."""
+    """Return the exact score of a position with few empty squares, for the side to move, by plain alpha-beta."""
     moves = rules.legal_moves(player, opponent)
     if not moves:
         if not rules.legal_moves(opponent, player):

@@ -86,7 +86,7 @@ _NEEDED = {
 
 
 def operations(role: str) -> list[str]:
-    """The names of the operations that pages of a role may request."""
+    """Return the names of the operations that pages of a role may request."""
     return [name for name, needed in _NEEDED.items() if allows(role, needed)]
 
 

@@ -69,7 +69,7 @@ class PageFile(NamedTuple):
 
 
 def page_files() -> dict[str, PageFile]:
-    """All files by name."""
+    """Return all files by name."""
     folder = resources.files(__package__) / "static"
     found = {name: _light(name, (folder / name).read_bytes()) for name in STATIC_FILES}
     page = found["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links())

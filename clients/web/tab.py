@@ -200,7 +200,7 @@ def _no_constant(name: str) -> None:
 
 
 def _parsed(frame: str | bytes) -> Data:
-    """The map that a frame holds; raises `RequestError`."""
+    """Return the map that a frame holds; raises `RequestError`."""
     if isinstance(frame, bytes):
         raise RequestError("bad_request", "binary data: expected a text frame with JSON")
     try:

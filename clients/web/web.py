@@ -42,7 +42,7 @@ WITHOUT_TORNADO = "desdaemon web needs tornado: pip install tornado, or in a clo
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = Parser(prog="desdaemon web", description=DESCRIPTION, allow_abbrev=False)
     add = parser.add_argument
     add("endpoint", nargs="?", metavar="ENDPOINT", help="of a daemon that runs, such as tcp://host:6464")

@@ -195,7 +195,7 @@ class Board:
         return "\n".join(["  a b c d e f g h", *rows, f"X {black}, O {white}, {turn}"])
 
     def svg(self) -> str:
-        """The board as a picture in SVG, the legal moves marked."""
+        """Return the board as a picture in SVG, the legal moves marked."""
         from desdaemon.protocol.othello.diagrams import svg_text
 
         return svg_text(self._position)

@@ -109,7 +109,7 @@ class Engine:
     # One board
 
     def evaluate(self, board: Board | str) -> Score:
-        """The static evaluation, without a search, seen from the side to move; fractions of a disc."""
+        """Return the static evaluation, without a search, seen from the side to move; fractions of a disc."""
         board = Board.of(board)
         position = board.position
         with self._turn:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def command_line() -> Parser:
-    """The argument parser of all stages."""
+    """Return the argument parser of all stages."""
     from desdaemon.engine.training import cli
 
     return cli.command_line(cluster=True)

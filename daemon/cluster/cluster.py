@@ -32,7 +32,7 @@ made: docs/cluster.md.
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = Parser(
         prog="desdaemon cluster", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -22,7 +22,7 @@ BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
 
 
 def account_of(client: str) -> str:
-    """The key in a client's name: the part before the number of its connection."""
+    """Return the key in a client's name: the part before the number of its connection."""
     return client.partition("/")[0]
 
 
@@ -67,7 +67,7 @@ class Accounts:
         return account
 
     def listed(self) -> list[tuple[str, Account]]:
-        """All accounts, ordered by name."""
+        """Return all accounts, ordered by name."""
         with self._lock:
             return sorted((str(key), account) for key, account in self._accounts.items())
 

@@ -12,12 +12,12 @@ from desdaemon.protocol.system import folders, platform
 
 
 def data_folder() -> str:
-    """The default folder for remote clients' files; it may not exist yet."""
+    """Return the default folder for remote clients' files; it may not exist yet."""
     return folders.data()
 
 
 def keys_folder() -> str:
-    """The default folder for keys; it may not exist yet."""
+    """Return the default folder for keys; it may not exist yet."""
     return str(Path(folders.configuration()) / "keys")
 
 

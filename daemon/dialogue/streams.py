@@ -165,7 +165,7 @@ class InputListener:
         return False
 
     def following(self) -> str:
-        """The protocol of the lines after the last one heard; "" for this one."""
+        """Return the protocol of the lines after the last one heard; "" for this one."""
         return ""
 
     def leave(self) -> bool:

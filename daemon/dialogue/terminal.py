@@ -64,7 +64,7 @@ class LineEditor:
 
 
 def history_file() -> str:
-    """The path of the file that keeps the lines of dialogues."""
+    """Return the path of the file that keeps the lines of dialogues."""
     return os.path.join(folders.state(), "history")  # noqa: PTH118
 
 

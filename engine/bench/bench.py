@@ -276,7 +276,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def command_line() -> Parser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = Parser(
         prog="desdaemon bench",
         description=__doc__,

@@ -20,7 +20,7 @@ LIBRARIES = ("desdaemon.engine.exports", "desdaemon.book.exports")
 
 
 def command_line() -> argparse.ArgumentParser:
-    """The parser of `desdaemon kernels`."""
+    """Return the parser of `desdaemon kernels`."""
     parser = argparse.ArgumentParser(
         prog="desdaemon kernels",
         description="List the kernels, or show the code of one, compiled now for this processor.",

@@ -169,7 +169,7 @@ def _check(text: str) -> None:
 
 
 def kernels() -> dict[str, Kernel]:
-    """The kernels of all modules imported so far, by name."""
+    """Return the kernels of all modules imported so far, by name."""
     return dict(_registry)
 
 
@@ -226,7 +226,7 @@ def link(modules: Iterable[str], entries: Mapping[str, str], report: Report | No
 
 
 def assembly(linked: Any) -> str:
-    """The assembly of a linked module for `host_target`."""
+    """Return the assembly of a linked module for `host_target`."""
     return str(target_machine(host_target()).emit_assembly(linked))
 
 

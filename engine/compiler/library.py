@@ -138,7 +138,7 @@ def _numba_version() -> bytes:
 
 
 def digest(spec: Spec) -> str:
-    """The name under which this library's object file is cached on this machine."""
+    """Return the name under which this library's object file is cached on this machine."""
     import llvmlite
 
     from .target import host_target
@@ -156,7 +156,7 @@ def digest(spec: Spec) -> str:
 
 
 def cache_folder() -> Path | None:
-    """The folder of compiled code, created private to this user; None when no folder can be written.
+    """Return the folder of compiled code, created private to this user; None when no folder can be written.
 
     DESDAEMON_CACHE_DIR, else the platform's cache folder (XDG_CACHE_HOME or ~/.cache), else a folder of this
     user's own in the temporary directory.
@@ -195,7 +195,7 @@ def cached_path(spec: Spec) -> Path | None:
 
 
 def read_cached(spec: Spec) -> bytes | None:
-    """The cached object code, or None when there is none or it is damaged."""
+    """Return the cached object code, or None when there is none or it is damaged."""
     path = cached_path(spec)
     if path is None:
         return None

@@ -26,7 +26,7 @@ class Symbol(NamedTuple):
 
 
 def functions(code: bytes) -> list[Symbol]:
-    """The functions of a relocatable 64-bit little-endian ELF file; none for another kind of file."""
+    """Return the functions of a relocatable 64-bit little-endian ELF file; none for another kind of file."""
     if not code.startswith(_ELF64_LITTLE):
         return []
     (sections_at,) = struct.unpack_from("<Q", code, 40)

@@ -47,7 +47,7 @@ def _head_of(lanes: int) -> struct.Struct:
 
 
 def packed_head_bytes(lanes: int) -> int:
-    """The size of a packed head."""
+    """Return the size of a packed head."""
     return _head_of(lanes).size
 
 
@@ -76,12 +76,12 @@ def reason_against(bands: tuple[int, ...], heads: tuple[Head, ...]) -> str | Non
 
 
 def packed_heads(heads: tuple[Head, ...]) -> bytes:
-    """The heads one after the other."""
+    """Return the heads one after the other."""
     return b"".join(_head_of(LANES).pack(*head.bias, *head.factors, head.constant) for head in heads)
 
 
 def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
-    """The inverse of `packed_heads`; lanes missing to `LANES` are 0."""
+    """Return the inverse of `packed_heads`; lanes missing to `LANES` are 0."""
     numbers = _head_of(lanes).iter_unpack(content)
     nothing = (0,) * (LANES - lanes)
     return tuple(Head(n[:lanes] + nothing, n[lanes:-1] + nothing, n[-1]) for n in numbers)

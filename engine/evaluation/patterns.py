@@ -86,7 +86,7 @@ class PatternTable(NamedTuple):
 
 
 def _symmetries() -> list[tuple[int, ...]]:
-    """The eight symmetries of the board, each as a list of every square's image."""
+    """Return the eight symmetries of the board, each as a list of every square's image."""
     images = []
     for transpose in (False, True):
         for flip_rank in (0, 7):

@@ -27,7 +27,9 @@ class WeightsMetadata(NamedTuple):
 
 
 def of_record(record: dict[str, Any]) -> WeightsMetadata:
-    """The metadata in a weights file's record. Raises ValueError with the reason for values that cannot be used."""
+    """Return the metadata in a weights file's record. Raises ValueError with the reason for values that cannot
+    be used.
+    """
     curve, errors = record.get("curve"), record.get("probcut")
     if curve is not None:
         number = isinstance(curve, int | float) and not isinstance(curve, bool)
@@ -40,18 +42,18 @@ def of_record(record: dict[str, Any]) -> WeightsMetadata:
 
 
 def to_record(metadata: WeightsMetadata) -> dict[str, Any]:
-    """The entries of a record, without those that are None."""
+    """Return the entries of a record, without those that are None."""
     entries: dict[str, Any] = {} if metadata.curve is None else {"curve": metadata.curve}
     return entries if metadata.probcut is None else {**entries, "probcut": metadata.probcut.to_record()}
 
 
 def packed(metadata: WeightsMetadata) -> bytes:
-    """The form in the cache folder, `BYTES` bytes."""
+    """Return the form in the cache folder, `BYTES` bytes."""
     return json.dumps(to_record(metadata)).encode().ljust(BYTES, b"\0")
 
 
 def unpacked(content: bytes) -> WeightsMetadata:
-    """The inverse of `packed`. Raises ValueError for other content."""
+    """Return the inverse of `packed`. Raises ValueError for other content."""
     record = json.loads(content.rstrip(b"\0"))
     if not isinstance(record, dict):
         raise ValueError("not a JSON object")

@@ -506,7 +506,7 @@ transpose = simple(_emit_transpose, _transpose, u64, u64)
 
 @kernel("u64(u64,i64)")
 def symmetric(b, which):
-    """The board under symmetry 0..7: bit 0 mirrors the columns, bit 1 the rows, then bit 2 transposes."""
+    """Return the board under symmetry 0..7: bit 0 mirrors the columns, bit 1 the rows, then bit 2 transposes."""
     if which & 1:
         b = mirror_columns(b)
     if which & 2:
@@ -569,7 +569,7 @@ mover's discs and then by the opponent's.
 
 @kernel("i64(u64,u64)")
 def canonical_symmetry(player, opponent):
-    """The first symmetry (see `symmetric`) that makes (player, opponent) canonical."""
+    """Return the first symmetry (see `symmetric`) that makes (player, opponent) canonical."""
     image = stack_buf(16)
     canonical(player, opponent, image)
     which = 0

@@ -320,7 +320,7 @@ def set_features(p, o, target):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def weighted_result(ctx, features, side, empties):
-    """The result of the weights, linear or a network, 128 a disc, before the curve."""
+    """Return the result of the weights, linear or a network, 128 a disc, before the curve."""
     ply = 60 - empties
     # Boards set up by hand may have fewer than four discs.
     if ply < 0:
@@ -342,7 +342,7 @@ def curve_step(value):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def evaluate(ctx, features, side, empties):
-    """The static score of the side to move, rounded to discs, -63..63."""
+    """Return the static score of the side to move, rounded to discs, -63..63."""
     value = weighted_result(ctx, features, side, empties)
     score = ldi8(ld64(ctx + U(CURVE)) + i2u(curve_step(value)))
     if value < 0:

@@ -79,13 +79,15 @@ from .midgame import PART_OF_ROOT, ROOT, pv_moves
 
 @kernel("u64(u64,u64)")
 def board_moves(player, opponent):
-    """The squares where ``player`` may play."""
+    """Return the squares where ``player`` may play."""
     return moves(player, opponent)
 
 
 @kernel("u64(u64,u64,u64)")
 def board_flip(square, player, opponent):
-    """The discs that ``player`` turns on ``square`` (0..63); 0 when the move is illegal or the square is occupied."""
+    """Return the discs that ``player`` turns on ``square`` (0..63); 0 when the move is illegal or the square is
+    occupied.
+    """
     if ((player | opponent) >> square) & 1:
         return player ^ player
     return flip(square, player, opponent)
@@ -252,7 +254,7 @@ def feed_score(ctx, p, o, score, depth, selectivity, move):
 
 @kernel("i64(u64,u64,u64)")
 def static_score(ctx, p, o):
-    """The unrounded evaluation, 128 a disc."""
+    """Return the unrounded evaluation, 128 a disc."""
     return static_sum(ctx, p, o, stack_buf(FEATURE_BYTES))
 
 

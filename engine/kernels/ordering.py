@@ -259,31 +259,31 @@ def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ra
 
 @kernel("u64(u64)", inline=True)
 def row_of(key):
-    """The place of a key's move in the columns."""
+    """Return the place of a key's move in the columns."""
     return key & U(255)
 
 
 @kernel("u64(u64)", inline=True)
 def square_of(key):
-    """The square of a key's move."""
+    """Return the square of a key's move."""
     return (key >> U(8)) & U(63)
 
 
 @kernel("u64(u64)", inline=True)
 def rank_of(key):
-    """The rank of a key's move."""
+    """Return the rank of a key's move."""
     return key >> U(16)
 
 
 @kernel("u64(u64,u64)", inline=True)
 def turned_by(ranked, row):
-    """The discs that the move of a row turns."""
+    """Return the discs that the move of a row turns."""
     return ld64(ranked + U(RANKED_COLUMN) + (row << U(3)))
 
 
 @kernel("u64(u64,u64)", inline=True)
 def replies_to(ranked, row):
-    """The opponent's moves after the move of a row."""
+    """Return the opponent's moves after the move of a row."""
     return ld64(ranked + U(2 * RANKED_COLUMN) + (row << U(3)))
 
 

@@ -230,7 +230,7 @@ _copy8 = simple(_emit_copy8, _copy, void, u64, u64)
 
 @kernel("u64(i64,u64)", inline=True)
 def perft_set(depth, memory):
-    """The set of buckets of boards to be played with ``depth`` plies left."""
+    """Return the set of buckets of boards to be played with ``depth`` plies left."""
     return memory + i2u(depth - 2) * U(SET)
 
 

@@ -37,7 +37,7 @@ def boards_canonical(players, opponents, number):
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def positions_slot(player, opponent, mask):
-    """The first slot of a board in a set of ``mask`` + 1 slots."""
+    """Return the first slot of a board in a set of ``mask`` + 1 slots."""
     h = player * U(0x9E3779B97F4A7C15) + opponent
     h = (h ^ (h >> U(32))) * U(0xD6E8FEB86659FD93)
     return (h ^ (h >> U(32))) & mask

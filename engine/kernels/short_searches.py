@@ -52,7 +52,7 @@ from .interface import known_move, search_root
 
 @kernel("i64(i64)", inline=True)
 def within_scores(score):
-    """The nearest number in -64..64."""
+    """Return the nearest number in -64..64."""
     if score < -64:
         return -64
     if score > 64:

@@ -481,7 +481,7 @@ STAGES = (
 
 
 def command_line(*, cluster: bool = False) -> Parser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = Parser(prog=PROGRAM, description=__doc__)
     parsers = parser.add_subparsers(required=True, metavar="STAGE")
     for stage in STAGES:

@@ -95,7 +95,7 @@ def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: 
 
 
 def _searched(judge: Searcher, player: int, opponent: int) -> float:
-    """The score of an opening by the searches of `BALANCED_BY`."""
+    """Return the score of an opening by the searches of `BALANCED_BY`."""
     depth = BALANCED_BY.depth
     return mean(
         judge.search(player, opponent, BALANCED_BY._replace(depth=plies)).lines[0].score for plies in (depth, depth - 1)

@@ -48,7 +48,7 @@ Static = Callable[[boards.Boards, boards.Boards, int], NDArray[np.float32]]
 
 
 def static_of(weights_path: Path) -> Static:
-    """The static scores of a weights file, of either kind, as the engine computes them."""
+    """Return the static scores of a weights file, of either kind, as the engine computes them."""
     searcher = Searcher(hash_bits=10, weights=Weights.load(weights_path))
 
     def scores(players: boards.Boards, opponents: boards.Boards, _ply: int) -> NDArray[np.float32]:

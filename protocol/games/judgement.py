@@ -118,7 +118,9 @@ def equivalents(position: Position, move: int) -> int:
 
 
 def as_played(position: Position, best: SearchedMove, move: int) -> SearchedMove | None:
-    """The search of the best move as one of ``move``, if both lead to mirror images of one position; None otherwise."""
+    """Return the search of the best move as one of ``move``, if both lead to mirror images of one position; None
+    otherwise.
+    """
     if best.move == move:
         return best
     group = _group(position, move)

@@ -257,7 +257,7 @@ def _plain(name: str) -> str:
 
 
 def black_score(position: Position) -> BlackScore:
-    """The score of a finished game."""
+    """Return the score of a finished game."""
     return seen_by_black(rules.final_score(position.player, position.opponent), position.black_to_move)
 
 

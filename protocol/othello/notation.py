@@ -71,7 +71,7 @@ class Position(NamedTuple):
         return rules.is_over(self.player, self.opponent)
 
     def after(self, move: int) -> Position:
-        """The position after a move; raises `IllegalMove`."""
+        """Return the position after a move; raises `IllegalMove`."""
         player, opponent = rules.play(self.player, self.opponent, move)
         return Position(player, opponent, not self.black_to_move)
 

@@ -40,7 +40,7 @@ class Prepared(dict[str, Any]):
     __slots__ = ("_packed",)
 
     def packed(self) -> bytes:
-        """The map as msgpack."""
+        """Return the map as msgpack."""
         try:
             return self._packed
         except AttributeError:
@@ -96,7 +96,7 @@ def _packed(message: dict[str, Any]) -> bytes:
 
 
 def packed_text(text: str) -> bytes:
-    """A string encoded as in a message."""
+    """Return a string encoded as in a message."""
     packed: bytes = _packer().pack(text)
     return packed
 

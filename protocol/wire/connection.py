@@ -33,7 +33,7 @@ class ConnectionFile(NamedTuple):
     key_file: str | None = None
 
     def text(self) -> str:
-        """The object as JSON."""
+        """Return the object as JSON."""
         import json
 
         return json.dumps(self._asdict(), indent=1) + "\n"

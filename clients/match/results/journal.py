@@ -124,7 +124,7 @@ def _short(value: object) -> str:
 
 
 def game_entry(game: Finished) -> dict[str, Any]:
-    """A finished game as plain values, times rounded to a tenth of a ms."""
+    """Return a finished game as plain values, times rounded to a tenth of a ms."""
     record = game.record
     return {
         "black": record.black,

@@ -122,7 +122,7 @@ def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
 
 
 def _reached(programs: int, edges: list[tuple[int, int]]) -> int:
-    """The number of programs connected with program 0 by games."""
+    """Return the number of programs connected with program 0 by games."""
     seen = {0}
     waiting = [0]
     while waiting:

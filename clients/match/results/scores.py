@@ -76,7 +76,7 @@ class PairingScore(NamedTuple):
         return statistics.sample([result for result in cluster if result[1] == 1.0] for cluster in self.clusters)
 
     def seen_from_second(self) -> PairingScore:
-        """The same from the other program's side."""
+        """Return the same from the other program's side."""
         return self._replace(
             black=_reversed(self.white),
             white=_reversed(self.black),
@@ -206,7 +206,7 @@ class Standing(NamedTuple):
 
 
 def standings(tallies: list[PairingScore], schedule: Schedule) -> list[Standing]:
-    """The programs' standings, in their order."""
+    """Return the programs' standings, in their order."""
     found = []
     for program in range(schedule.programs):
         sides = [

@@ -50,7 +50,7 @@ class SearchProtocol(Protocol):
         """Search a position; ``control`` comes from the engine's ``new_control``."""
 
     def evaluate(self, player: int, opponent: int) -> float:
-        """The static evaluation, discs, for the side to move."""
+        """Return the static evaluation, discs, for the side to move."""
 
     def clear(self) -> None:
         """Empty the transposition table."""

@@ -148,7 +148,7 @@ class Task:
         return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
 
     def slice_s(self) -> float:
-        """The length of its next turn, seconds."""
+        """Return the length of its next turn, seconds."""
         return max(SLICE_S, self.used_s if self.restarts else min(self.used_s / SLICE_PART, LONGEST_SLICE_S))
 
 

@@ -90,7 +90,7 @@ def show_help(context: CommandContext, argument: str) -> None:
 
 
 def command_page() -> HelpPage:
-    """An entry for each command of the text protocol."""
+    """Return an entry for each command of the text protocol."""
     return [
         "Commands:",
         *map(_command_entry, COMMANDS),
@@ -100,7 +100,7 @@ def command_page() -> HelpPage:
 
 
 def option_page() -> HelpPage:
-    """An entry for each option; those without an effect come last."""
+    """Return an entry for each option; those without an effect come last."""
     page: HelpPage = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
     page += [_option_entry(option) for option in OPTIONS if not option.idle]
     idle = ", ".join(option.name for option in OPTIONS if option.idle)
@@ -108,7 +108,7 @@ def option_page() -> HelpPage:
 
 
 def book_page() -> HelpPage:
-    """An entry for each book command."""
+    """Return an entry for each book command."""
     from desdaemon.protocol.commands.book import BOOK_COMMANDS
 
     page: HelpPage = ["Book Commands:"]
@@ -119,17 +119,17 @@ def book_page() -> HelpPage:
 
 
 def base_page() -> HelpPage:
-    """An entry for each command on files of games."""
+    """Return an entry for each command on files of games."""
     return ["Game DataBase:", *(_base_entry(command) for command in BASE_COMMANDS)]
 
 
 def test_page() -> HelpPage:
-    """The commands that test, measure and count, as on that page of Edax's help."""
+    """Return the commands that test, measure and count, as on that page of Edax's help."""
     return ["Tests:", *(_command_entry(command) for command in COMMANDS if command.tests)]
 
 
 def program_page() -> HelpPage:
-    """An entry for each sub-command of the command line."""
+    """Return an entry for each sub-command of the command line."""
     from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
     page: HelpPage = ["Programs, each with a --help of its own:"]

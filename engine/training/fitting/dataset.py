@@ -137,11 +137,11 @@ class Datasets:
             self.label_records.append(record)
 
     def rows(self, ply: int, held: bool = False) -> Rows:
-        """The labelled rows of a ply of all files, held-out ones or the others."""
+        """Return the labelled rows of a ply of all files, held-out ones or the others."""
         return Rows(*(np.concatenate(column) for column in zip(*(p.rows(ply, held) for p in self.parts), strict=True)))
 
     def labelled_by_depth(self) -> dict[str, int]:
-        """The number of rows by the depth of their label; "0" is no label."""
+        """Return the number of rows by the depth of their label; "0" is no label."""
         depths = np.concatenate([part.depths for part in self.parts])
         return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}
 

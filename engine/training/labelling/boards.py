@@ -32,7 +32,7 @@ final_score = inlined_kernel(kernels.final_score)
 
 @inlined
 def scramble(state: Any) -> Any:
-    """The output function of splitmix64."""
+    """Return the output function of splitmix64."""
     state = (state ^ (state >> _U(30))) * _U(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> _U(27))) * _U(0x94D049BB133111EB)
     return state ^ (state >> _U(31))
@@ -46,7 +46,7 @@ def draw(stream: Any, number: Any) -> Any:
 
 @inlined
 def pick(mask: Any, word: Any) -> Any:
-    """A square of `mask` chosen by a random word."""
+    """Return a square of `mask` chosen by a random word."""
     # The high half times the number of choices avoids the bias of the low bits of a remainder.
     skip = ((word >> _U(32)) * _U(popc(mask))) >> _U(32)
     while skip > _U(0):
@@ -234,13 +234,13 @@ def after(line: str) -> tuple[Boards, Boards]:
 
 @compiled
 def legal_moves(player: np.uint64, opponent: np.uint64) -> Any:
-    """The squares where the side to move may play."""
+    """Return the squares where the side to move may play."""
     return moves(player, opponent)
 
 
 @compiled
 def play(player: np.uint64, opponent: np.uint64, square: int) -> Any:
-    """The position after a legal move, the other side to move."""
+    """Return the position after a legal move, the other side to move."""
     flipped = flip(_U(square), player, opponent)
     return opponent ^ flipped, player | flipped | (_U(1) << _U(square))
 

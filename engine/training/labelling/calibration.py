@@ -44,7 +44,7 @@ class Samples(NamedTuple):
     exact: Floats
 
     def where(self, chosen: NDArray[np.bool_]) -> Samples:
-        """The samples where ``chosen`` is true."""
+        """Return the samples where ``chosen`` is true."""
         return Samples(self.plies[chosen], self.depths[chosen], self.labels[chosen], self.exact[chosen])
 
 
@@ -111,7 +111,7 @@ def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> Calibration:
-    """The coefficients in a file of stage `calibrate`; TrainingError for anything else."""
+    """Return the coefficients in a file of stage `calibrate`; TrainingError for anything else."""
     try:
         read_fields = json.loads(path.read_text())["coefficients"]
         found = {int(ply): Coefficients(**fields) for ply, fields in read_fields.items()}

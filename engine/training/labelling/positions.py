@@ -153,7 +153,7 @@ def _rows(
 
 
 def played(visits: Visits, held: NDArray[np.bool_], ply: int) -> Arrays:
-    """The games' positions of one ply."""
+    """Return the games' positions of one ply."""
     rows = visits.ply(ply)
     return _rows(
         visits.players[rows],

@@ -146,7 +146,7 @@ def groups(found: Measured) -> dict[str, NDArray[np.bool_]]:
 
 
 def check(found: Measured, model: ErrorModel) -> list[Check]:
-    """The check of the model on the nodes, for each selectivity below 100 % and each group."""
+    """Return the check of the model on the nodes, for each selectivity below 100 % and each group."""
     words = table(model)
     alphas, shallow, deep = found.nodes.alphas, found.shallow, found.deep
     static = np.rint(found.static)

@@ -83,7 +83,7 @@ class Nodes(NamedTuple):
         return np.asarray(64 - np.bitwise_count(self.players | self.opponents).astype(np.int64))
 
     def at(self, rows: NDArray[np.int64]) -> Nodes:
-        """The nodes of these rows."""
+        """Return the nodes of these rows."""
         boards = self.players[rows], self.opponents[rows]
         return Nodes(*boards, self.alphas[rows], self.depths[rows], self.searches[rows])
 
@@ -110,7 +110,7 @@ class Measured(NamedTuple):
         return np.array([stand_in(empties, depth) for empties, depth in pairs], np.int64)
 
     def at(self, rows: NDArray[np.bool_]) -> Measured:
-        """The nodes of these rows."""
+        """Return the nodes of these rows."""
         return Measured(self.nodes.at(np.flatnonzero(rows)), self.static[rows], self.shallow[rows], self.deep[rows])
 
 
