@@ -111,10 +111,10 @@ def _unpacked_name(name: str) -> str:
     return root if extension[1:].lower() in _PACKED else name
 
 
-def unpacked(data: bytes, name: str, most: int = LARGEST_FILE) -> bytes:
+def unpacked(data: bytes, name: str) -> bytes:
     """Return the content of a file that may be packed, which its first bytes tell.
 
-    Raises `BadInput` for more than ``most`` bytes, and where this Python cannot unpack it.
+    Raises `BadInput` for more than `LARGEST_FILE` bytes, and where this Python cannot unpack it.
     """
     kind = next((kind for kind, (magic, _) in _PACKED.items() if data.startswith(magic)), "")
     if not kind:
@@ -124,12 +124,12 @@ def unpacked(data: bytes, name: str, most: int = LARGEST_FILE) -> bytes:
     except ImportError:
         raise BadInput(f"{quoted(name)}: this Python cannot unpack .{kind}: unpack it first") from None
     try:
-        content: bytes = module.open(io.BytesIO(data)).read(most + 1)
+        content: bytes = module.open(io.BytesIO(data)).read(LARGEST_FILE + 1)
     # Each module has errors of its own.
     except Exception as error:
         raise BadInput(f"{quoted(name)}: cannot be unpacked: {error}") from None
-    if len(content) > most:
-        raise BadInput(f"{quoted(name)}: more than {most} bytes when unpacked: expected fewer")
+    if len(content) > LARGEST_FILE:
+        raise BadInput(f"{quoted(name)}: more than {LARGEST_FILE} bytes when unpacked: expected fewer")
     return content
 
 

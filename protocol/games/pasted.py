@@ -14,16 +14,14 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import START, parse_board, parse_move
 from desdaemon.protocol.texts import UTF_16, decoded
 
-from .bases import FileGame, parse_games, replayed, unpacked
+from .bases import FileGame, parse_games, replayed
 from .formats import listed_moves, parse_game
-from .records import Complain, GameRecord
+from .records import Complain, GameRecord, complain
 
 _ROW = re.compile(r"^[\s|]*(?:[1-8][\s|]*)?((?:[-.*_+XOxobBwW#@\u25cf\u25cb\u00b7][\s|]*){8})[1-8]?(?:\s.*)?$")
 _SIDE = re.compile(r"(?:^|\s)([XxOo*bBwW]|[Bb]lack|[Ww]hite)(?:'s turn)?(?:\s+(?:to move|to play))?\s*$")
 _SYMBOLS = str.maketrans("#@\u25cf\u25cb\u00b7+", "XXXO--")
 _DEEPEST = 50
-LARGEST_UNPACKED = 1 << 24
-"""Bytes that a packed file may unpack to."""
 
 
 def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> list[FileGame]:
@@ -31,7 +29,6 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
 
     ``name`` is that of a dropped file, if any. Each unreadable game of a file of several adds a line to ``bad``.
     """
-    data = unpacked(data, name, LARGEST_UNPACKED)
     if b"\0" in data and not data.startswith(UTF_16):
         return list(parse_games(data, name, bad))
     text = decoded(data, name or "pasted text").strip()
@@ -40,7 +37,7 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
     if re.match(r"(?:\d+\s*)?\(\s*;", text) or re.match(r"\[\s*\w+\s+\"", text):
         return list(parse_games(text.encode(), name, bad))
     if text[0] in "{[":
-        return [_quest(text)]
+        return _quest_games(text, bad)
     board = _board(text)
     if board is not None:
         return [FileGame(board)]
@@ -88,15 +85,37 @@ def _with_side(squares: str, side: str) -> GameRecord:
     return GameRecord(parse_board(f"{squares} {side[:1] or ('X' if discs % 2 == 0 else 'O')}"), ())
 
 
-def _quest(text: str) -> FileGame:
-    """Parse a game of Othello Quest: JSON that contains a list of moves, maps with ``m``; ``-`` is a pass."""
+def _quest_games(text: str, bad: Complain | None) -> list[FileGame]:
+    """Parse games of Othello Quest: JSON, a list of it or one a line. Raises `BadInput`."""
     try:
-        found = json.loads(text)
+        found = _json(text)
     except (ValueError, RecursionError):
         raise BadInput(f"{quoted(text)}: expected a game or a board") from None
+    listed = found if isinstance(found, list) and not _are_moves(found) else [found]
+    games = []
+    for number, each in enumerate(listed, 1):
+        try:
+            games.append(_quest(each)._replace(number=number))
+        except BadInput as error:
+            complain(f"game {number}: {error}" if len(listed) > 1 else str(error), bad)
+    return games
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        lines = text.splitlines()
+        if len(lines) < 2:
+            raise
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def _quest(found: Any) -> FileGame:
+    """Return a game of Othello Quest: parsed JSON that contains a list of moves, maps with ``m``; ``-`` is a pass."""
     moves = _quest_moves(found)
     if moves is None:
-        raise BadInput(f"{quoted(text)}: JSON without moves: expected a game of Othello Quest")
+        raise BadInput("JSON without moves: expected a game of Othello Quest; its lists of games have none")
     squares = [parse_move(move) for move in moves if move != "-"]
     record = GameRecord(START, replayed(START, [move for move in squares if move < 64]))
     players = found.get("players") if isinstance(found, dict) else None
@@ -108,9 +127,13 @@ def _quest(text: str) -> FileGame:
     return FileGame(record._replace(black=black, white=white), event="Othello Quest", date=day[0] if day else "")
 
 
+def _are_moves(found: Any) -> bool:
+    return isinstance(found, list) and bool(found) and all(isinstance(item, dict) and "m" in item for item in found)
+
+
 def _quest_moves(found: Any, depth: int = 0) -> list[str] | None:
     """Search parsed JSON for the first list whose items are all moves, and return these."""
-    if isinstance(found, list) and found and all(isinstance(item, dict) and "m" in item for item in found):
+    if _are_moves(found):
         return [str(item["m"]) for item in found]
     inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
     if depth < _DEEPEST:

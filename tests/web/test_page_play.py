@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
-from struct import pack_into, unpack_from
+from struct import unpack_from
 
 from browser import BrowserTab
 
@@ -244,6 +245,8 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
         games = "".join(f'[Black "b{at}"]\n[White "w{at}"]\n\n1. f5 d6 2. c3 d3 *\n\n' for at in range(5000))
         await drop(tab, games.encode(), "games.pgn")
         await tab.until(f"{NOTICE}.includes('5000 games read')")
+        await drop(tab, gzip.compress(f"{LINE}\n".encode() * 3), "lines.txt.gz")
+        await tab.until(f"{NOTICE}.includes('3 games read')")
         # A search by player.
         search = "e => { e.value = 'b4999'; e.dispatchEvent(new Event('input')) }"
         await tab.evaluate(f"({search})(document.getElementById('kept-filter'))")
@@ -251,15 +254,15 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
         await tab.evaluate("document.getElementById('kept-filter').value = ''")
         # What is no game is told, and leaves all as it was.
         broken = bytearray(wthor_file(2))
-        pack_into("<I", broken, 4, 99)
+        broken[2] = 99
         await drop(tab, bytes(broken), "broken.wtb")
-        await tab.until(f"{NOTICE}.includes('99 games')")
+        await tab.until(f"{NOTICE}.includes('expected a WTHOR file')")
         await tab.evaluate("desdaemon.panes.library.draw()")
-        assert await tab.evaluate(KEPT) == "Showing the first 200 of 21003 games"
+        assert await tab.evaluate(KEPT) == "Showing the first 200 of 21006 games"
         # All of them go at once, after a question.
         await tab.evaluate(ASKED % "true")
         await tab.evaluate("document.getElementById('kept-clear').click()")
-        assert await tab.evaluate("asked") == "Delete 21003 games?"
+        assert await tab.evaluate("asked") == "Delete 21006 games?"
         assert await tab.evaluate(f"{ROWS}.length") == 0
 
     visit(talk, hints=False)

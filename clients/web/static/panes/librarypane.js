@@ -72,7 +72,7 @@ export class LibraryPane {
     if (!games.length) this.app.tell(t("namesAlone"));
     for (const file of games) {
       await this.read(parts(file), (game, bytes) => {
-        if (!/\.wtb$/i.test(file.name)) return;
+        if (!/\.wtb(\.gz)?$/i.test(file.name)) return;
         const base = new DataView(bytes.buffer, WTHOR.header + WTHOR.game * (game.number - 1));
         game.event ||= tournaments[base.getUint16(0, true)] ?? "";
         game.black ||= players[base.getUint16(2, true)] ?? "";
@@ -204,8 +204,9 @@ export class LibraryPane {
 }
 
 /** A file in parts that each fit into a frame: whole games of WTHOR's with a header of their own, whole lines of a text.
- * @param {File} file */
-async function* parts(file) {
+ * @param {File} given */
+async function* parts(given) {
+  const file = await unpacked(given);
   const base = /\.wtb$/i.test(file.name);
   const header = base && file.size > LARGEST ? new Uint8Array(await file.slice(0, WTHOR.header).arrayBuffer()) : new Uint8Array(0);
   const room = header.length ? LARGEST - (LARGEST % WTHOR.game) : LARGEST;
@@ -218,6 +219,13 @@ async function* parts(file) {
     for (const byte of bytes) binary += String.fromCharCode(byte);
     yield { data: btoa(binary), name: file.name, bytes };
   }
+}
+
+/** @param {File} file */
+async function unpacked(file) {
+  if (!/\.gz$/i.test(file.name)) return file;
+  const plain = file.stream().pipeThrough(new DecompressionStream("gzip"));
+  return new File([await new Response(plain).blob()], file.name.slice(0, -3));
 }
 
 /** How many of the bytes are whole lines, in PGN whole games: all at the end of a text of few lines.
