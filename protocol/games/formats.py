@@ -131,7 +131,7 @@ def txt_text(record: GameRecord) -> str:
 
 
 def _alternating(initial: Position, moves: list[int]) -> GameRecord:
-    """Play moves that have no colours."""
+    """Return the game of moves that are given without their colours."""
     played = play_moves(initial, moves)
     black = initial.black_to_move
     return GameRecord(initial, follow(initial, [(black ^ bool(at % 2), move, 0.0) for at, move in enumerate(played)]))

@@ -66,8 +66,8 @@ class BookOperations:
         self._commands_deferred = 0
         """Number of commands deferred, counted by the thread that calls `command`."""
         self._commands_done = 0
-        """Number of them that are done, counted by the thread of deferred work; while it is less, later commands are
-        deferred too, to keep the order.
+        """Number of deferred commands that are done, counted by the thread of deferred work. While it is less than the
+        number deferred, later commands are deferred too, to keep the order.
         """
 
     def status(self) -> Data:

@@ -104,8 +104,8 @@ class PendingRequest:
         self.cancel: Callable[[], None] | None = None
         """Ends the work for it, without a reply; None before `attach` and once it is over."""
         self.found: Callable[[], Data | None] | None = None
-        """Returns the results of an analysis so far, as the data of a final with ``finished`` false; None when `cancel`
-        is.
+        """Returns the results of an analysis so far, as the data of a final with ``finished`` false. None before
+        `attach`, once the request is over, and for other operations.
         """
         self.endless = False
         """Whether only a cancel may end it."""
