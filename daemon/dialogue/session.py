@@ -247,17 +247,11 @@ class Session:
                 wanted = min(self.config.threads, self.scheduler.slots)
                 with _given_up_at(search, until) as given_up:
                     from desdaemon.core.metrics import account_of
-                    from desdaemon.core.search.scheduler import Purpose
+                    from desdaemon.core.search.scheduler import Lease, Purpose
 
-                    lease = self.scheduler.lease(
-                        Purpose.IDLE if search.idle else Purpose.INTERACTIVE,
-                        key=account_of(self.name),
-                        client=self.name,
-                        threads=wanted,
-                        interrupt=search.stop,
-                        abandoned=given_up,
-                    )
-                    stack.enter_context(lease)
+                    purpose = Purpose.IDLE if search.idle else Purpose.INTERACTIVE
+                    lease = Lease(purpose, account_of(self.name), self.name, search.stop, threads=wanted)
+                    stack.enter_context(self.scheduler.turn_of(lease, given_up))
             yield
 
     def _helped(self, engine: LoadedEngine) -> AbstractContextManager[Callable[[], None] | None]:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from desdaemon.core.search.loader import Abandoned
-from desdaemon.core.search.scheduler import Purpose, Scheduler, Task
+from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler, Task
 
 
 def test_a_lease_waits_for_its_turn_and_is_given_up() -> None:
@@ -18,14 +18,14 @@ def test_a_lease_waits_for_its_turn_and_is_given_up() -> None:
 
     def second() -> None:
         ready.set()
-        with scheduler.lease(Purpose.ANALYSIS, key="k", client="b"):
+        with scheduler.turn_of(Lease(Purpose.ANALYSIS, "k", "b")):
             order.append("second")
 
-    with scheduler.lease(Purpose.ANALYSIS, key="k", client="a"):
+    with scheduler.turn_of(Lease(Purpose.ANALYSIS, "k", "a")):
         thread = threading.Thread(target=second)
         thread.start()
         ready.wait()
-        abandoned = scheduler.lease(Purpose.INTERACTIVE, key="k", client="c", abandoned=lambda: True)
+        abandoned = scheduler.turn_of(Lease(Purpose.INTERACTIVE, "k", "c"), lambda: True)
         with pytest.raises(Abandoned), abandoned:
             order.append("never")
         order.append("first")
@@ -40,14 +40,14 @@ def test_a_short_question_asks_a_search_to_give_way() -> None:
     begun = threading.Event()
 
     def search() -> None:
-        with scheduler.lease(Purpose.BATCH, key="k", client="job", interrupt=asked.set):
+        with scheduler.turn_of(Lease(Purpose.BATCH, "k", "job", asked.set)):
             begun.set()
             assert asked.wait(10)
 
     thread = threading.Thread(target=search)
     thread.start()
     assert begun.wait(10)
-    with scheduler.lease(Purpose.INTERACTIVE, key="k", client="player"):
+    with scheduler.turn_of(Lease(Purpose.INTERACTIVE, "k", "player")):
         assert asked.is_set()
     thread.join(10)
 
@@ -80,7 +80,7 @@ def test_many_threads_share_the_slots() -> None:
 
     def work(number: int) -> None:
         for _ in range(20):
-            with scheduler.lease(Purpose(number % 4), key=number % 2, client=number):
+            with scheduler.turn_of(Lease(Purpose(number % 4), number % 2, number)):
                 with lock:
                     inside.append(number)
                     most.append(len(inside))

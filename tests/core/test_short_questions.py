@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, LoadedEngine
-from desdaemon.core.search.scheduler import Purpose, Scheduler
+from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
 from desdaemon.core.search.short_questions import QuestionQueue, QuestionTurns, ShortQuestion
 from desdaemon.core.search.workers import EnginePool, Owner, SearchThreads
 from desdaemon.engine.limits import Limits
@@ -140,7 +140,7 @@ class Asked:
 
 def test_questions_that_came_while_the_thread_was_busy_share_a_turn() -> None:
     asked = Asked()
-    with asked.scheduler.lease(Purpose.ANALYSIS, key="key", client="other"):
+    with asked.scheduler.turn_of(Lease(Purpose.ANALYSIS, "key", "other")):
         questions = [asked.question(number) for number in range(10)]
         gone = Asked()
         questions[3], questions[7] = gone.question(3), gone.question(7)
@@ -157,7 +157,7 @@ def test_questions_that_came_while_the_thread_was_busy_share_a_turn() -> None:
 def test_an_interrupted_turn_goes_on() -> None:
     asked = Asked()
     asked.searches.stopped = True
-    with asked.scheduler.lease(Purpose.ANALYSIS, key="key", client="other"):
+    with asked.scheduler.turn_of(Lease(Purpose.ANALYSIS, "key", "other")):
         for number in range(8):
             asked.turns.submit(OWNER, [asked.question(number)])
     asked.wait(8)
@@ -168,7 +168,7 @@ def test_an_interrupted_turn_goes_on() -> None:
 def test_without_an_engine_all_are_told() -> None:
     asked = Asked()
     asked.failure = EngineFailure("no weights")
-    with asked.scheduler.lease(Purpose.ANALYSIS, key="key", client="other"):
+    with asked.scheduler.turn_of(Lease(Purpose.ANALYSIS, "key", "other")):
         for number in range(3):
             asked.turns.submit(OWNER, [asked.question(number)])
     asked.wait(3)

@@ -134,29 +134,11 @@ class Scheduler:
             _carry_out(instructions)
 
     @contextmanager
-    def lease(
-        self,
-        purpose: Purpose,
-        *,
-        key: Hashable,
-        client: Hashable,
-        threads: int = 1,
-        interrupt: Callable[[], None] | None = None,
-        abandoned: Callable[[], bool] = lambda: False,
-    ) -> Iterator[None]:
-        """Make a context in which the calling thread may use search threads, up to ``threads``; entering it waits for
-        them.
-
-        Raises `Abandoned` soon after ``abandoned`` returns true.
-        """
-        with self.turn_of(Lease(purpose, key, client, interrupt, threads=threads), abandoned):
-            yield
-
-    @contextmanager
     def turn_of(self, lease: Lease, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
-        """As `lease`, for a lease that may have had turns before; `Lease.again` asks for the next one.
+        """Make a context in which the calling thread may use the lease's search threads; entering it waits for them.
 
-        ``abandoned`` is called at intervals.
+        `Lease.again` asks for the next turn. ``abandoned`` is called at intervals: soon after it returns true, raises
+        `Abandoned`.
         """
         if not (lease.waiting or lease.running):
             self.add(lease)

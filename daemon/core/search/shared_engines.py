@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from .loader import Abandoned, EngineConfig, LoadedEngine
-from .scheduler import Purpose
+from .scheduler import Lease, Purpose
 from .workers import HelperPool, Owner, ResumableSearch
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _SessionSearcher:
     def evaluate(self, player: int, opponent: int) -> float:
         """See `SearchProtocol`."""
         workers = self._helpers.workers
-        with workers.scheduler.lease(self._owner.purpose, key=self._owner.key, client=self._owner.client):
+        with workers.scheduler.turn_of(Lease(self._owner.purpose, self._owner.key, self._owner.client)):
             engine = workers.engines.borrow()
             try:
                 return engine.searcher.evaluate(player, opponent)

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.core.threads import step_back
 
@@ -26,6 +26,7 @@ from .scheduler import Purpose, Scheduler, Task
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
+    from desdaemon.engine.team import Team
 
     from .loader import Stoppable
 
@@ -160,19 +161,6 @@ class SearchThreads:
             return self._waiting.popleft()
 
 
-class Joinable(Protocol):
-    """The threads of a search that others may join: `desdaemon.engine.team.Team`. Any thread."""
-
-    def join(self) -> int:
-        """Return a seat for a thread that will call `help`; 0 if there is none."""
-
-    def help(self, seat: int) -> None:
-        """Search until the search is over or `dismiss` is called."""
-
-    def dismiss(self, seat: int) -> None:
-        """Make the helper in that seat return soon."""
-
-
 class HelperPool:
     """Idle threads and the searches that they may help. Every method may be called from any thread."""
 
@@ -195,7 +183,7 @@ class HelperPool:
         Its value is the search's ``welcome``; None if no thread can join.
         """
         most = self.most(threads)
-        team: Joinable | None = getattr(engine.searcher, "team", None) if most else None
+        team: Team | None = getattr(engine.searcher, "team", None) if most else None
         if team is None:
             yield None
             return
@@ -254,7 +242,7 @@ class HelpedSearch:
     ``key``.
     """
 
-    def __init__(self, pool: HelperPool, team: Joinable, most: int, key: Hashable) -> None:
+    def __init__(self, pool: HelperPool, team: Team, most: int, key: Hashable) -> None:
         """``most`` threads at most help at a time."""
         self.team = team
         self.most = most
