@@ -18,10 +18,9 @@ from desdaemon.protocol.othello.scores import MoverScore
 from .changes import ChangeObserver, Question
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .counts import Counts, counted
-from .errors import within
 from .exports import kernels
 from .games import NO_GAMES, Games, without
-from .layout import GONE, GONE_BY_HAND, HUMAN, HUMAN_LEVEL, KEEPS_LEAF, KEPT, NO_SCORE, PASS
+from .layout import GONE, GONE_BY_HAND, HUMAN, HUMAN_LEVEL, KEEPS_LEAF, KEPT, NO_SCORE
 from .links import Links
 from .negamax import FaultyRows, negamax, negamax_from
 from .options import BookOptions, Rule
@@ -595,33 +594,6 @@ class Book:
             self.file_links = None if changed else self.file_links.true_to(self.table)
         return changed
 
-    def edit(self, player: int, opponent: int, move: int | None, score: int) -> None:
-        """Set by hand the score, for ``player``, of a position (``move`` None) or of the position after ``move``.
-
-        The position is added if it is not in the book. A score set by hand outranks every level and is removed by
-        `remove` and `unedit` only. Raises OutOfRange and ValueError (an illegal move).
-        """
-        within("score", score, -64, 64)
-        if move is not None:
-            legal = self.table.moves(player, opponent)
-            if not (move < PASS and legal >> move & 1):
-                raise ValueError("that move is not legal there")
-            player, opponent = self.table.play(player, opponent, move)
-            score = -score
-        p, o, _ = self.table.canonical(player, opponent)
-        row = self.table.find_canonical(p, o)
-        before = self.table.entry(row) if row >= 0 else None
-        entry = before or PositionEntry(p, o)
-        row = self.put(
-            entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN)
-        )
-        above = () if before else tuple(self.table.entry(parent) for parent in self.table.parents(row) or ())
-        self.edits.append(Edit((p, o), before, above, self._linked(p, o)))
-
-    def _linked(self, player: int, opponent: int) -> bool:
-        """Whether a position has a move that leads into the book."""
-        return any(child >= 0 for _, child in self.table.links(player, opponent))
-
     def edited(self, progress: ProgressCallback = no_progress) -> Iterator[PositionEntry]:
         """Yield the positions whose score was set by hand, in the order of rows."""
         for number, chunk in enumerate(self.table.chunks()):
@@ -629,39 +601,6 @@ class Book:
             progress("scan", first, len(self))
             for place in np.flatnonzero(chunk["flags"] & HUMAN).tolist():
                 yield self.table.entry(first + place)
-
-    def unedit(self, player: int, opponent: int) -> None:
-        """Take back the last score that was set by hand in a position.
-
-        If it was set since the book was opened, the earlier score is restored, and a position that was not in the book
-        then is removed unless others follow it by now. Otherwise the score is computed from leaf and links again, or
-        needs a search if there are none. Scores are `stale` afterwards. Raises ValueError if no score was set by hand.
-        """
-        p, o, _ = self.table.canonical(player, opponent)
-        row = self.table.find_canonical(p, o)
-        entry = self.table.entry(row) if row >= 0 else None
-        if entry is None or not entry.human:
-            raise ValueError("no score was set by hand there")
-        last = next((edit for edit in reversed(self.edits) if edit.key == (p, o)), None)
-        if last is not None:
-            self.edits.remove(last)
-        before = last.before if last is not None else None
-        if last is not None and before is None and not self._linked(p, o):
-            self.remove(np.arange(len(self)) == row)
-            for old in last.above:
-                now = self.entry(*old[:2])
-                if now is not None and old.has_leaf and old.leaf_level >= now.leaf_level:
-                    leaf = {"leaf_move": old.leaf_move, "leaf_score": old.leaf_score, "leaf_level": old.leaf_level}
-                    self.put(now._replace(**leaf))
-            return
-        score = entry.leaf_score if entry.has_leaf else NO_SCORE
-        level = entry.leaf_level if entry.has_leaf else self._options.level
-        bare = entry._replace(score=score, lower=score, upper=score, level=level, flags=entry.flags & ~HUMAN)
-        if before is not None:
-            bare = bare._replace(level=before.level)
-        if before is not None and last is not None and (before.human or not last.linked):
-            bare = bare._replace(score=before.score, lower=before.lower, upper=before.upper, flags=before.flags)
-        self.put(bare)
 
     def canonical_move(self, player: int, opponent: int, move: int) -> int:
         """``move`` mapped to the canonical board of a position."""

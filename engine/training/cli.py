@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from desdaemon.engine.processors import processors
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
 
-from .compiled import cores
 from .store import TrainingError
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def _option(name: str, type: Any = Path, **settings: Any) -> StageOption:
 _OUT = _option("--out", required=True)
 _SEED = _option("--seed", int, default=1)
 _SECONDS = _option("--seconds", float, default=0.0, help="stop after so long (0: never)")
-_WORKERS = _option("--workers", int, default=cores(), help="processes or threads (all cores)")
+_WORKERS = _option("--workers", int, default=processors(), help="processes or threads (all cores)")
 _TRUTH = _option("--truth", nargs="*", default=[], help="files of positions with exact scores")
 _WEIGHTS = _option("--weights", required=True)
 _PLIES = _option("--plies", _plies, required=True, metavar="FIRST-LAST")

@@ -8,8 +8,6 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-from desdaemon.protocol.system import platform
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -26,11 +24,6 @@ def inlined(function: Function) -> Function:
 def inlined_kernel(kernel: Any) -> Any:
     """Return a kernel of `engine.kernels` that calls only intrinsics as a helper like those of `inlined`."""
     return inlined(kernel.kernel.function)
-
-
-def cores() -> int:
-    """Processor cores this process may use."""
-    return platform.processors()
 
 
 def spread(work: Callable[[int, int], Any], total: int, threads: int) -> list[Any]:

@@ -12,6 +12,7 @@ from toys import contents, game_positions, small_book, toy
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, candidates
 from desdaemon.book.growth.add import enumerate_book, fix
+from desdaemon.book.growth.by_hand import edit, unedit
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import BookOptions, Rule
@@ -37,10 +38,10 @@ def test_edits_are_taken_back_one_by_one(seed: int) -> None:
         states.append(contents(book))
         entry = dice.choice(contents(book)[:20])
         legal = [move for move, _ in book.table.links(*entry[:2]) if move < 64]
-        book.edit(*entry[:2], dice.choice(legal), dice.randrange(-64, 65))
+        edit(book, *entry[:2], dice.choice(legal), dice.randrange(-64, 65))
         fix(book, Worker(toy))
     for state in reversed(states):
-        book.unedit(*book.edits[-1].key)
+        unedit(book, *book.edits[-1].key)
         fix(book, Worker(toy))
         assert [entry[:2] for entry in contents(book)] == [entry[:2] for entry in state]
         assert [entry[6] for entry in contents(book)] == [entry[6] for entry in state]
@@ -53,15 +54,15 @@ def test_an_edit_of_an_earlier_process_is_computed_anew() -> None:
     book = grown()
     before = contents(book)
     entry = next(entry for entry in before if entry.has_leaf and entry.empties < 60)
-    book.edit(*entry[:2], None, 33)
+    edit(book, *entry[:2], None, 33)
     book.negamax()
     book.edits.clear()
     assert [found[:2] for found in book.edited()] == [entry[:2]]
-    book.unedit(*entry[:2])
+    unedit(book, *entry[:2])
     book.negamax()
     assert contents(book) == before
     with pytest.raises(ValueError, match="no score was set"):
-        book.unedit(*entry[:2])
+        unedit(book, *entry[:2])
 
 
 def test_edits_as_commands(dialogue: BookDialogue) -> None:

@@ -13,6 +13,7 @@ from toys import game_positions
 from desdaemon.book.book import Book
 from desdaemon.book.growth import grow, learn, research, shrink
 from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix
+from desdaemon.book.growth.by_hand import edit, unedit
 from desdaemon.book.growth.game_results import count, live_game
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.layout import NO_SCORE
@@ -81,14 +82,14 @@ class Session:
 def _edit(session: Session) -> None:
     entry, dice = session.entry(), session.dice
     legal = [move for move, _ in session.book.table.links(*entry[:2]) if move < 64]
-    session.book.edit(*entry[:2], dice.choice([None, *legal]), dice.choice((-1, 1)) * dice.randint(30, 64))
+    edit(session.book, *entry[:2], dice.choice([None, *legal]), dice.choice((-1, 1)) * dice.randint(30, 64))
     session.book.negamax()
 
 
 def _unedit(session: Session) -> None:
     edited = [entry[:2] for entry in session.book.edited()]
     if edited:
-        session.book.unedit(*session.dice.choice(edited))
+        unedit(session.book, *session.dice.choice(edited))
         session.book.negamax()
 
 

@@ -17,6 +17,7 @@ from desdaemon.book.choose import Choice, MoveChoice, candidates, choose, line
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats.text import parse_board
 from desdaemon.book.growth.add import fix
+from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.growth.shrink import delete
@@ -351,7 +352,7 @@ def test_solved_lines_are_shown_as_shares() -> None:
         "Lines: 242 full games with 52.07% win, 19.83% draw, 28.10% loss",
         "       14696 incomplete lines.",
     ]
-    book.edit(*START, None, 3)
+    edit(book, *START, None, 3)
     assert show_lines(book, *START, black=True)[0] == "Level: 70 (set by hand)"
 
 

@@ -13,6 +13,7 @@ from toys import contents, game_positions, small_book, toy
 from desdaemon.book.book import Book
 from desdaemon.book.formats import registry
 from desdaemon.book.growth.add import add_positions
+from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import Rule
@@ -35,7 +36,7 @@ def varied(seed: int) -> Book:
         if changed.has_leaf:
             book.put(changed._replace(leaf_level=dice.choice([1, 12, 30])))
     book.set_results(book.table.find(*START), (3, 1, 4))
-    book.edit(*START, 19, dice.randrange(-8, 8))
+    edit(book, *START, 19, dice.randrange(-8, 8))
     book.negamax()
     return book
 

@@ -17,6 +17,7 @@ from desdaemon.book.chunks import address
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.exports import kernels
 from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix
+from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.growth.game_results import count, live_game
 from desdaemon.book.growth.grow import (
     Mode,
@@ -517,7 +518,7 @@ def test_prune_marks_follow_the_definition() -> None:
 def test_human_scores_survive_everything() -> None:
     book = grown()
     child = canonical(*after("f5"))
-    book.edit(*START, referee.square("f5"), 30)
+    edit(book, *START, referee.square("f5"), 30)
     assert book.entry(*child).score == -30
     assert book.entry(*child).human
     book.negamax()
@@ -528,9 +529,9 @@ def test_human_scores_survive_everything() -> None:
     assert book.entry(*child)[6:10] == (-30, -30, -30, 70)
     assert verify(book).clean
     with pytest.raises(OutOfRange, match="score 65"):
-        book.edit(*START, None, 65)
+        edit(book, *START, None, 65)
     with pytest.raises(ValueError, match="not legal"):
-        book.edit(*START, 0, 1)
+        edit(book, *START, 0, 1)
 
 
 def test_open_leaves_are_no_problem_but_are_counted() -> None:

@@ -11,6 +11,7 @@ from desdaemon.book import counts
 from desdaemon.book.book import Book
 from desdaemon.book.counts import counted
 from desdaemon.book.growth.add import enumerate_book, fix
+from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.growth.shrink import cut
@@ -59,7 +60,7 @@ def test_counts_follow_whatever_is_done(seed: int) -> None:
         if action == 0:
             book.put(entry._replace(leaf_score=rng.randint(-64, 64), level=rng.randint(0, 60)))
         elif action == 1:
-            book.edit(*rng.choice([START, entry[:2]]), None, rng.randint(-64, 64))
+            edit(book, *rng.choice([START, entry[:2]]), None, rng.randint(-64, 64))
         elif action == 2:
             moves = [move for move, child in book.table.links(entry.player, entry.opponent) if child < 0]
             if moves and moves[0] < 64:

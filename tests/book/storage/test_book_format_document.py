@@ -10,6 +10,7 @@ from toys import contents, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.growth.add import fix
+from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START, PositionEntry
@@ -143,7 +144,7 @@ def test_a_file_of_the_first_version_is_read_and_saved_as_one_of_the_third(tmp_p
         assert struct.unpack_from("<I", path.read_bytes(), 124) == (3,)
     with open_store(path) as store:
         assert (store.book.settled, store.book.complete) == (True, True)
-        store.book.edit(*START, None, 9)
+        edit(store.book, *START, None, 9)
     with open_store(path) as store:
         assert store.book.settled
         assert store.book.unverified_rows() is not None

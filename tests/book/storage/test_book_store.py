@@ -20,6 +20,7 @@ from toys import contents, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
+from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START, PositionEntry
@@ -131,7 +132,7 @@ def test_a_second_writer_is_told_who_is_first(tmp_path: Path) -> None:
             with pytest.raises(ReadOnly, match="for reading only"):
                 reader.book.put(PositionEntry(1, 2))
             with pytest.raises(ReadOnly):
-                reader.book.edit(*START, None, 3)
+                edit(reader.book, *START, None, 3)
             with pytest.raises(ReadOnly):
                 reader.book.negamax()
             with pytest.raises(ReadOnly):

@@ -16,6 +16,7 @@ from toys import contents, small_book
 
 from desdaemon.book.errors import ReadOnly, WriteFailed
 from desdaemon.book.formats.registry import load, open_any
+from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.record import START
 from desdaemon.book.storage.store import create_store, journal_path, open_store
 
@@ -137,7 +138,7 @@ def test_room_made_means_that_the_next_command_works(disk: Path, dialogue: BookD
 def test_a_torn_journal_on_a_full_disk_is_read_and_kept_and_written_to_once_there_is_room(disk: Path) -> None:
     path = disk / "b.book"
     with create_store(path, small_book()) as store:
-        store.book.edit(*START, 19, 5)
+        edit(store.book, *START, 19, 5)
         store.book.negamax()
         before = contents(store.book)
     log = journal_path(path)
@@ -152,11 +153,11 @@ def test_a_torn_journal_on_a_full_disk_is_read_and_kept_and_written_to_once_ther
     assert contents(opened.book) == before
     assert any("opened for reading" in note and "No space left" in note for note in opened.notes)
     with pytest.raises(ReadOnly, match="No space left"):
-        opened.book.edit(*START, 26, 4)
+        edit(opened.book, *START, 26, 4)
     assert log.read_bytes() == content
     assert not list(disk.glob("*.torn-*"))
     filler.unlink()
-    opened.book.edit(*START, 26, 4)
+    edit(opened.book, *START, 26, 4)
     opened.book.negamax()
     wanted = contents(opened.book)
     opened.store.close()
@@ -168,7 +169,7 @@ def test_a_torn_journal_on_a_full_disk_is_read_and_kept_and_written_to_once_ther
 def test_a_book_on_a_file_system_for_reading_is_opened_for_reading(disk: Path, dialogue: BookDialogue) -> None:
     path = disk / "b.book"
     with create_store(path, small_book()) as store:
-        store.book.edit(*START, 19, 5)
+        edit(store.book, *START, 19, 5)
         store.book.negamax()
         wanted = contents(store.book)
     with journal_path(path).open("ab") as stream:
@@ -180,7 +181,7 @@ def test_a_book_on_a_file_system_for_reading_is_opened_for_reading(disk: Path, d
     assert contents(opened.book) == wanted
     assert any("opened for reading" in note and "Read-only file system" in note for note in opened.notes)
     with pytest.raises(ReadOnly, match="Read-only file system"):
-        opened.book.edit(*START, 26, 4)
+        edit(opened.book, *START, 26, 4)
     assert opened.store is not None
     opened.store.close()
     do(dialogue, f"book load {path}")
@@ -209,7 +210,7 @@ def test_a_book_in_a_folder_of_somebody_else_is_opened_for_reading(writable: str
         folder = Path(name)
         path = folder / "b.book"
         with create_store(path, small_book()) as store:
-            store.book.edit(*START, 19, 5)
+            edit(store.book, *START, 19, 5)
             store.book.negamax()
             wanted = contents(store.book)
         with journal_path(path).open("ab") as stream:
@@ -223,7 +224,7 @@ def test_a_book_in_a_folder_of_somebody_else_is_opened_for_reading(writable: str
             assert contents(opened.book) == wanted
             assert any("opened for reading" in note and "Permission denied" in note for note in opened.notes)
             with pytest.raises(ReadOnly, match="Permission denied"):
-                opened.book.edit(*START, 26, 4)
+                edit(opened.book, *START, 26, 4)
             assert opened.store is not None
             opened.store.close()
         folder.chmod(0o755)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from desdaemon.book.formats.losses import RULES
 from desdaemon.book.formats.text import board_text
-from desdaemon.book.growth import game_results, learn, shrink
+from desdaemon.book.growth import by_hand, game_results, learn, shrink
 from desdaemon.book.options import Rule
 from desdaemon.book.reports.report import score_text
 from desdaemon.core.books.command_run import BookCommandRun, Work
@@ -85,7 +85,7 @@ def _legal(run: BookCommandRun, name: str) -> int:
 def _edit(run: BookCommandRun) -> Result:
     book, move, score = run.book, _legal(run, "move"), run.number("score")
     shrink.root_row(book, run.caller.position)
-    book.edit(*run.caller.position, move, score)
+    by_hand.edit(book, *run.caller.position, move, score)
     book.negamax(progress=run.progress)
     return {"changed": 1, "text": [f"{move_text(move)} is worth {score:+d} now, by hand"]}
 
@@ -99,7 +99,7 @@ def _unedit(run: BookCommandRun) -> Result:
     else:
         raise BadInput("book unedit: no score was set by hand since the book was opened: expected book unedit MOVE")
     try:
-        book.unedit(*place)
+        by_hand.unedit(book, *place)
     except ValueError as error:
         raise BadInput(f"book unedit: {error}: book edits lists where it was") from None
     book.negamax(progress=run.progress)
