@@ -13,7 +13,7 @@ from live import Live
 
 from desdaemon.core.search.loader import Abandoned, EngineConfig, EngineSource, LoadedEngine, TooLate
 from desdaemon.core.search.schedule import Purpose
-from desdaemon.core.search.scheduler import Scheduler
+from desdaemon.core.search.scheduler import Lease, Scheduler
 from desdaemon.core.search.workers import EnginePool, HelperPool, SearchThreads
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.clock import Clock
@@ -24,30 +24,21 @@ from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.othello.notation import START
 
 
-class Turnstile:
+class Turnstile(Scheduler):
     """A scheduler that counts, and can be closed."""
 
     def __init__(self) -> None:
-        self.slots = 4
+        super().__init__(4)
         self.closed = False
         self.leases: list[tuple[Purpose, Hashable, int]] = []
         self.inside = 0
 
     @contextmanager
-    def lease(
-        self,
-        purpose: Purpose,
-        *,
-        key: Hashable,
-        client: Hashable,
-        threads: int = 1,
-        interrupt: Callable[[], None] | None = None,
-        abandoned: Callable[[], bool] = lambda: False,
-    ) -> Iterator[None]:
+    def turn_of(self, lease: Lease, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
         while self.closed:
             if abandoned():
                 raise Abandoned
-        self.leases.append((purpose, client, threads))
+        self.leases.append((lease.purpose, lease.client, lease.threads))
         self.inside += 1
         yield
         self.inside -= 1
