@@ -4,7 +4,7 @@ __all__ = ["Analysis", "BadInput", "Board", "Engine"]
 
 __version__ = "0.4.0"
 
-# As in typing, which importing the package alone does not load.
+# The same as in typing, which a mere import of the package must not load.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from desdaemon.api import Analysis, BadInput, Board, Engine

@@ -238,7 +238,7 @@ class Searcher:
         if self._date == 0:
             return
         self._clearings += 1
-        # Other keys from now on: the old entries fit no board, and go first because they are older.
+        # With other keys, old entries match no board, and are replaced first because they are older.
         if self._date > _OLD or self._clearings == 1:
             self._table.clear()
             self._pv_table.clear()
@@ -393,7 +393,7 @@ class Searcher:
             if not legal:
                 raise ValueError("none of the moves allowed is legal")
         number = min(multipv, legal.bit_count())
-        # Of moves that lead to mirror images of one position the first is searched for all of them.
+        # If several moves lead to mirror images of one position, only the first is searched.
         groups = {
             next(iter(group)): group
             for group in mirror_equal_moves(job.player, job.opponent, legal, self._play, self._canonical)

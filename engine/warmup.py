@@ -45,7 +45,7 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
         print(f"{spec.name + ' library':24} {state:10} {time.perf_counter() - begun:8.2f}", flush=True)
     if status == 0:
         begun = time.perf_counter()
-        # The name at once: a first start takes seconds here.
+        # Print the name first, because the first run takes seconds.
         print(f"{'weights':24} ", end="", flush=True)
         try:
             Weights.load()
@@ -54,6 +54,6 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
             logs.message(str(error), level="error")
             return 1
         print(f"{'ready':10} {time.perf_counter() - begun:8.2f}")
-    # Says so where there is none.
+    # Reports it if there is none.
     library.cache_folder()
     return status

@@ -160,7 +160,7 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
     kind = format_by_name(path)
     if kind == NATIVE:
         kind = unnamed
-    # Counted first: what is written is not to be undone by a stop.
+    # Count first, so that a stop cannot come after the writing.
     lost = lost_by_writing(book, kind, progress)
     notes: list[str] = []
     if kind == EDAX:

@@ -247,7 +247,7 @@ def synthetic_book(rows: int, level: int, progress: ProgressCallback = no_progre
     table.insert(*START)
     first = 0
     while len(book) < rows and first < len(book):
-        # A position has some ten children, of which at least one in three is new.
+        # A position has some ten children; at least a third of them are new.
         last = min(len(book), first + max(1, (rows - len(book)) // 10))
         table.insert_children(first, last, progress)
         first = last

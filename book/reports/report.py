@@ -188,7 +188,7 @@ def info_lines(found: BookSummary) -> list[str]:
         *(f"Level {level} : {count} nodes" for level, count in found.levels.items()),
         f"Depth: {found.depth}",
         f"Memory occupation: {found.memory}"
-        # Of a small book it is the room for what is to come.
+        # In a small book most of this is room for growth.
         + (f" ({found.bytes_per_position:.1f} bytes a position)" if found.positions >= CHUNK_ROWS else ""),
     ]
 

@@ -348,7 +348,7 @@ class Writer:
         self._there()
         try:
             if self._failed:
-                # What the failed write left behind, and what was not synced, is written again.
+                # Cut what the failed write left; all of it is written again.
                 os.ftruncate(self._handle, self.size)
             os.lseek(self._handle, self.size, os.SEEK_SET)
             self._failed = True

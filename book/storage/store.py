@@ -254,7 +254,7 @@ class Store:
                 recorder.refuse = error
                 raise
             except Exception as error:
-                # Whatever it was: what was to be written is not on the disk, so nothing after it may be promised.
+                # Whatever the error, the changes are not on the disk, so no later change may be acknowledged.
                 recorder.refuse = error
                 raise WriteFailed(f"{journal_path(self.path)}: {type(error).__name__}: {error}") from error
             recorder.refuse = None

@@ -240,7 +240,7 @@ class Engine:
             best = searched(None)
             same = as_played(before.position, best, move)
             played = same or searched([_name(move)])
-            # Of searches that `stop` has ended the scores do not compare.
+            # Scores of searches ended by `stop` cannot be compared.
             return None if control.stopped else JudgedMove(ply + 1, before.position, played, None if same else best)
 
         plies = [ply for ply, move in enumerate(moves) if move != rules.PASS]

@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
         try:
             return _dispatch(program, arguments)
         finally:
-            # A failed write at the end of the interpreter would be a traceback.
+            # A failed write at the interpreter's exit would print a traceback.
             sys.stdout.flush()
     except UsageError as error:
         return _refuse(str(error), BAD_COMMAND_LINE)
@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
             return _lost_output(error)
         return _refuse(f"{error.filename}: {error.strerror}", UNUSABLE)
     except KeyboardInterrupt:
-        # At once: while an interpreter ends in the ordinary way, a second Ctrl-C would be a traceback.
+        # Exit at once: during an ordinary exit a second Ctrl-C would print a traceback.
         os._exit(INTERRUPTED)
 
 

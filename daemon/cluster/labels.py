@@ -52,7 +52,7 @@ def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sco
 
     def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:
         waiting = iter(chunks)
-        # As they come: what is done is not lost where another one never comes.
+        # As they come, so that finished chunks are kept if another never comes.
         with closing(cluster.replies(lambda window: window.offer_from(waiting))) as replies:
             for reply in replies:
                 if reply is None:

@@ -107,7 +107,7 @@ def run_worker(options: WorkerOptions) -> int:
     Raises `BadInput` if there is no scheduler, and `LibraryError` if the engine cannot be loaded.
     """
     ends = time.monotonic() + (options.lifetime_s or math.inf)
-    # Dask's worker would look for it without a word.
+    # Dask's worker would wait for it silently.
     connect(options.scheduler, options.tls).close(timeout=1)
     if options.nice:
         platform.lower_process(options.nice)
@@ -172,7 +172,7 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
         try:
             await worker.finished()
         except asyncio.CancelledError:
-            # What it searches goes to others at once; nobody takes its end for a crash.
+            # Its searches go to other workers at once, and its end does not count as a crash.
             await worker.close()
             raise
         if not over:

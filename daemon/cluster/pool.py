@@ -374,7 +374,7 @@ class ClusterSearches(Generic[S, A]):
         if last_seen != before:
             self._seen[address] = last_seen, now
         elif now - since > QUIET_S:
-            # Told again only if it is heard of in between.
+            # Named again only if the scheduler hears from it in between.
             self._seen[address] = last_seen, math.inf
             self._note(
                 f"cluster: worker {name} has said nothing for {QUIET_S:g} s: given up after {SILENT_S} to "

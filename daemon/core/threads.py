@@ -34,7 +34,7 @@ def begin(work: Callable[[], None], name: str) -> None:
         try:
             work()
         except Exception:
-            # As `threading.Thread` does: the log has its own hook there.
+            # As `threading.Thread` does, whose hook the log uses.
             threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
     _thread.start_new_thread(run, ())

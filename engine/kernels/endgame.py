@@ -182,7 +182,7 @@ def solve4(ctx, p, o, alpha, empty, odd):
         best = -INFINITE
         left = empty
         while left:
-            # Chosen without a branch: nothing foretells it.
+            # Chosen without a branch, because it is unpredictable.
             first = left & odd
             if first == U(0):
                 first = left
@@ -219,7 +219,7 @@ def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
         return -solve_by_parity(ctx, o, p, -alpha - 1, legal, odd, empties)
     best = -INFINITE
     while legal:
-        # Chosen without a branch: nothing foretells it.
+        # Chosen without a branch, because it is unpredictable.
         first = legal & odd & U(_CORNERS_AND_REST)
         if first == U(0):
             first = legal & odd

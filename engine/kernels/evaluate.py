@@ -74,7 +74,7 @@ from .emit import (
 FEATURES = sum(len(table.instances) for table in patterns.TABLES)
 """Look-ups of an evaluation, without the constant."""
 
-# 32 bytes are written at a time: what was just written is read back sooner than after writes of 64 (Zen 4).
+# Write 32 bytes at a time: they can be read back sooner than after writes of 64 (Zen 4).
 _LANES_AT_ONCE = 16
 _AT_A_TIME = ir.VectorType(i16, _LANES_AT_ONCE)
 _GROUPS = (FEATURES + 15) // 16
@@ -112,7 +112,7 @@ for _table, _order, _start, _size in zip(patterns.TABLES, _ORDERS, _STARTS, _SIZ
         for _k, _digit in enumerate(_order):
             _POWERS[_squares[_digit]][len(_MIDDLES)] = 3 ** (len(_order) - 1 - _k)
         _MIDDLES.append(_start + _size // 2)
-# A row more, of zeros: what is added for a disc that there is not.
+# One more row, of zeros, to be added for a missing disc.
 _POWER_TABLE = [power for row in _POWERS for power in row]
 
 

@@ -352,7 +352,7 @@ def perft_drain(depth, mode, memory):
         while waiting & U(7):
             st64(bucket + (waiting << U(3)), U(0))
             st64(bucket + U(COLUMN) + (waiting << U(3)), U(0))
-            # Nobody can move there: it will be counted as one line.
+            # Neither side can move there: it will be counted as one line.
             perft_add(memory, -1)
             waiting += U(1)
         st64(counter, waiting)

@@ -69,7 +69,7 @@ def positions_after(player, opponent, table, mask, definition):
         player = opponent
         opponent = p
         m = moves(player, opponent)
-    # Every slot is asked for before the first is looked at: memory is what this waits for.
+    # Prefetch every slot before reading the first, because memory latency dominates.
     found = stack_buf(64 * 16)
     last = found
     while m != U(0):

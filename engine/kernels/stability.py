@@ -123,7 +123,7 @@ def _stable(p, o, edges):
 stable_discs = simple(_emit_stable, _stable, u64, u64, u64, u64)
 """(owner's discs, other's discs, address of the edge table) -> stable discs of the owner, possibly not all."""
 
-# The bound is worth its price only where enough discs can be stable: by empties, the least alpha at which to try.
+# The bound pays only if enough discs can be stable: by empties, the least alpha at which to try.
 _TRY_FROM = [99] * 4 + [max(6, 2 * n - 2 if n < 10 else 2 * n) for n in range(4, 61)] + [99] * 3
 stability_threshold = lookup8("stability_threshold", [min(value, 99) for value in _TRY_FROM])
 

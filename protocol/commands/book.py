@@ -559,7 +559,7 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
             positional.append(parameter)
         elif flag in words and parameter.named:
             at = words.index(flag)
-            # Without a value behind it, what is wrong is said of an empty one.
+            # Without a value after it, the message is about an empty one.
             given[parameter.name] = _read(command, parameter, "".join(words[at + 1 : at + 2]))
             del words[at : at + 2]
         elif flag in words:

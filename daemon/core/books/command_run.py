@@ -141,7 +141,7 @@ class BookCommandRun(NamedTuple):
 
         def on_figures(workers: int, slots: int, busy: float) -> None:
             job.cluster = ClusterFigures(workers, slots, busy)
-            # Told again although nothing may have come back: who watches sees that the job is alive.
+            # Report even if nothing has changed, to show that the job is alive.
             progress = job.progress
             job.report(progress.phase, progress.done, progress.total, progress.positions)
 

@@ -217,7 +217,7 @@ class BookJob:
         try:
             self._notify()
         finally:
-            # An ended job is kept for a while; what its request and its work hold is not.
+            # An ended job is kept for a while; free what its request and its work hold.
             with self._lock:
                 self._watchers.clear()
                 self._cancellers.clear()

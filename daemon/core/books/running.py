@@ -105,7 +105,7 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
 
     def report(job: BookJob) -> None:
         if job.over:
-            # A job that was cancelled before it began has nothing to remark.
+            # A job that was cancelled before it began has no notes.
             for note in [job.error] if job.failure else job.result.get("notes", ()):
                 on_note(f"book-file = {note}")
             _go_on(books, settings)
@@ -137,7 +137,7 @@ def _carry_out(run: BookCommandRun) -> Result:
     try:
         result = _worked(run)
     except (Damaged, ReadOnly, WriteFailed) as error:
-        # Nothing is wrong with the command.
+        # The command itself is valid.
         raise Unfinished(str(error)) from error
     except (NotInBook, OutOfRange) as error:
         # These name neither a file nor a command.
@@ -167,7 +167,7 @@ def _worked(run: BookCommandRun) -> Result:
     try:
         if command.replaces:
             discard = run.values["discard"] is True
-            # Scripts for Edax begin another book without a word.
+            # Scripts for Edax start another book without asking.
             aside = settings.edax_compatible and not run.caller.remote and not discard and books.unsaved
             aside = aside and before is not None and before.store is None
             books.check_unsaved(discard=discard or aside)

@@ -219,7 +219,7 @@ class Books:
         if path is not None and not opened.refusal and os.access(path.resolve().parent, os.W_OK):
             from desdaemon.book.storage.arena import ARENA
 
-            # What does not fit into memory lies beside the book, where there is room for a book.
+            # Data that exceeds the memory limit goes beside the book, where there is room for it.
             ARENA.folder = path.resolve().parent
         if before is not None and before.store is not None and before.store is not opened.store:
             _put_away(before.store)

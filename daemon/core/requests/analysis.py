@@ -263,10 +263,10 @@ class PendingAnalysis:
         if sufficient:
             moves = book[: terms.multipv]
             return question.answer(moves) if len(moves) >= min(terms.multipv, question.lines(question.allow)) else None
-        # Entries of the cache may be of several threads, or of one whose table knew something.
+        # Entries of the cache may come from several threads, or from one whose table was not empty.
         if question.allow != rules.FULL or terms.deterministic:
             return None
-        # A search that is also bounded by nodes or time is answered by what was read out to the depth all the same.
+        # A cached result of sufficient depth also answers a search with limits on nodes or time.
         lines = self.service.cache.get(
             position.player, position.opponent, terms.multipv, limits.depth, limits.selectivity
         )
@@ -543,7 +543,7 @@ def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
             if move == rules.PASS or question.allow >> move & 1:
                 moves.append(_book_move(books, position, move, known.score, look.leaf_level if leaf else None))
                 leaving += moves[-1:] if leaf else []
-    # Of a position outside the book the other moves are not known to be worse.
+    # Outside the book the other moves of a position may be better.
     decisive = moves[: terms.multipv] + leaving
     return moves, look.inside and bool(moves) and all(_is_enough(move, question) for move in decisive)
 

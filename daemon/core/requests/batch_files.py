@@ -81,7 +81,7 @@ class BatchFile:
         try:
             self._file = platform.open_file(self.path, os.O_RDWR)
         except OSError:
-            # What was found can be fetched from a file system for reading alone.
+            # Results can also be read from a read-only file system.
             self._file = platform.open_file(self.path, os.O_RDONLY)
         try:
             self._scan()
@@ -134,7 +134,7 @@ class BatchFile:
         lines = [_line(result) for result in results] + ([_line({"state": state})] if state else [])
         content = b"".join(lines)
         try:
-            # What a crash or a failed write has left behind the last whole line.
+            # Cut what a crash or a failed write has left after the last whole line.
             os.ftruncate(self._file, self._size)
             os.lseek(self._file, self._size, os.SEEK_SET)
             written = 0

@@ -231,7 +231,7 @@ class Batches:
         try:
             call()
         except RequestError:
-            # The folder is held by another process: those who ask are told.
+            # Another process holds the folder: requests get an error that says so.
             return
         except Exception:
             self._health.mistake("batches")

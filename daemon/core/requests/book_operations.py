@@ -271,7 +271,7 @@ def _causes(failure: BaseException | None) -> Iterator[BaseException]:
 
 def progress_data(job: BookJob) -> Data:
     """Return the progress of a job."""
-    # What is told of a book is on the disk.
+    # Changes are reported only once they are on the disk.
     progress = job.reported if job.on_book else job.progress
     data: Data = {**progress._asdict(), "rate": round(progress.rate, 3)}
     for name in ("step", "round", "added", "searches", "budget"):

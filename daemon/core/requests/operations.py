@@ -178,7 +178,7 @@ class Operations:
 
         The results so far go with the error, or, with ``keep``, are sent as the final.
         """
-        # Its end forgets them.
+        # Ending the request clears both.
         cancel, so_far = request.cancel, request.found
         found = so_far() if so_far is not None and not request.over else None
         if keep and found is not None:

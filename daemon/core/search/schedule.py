@@ -238,7 +238,7 @@ class Meter:
                 heapq.heappop(self.heap)
                 child.listed = False
             elif child.charged(now) > charged:
-                # Charges only grow: what is listed is at most too small.
+                # Charges only grow, so a listed charge can only be too small.
                 heapq.heapreplace(self.heap, (child.charged(now), order, child))
             else:
                 return child
@@ -444,7 +444,7 @@ class ThreadSchedule:
 
     def _start(self, task: Task, now: float, host: Task | None = None) -> Task:
         if task not in self._resuming:
-            # One that is started because it is short has no turn when it is short no more.
+            # A task started because it is short has no turn left once it is no longer short.
             task.left_s = 0.0 if task.is_short(now) else task.slice_s()
         self._unlist(task)
         task.running = True

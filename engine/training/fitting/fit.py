@@ -46,7 +46,7 @@ def run(task: FitTask, options: ridge.RidgeOptions) -> None:
                 f"with {options.curve} they mean other scores until they are fitted too"
             )
     weights = ridge.fit(data.rows, options, start=begin, first=first, last=last, said=progress)
-    # Validation is of the numbers that are stored, rounded.
+    # Validate the stored, rounded numbers.
     packed = ridge.pack(weights)
     weights = ridge.unpack(packed)
     static = static_of_sums(weights, options.curve)

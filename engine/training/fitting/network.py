@@ -312,7 +312,7 @@ def run(task: FitTask, options: NetworkOptions) -> None:
     record = {**task.record(data, options.curve, options._asdict(), origin), "fitted": fitted}
     network = Network(options.bands, tuple(heads), b"".join(lanes))
     write_shipped(task.out, network, record)
-    # What is validated is what the engine makes of the file.
+    # Validate the network as the engine reads it from the file.
     record["validation"] = validate.table(validate.static_of(task.out), read_truth(task.truth_files))
     write_shipped(task.out, network, record)
     save_json(task.out.with_suffix(".json"), record, indent=1)

@@ -159,7 +159,7 @@ def check(found: Measured, model: ErrorModel) -> list[Check]:
         ).reshape(-1, 3)
         above, below, rough = asked.T
         off = deep - shallow
-        # The search rounds what it asks for to whole discs.
+        # The search rounds its bounds to whole discs.
         within = (-above - 0.5 <= off) & (off <= below + 0.5)
         over, under = shallow - alphas - 1 - above, alphas - below - shallow
         high = (static >= alphas + 1 - rough) & (alphas + 1 + above < 64) & (over >= 0)

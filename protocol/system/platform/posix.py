@@ -67,7 +67,7 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
     """Write the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        # Not F_FULLFSYNC: what was renamed was on the disk before.
+        # No F_FULLFSYNC is needed: the content was on the disk before the renaming.
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

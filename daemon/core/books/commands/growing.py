@@ -35,7 +35,7 @@ def _store(run: BookCommandRun) -> Result:
     positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
     outcome = add_positions(run.book, positions, run.worker())
     result = _result_of(run, "store", outcome)
-    # The positions are there as soon as it has begun; who gives it again is known by its dialogue alone.
+    # The positions are stored once it has begun; only its dialogue knows whether the command is repeated.
     if outcome.finished or run.caller.counted is not None:
         _count(run, result)
     return result

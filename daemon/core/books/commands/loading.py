@@ -79,7 +79,7 @@ def _reopen(run: BookCommandRun) -> Result:
     if opened.refusal:
         raise BadInput(f"book reopen: {name} is opened for reading only: {opened.refusal}")
     if opened.store is not None and opened.store.locked:
-        # What failed before is tried again.
+        # Retry what failed before.
         opened.book.recorder.allow()
         return {"notes": [], "text": [f"{name} is open for writing: {_count(opened.book)}"]}
     again = registry.open_any(Path(name), level=max(1, opened.book.options.level), progress=run.progress)
@@ -107,12 +107,12 @@ def _save(run: BookCommandRun) -> Result:
         books.target(path)
     saved = registry.save(path, book, run.progress)
     text = [*_about(path, saved.lost), f"Book saved to {path}: {_count(book)}"]
-    # A book that takes changes stays in use, and what was written is a copy.
+    # A book that takes changes stays in use, and the new file is a copy.
     refused = books.reason
     if store is not None and books.failure:
         store.rescued()
     if saved.format == registry.NATIVE and (store is None or refused):
-        # From now on what is learnt goes to its journal.
+        # From now on changes go to its journal.
         if store is not None:
             text.append(f"{path} is the book in use from now on, because {refused}")
         opened = registry.open_any(path)
