@@ -19,7 +19,8 @@ from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, 
 from desdaemon.protocol.games.formats import FORMATS, parse_game
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.games.records import GameRecord
-from desdaemon.protocol.othello.notation import board_text
+from desdaemon.protocol.othello.notation import START, board_text
+from desdaemon.protocol.othello.obf import parse_problem
 
 
 def moves_of(record: GameRecord) -> str:
@@ -38,10 +39,31 @@ def read(text: str | bytes, name: str) -> tuple[list[str], list[str]]:
 NASTY = (
     *("[", "]", "(", ")", "(;", "(;GM[", "(;GM[2]", "(;GM[2](", "\\", "\\]", "[\\", "[[", "A", "A[", "A[x]", "A ["),
     *(";B[fe", "B[fe]", "{", "}", "{}", "{{}", "{ {", '[A "', '[A "x"]\n', '{\n[A "x"]\n', '"', '\\"', "$", "$1 ", "!"),
-    *("1", "1.", "1 ", "1 -", "1-1 ", "...", "%", "\n%", ";", "; ", "#", "F5", "F5 ", "F5-", "-", "*", "* ", "|", "X "),
+    *(
+        "1",
+        "1.",
+        "1 ",
+        "1 -",
+        "1-1 ",
+        "...",
+        "%",
+        "\n%",
+        ";",
+        "; ",
+        "#",
+        "F5",
+        "F5 ",
+        "F5-",
+        "F5:+1;",
+        "-",
+        "*",
+        "* ",
+        "|",
+        "X ",
+    ),
     *(" ", "\n", "\r\n", " \n", "--------", "/", "8/", "\u3000", "\uff26", ",", "PA", '{"m":', "[{", '{"m":"f5"},'),
 )
-STARTS = ("", "(;GM[2]", "(;GM[Othello]", '[Event "x"]\n\n1. F5 ', "X")
+STARTS = ("", "(;GM[2]", "(;GM[Othello]", '[Event "x"]\n\n1. F5 ', "X", f"{board_text(START)};")
 
 
 def seconds_of(format: str, text: str) -> float:
@@ -49,7 +71,9 @@ def seconds_of(format: str, text: str) -> float:
     data = text.encode()
     begun = time.thread_time()
     try:
-        if format == "pasted":
+        if format == "obf":
+            parse_problem(text)
+        elif format == "pasted":
             parse_pasted(data, "", lambda line: None)
         else:
             list(parse_games(data, f"x.{format}", lambda line: None))
@@ -58,7 +82,7 @@ def seconds_of(format: str, text: str) -> float:
     return time.thread_time() - begun
 
 
-@pytest.mark.parametrize("format", [*FORMATS, "pasted"])
+@pytest.mark.parametrize("format", [*FORMATS, "pasted", "obf"])
 @pytest.mark.parametrize("piece", NASTY)
 def test_twice_the_text_takes_twice_the_time(format: str, piece: str) -> None:
     for start in STARTS:
