@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -369,24 +369,26 @@ def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: Progress
             progress("check", at, header.size)
 
 
+def _read_ends(path: Path, stream: BinaryIO) -> tuple[SnapshotHeader, bytes]:
+    """The header of an open file, and its table of checksums. Raises Unreadable."""
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    header = read_header(path, stream.read(PAGE), size)
+    stream.seek(header.checksums_at)
+    sums = stream.read()
+    if zlib.crc32(sums) != header.checksums_crc:
+        raise Unreadable(path, header.checksums_at, "the table of checksums is damaged")
+    return header, sums
+
+
 def check(path: Path, progress: ProgressCallback = no_progress) -> None:
     """Compare every block of a book's file with its checksum. Raises Unreadable."""
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
-            size = stream.seek(0, 2)
-            stream.seek(0)
-            header = read_header(path, stream.read(PAGE), size)
-            stream.seek(header.checksums_at)
-            sums = stream.read()
-        _check_sums(path, header, sums)
+            header, sums = _read_ends(path, stream)
         _compare(path, header, sums, progress)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
-
-
-def _check_sums(path: Path, header: SnapshotHeader, sums: bytes) -> None:
-    if zlib.crc32(sums) != header.checksums_crc:
-        raise Unreadable(path, header.checksums_at, "the table of checksums is damaged")
 
 
 def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_progress) -> Mapped:
@@ -397,17 +399,12 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     """
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
-            size = stream.seek(0, 2)
-            stream.seek(0)
-            header = read_header(path, stream.read(PAGE), size)
             # Read, not mapped: a fault for each page of it would take longer than all the rest.
-            stream.seek(header.checksums_at)
-            sums = stream.read()
-            mapping = mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_COPY)
+            header, sums = _read_ends(path, stream)
+            mapping = mmap.mmap(stream.fileno(), header.size, access=mmap.ACCESS_COPY)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
     data: npt.NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)
-    _check_sums(path, header, sums)
     table = BookTable()
     whole = check or not header.segments_at
     if whole:
