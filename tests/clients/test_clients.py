@@ -6,14 +6,14 @@ import asyncio
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zmq
 from pretended import PretendedDaemon, leave_connection_file
+from waits import until
 
 from desdaemon.clients import AsyncClient, Cancelled, Client, ConnectionLost, DaemonError, NoDaemon, TimedOut, connect
 from desdaemon.clients.connection import DaemonAddress, equip
@@ -50,14 +50,6 @@ def daemon(endpoint: str) -> Iterator[PretendedDaemon]:
 def client(daemon: PretendedDaemon, endpoint: str) -> Iterator[Client]:
     with Client.connect(endpoint) as found:
         yield found
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait for something that another thread does."""
-    due = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < due, "it did not happen"
-        time.sleep(0.002)
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from served import ROOT, heed_signals, until
+from served import ROOT, heed_signals
+from waits import until
 
 TEXT = (ROOT / "docs" / "remote-analysis.md").read_text("utf-8")
 # What only a person with two machines can do, or what needs the network.

@@ -8,14 +8,14 @@ import pty
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from checkout import SUPPORT
 from pretended import PretendedDaemon, leave_connection_file
+from waits import until
 
 from desdaemon.clients.shell import Shell
 
@@ -42,13 +42,6 @@ def shell(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, SCRIPT, "shell", *arguments], input=typed, capture_output=True, text=True, timeout=60
     )
-
-
-def until(condition: Callable[[], object]) -> None:
-    due = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < due, "it did not happen"
-        time.sleep(0.005)
 
 
 def lines(daemon: PretendedDaemon) -> list[str]:

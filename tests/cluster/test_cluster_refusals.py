@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import pytest
 from checkout import ROOT
 from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, grown, heed_interrupts, run
 from strange_worker import DEADLY
+from waits import until
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
 from desdaemon.cluster.connection import connect, workers_of
@@ -84,14 +85,6 @@ def owner(cluster: Cluster) -> Iterator[Owner]:
         yield found
     finally:
         found.client.close(timeout=1)
-
-
-def until(reached: Callable[[], object]) -> None:
-    """Wait until something has come."""
-    late = time.monotonic() + TIMEOUT
-    while not reached():
-        assert time.monotonic() < late
-        time.sleep(0.1)
 
 
 def at_work(owner: Owner) -> int:

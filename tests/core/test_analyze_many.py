@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from fake_engine import ENDLESS_DEPTH
-from operated import Operated, until
+from operated import Operated
+from waits import until
 
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.protocol.othello.notation import START, board_text

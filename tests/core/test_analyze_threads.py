@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from operated import Operated, until
+from operated import Operated
+from waits import until
 
 from desdaemon.core.requests.analysis import Budget
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine, build_engine

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import referee
 from fake_engine import ENDLESS_DEPTH
-from operated import Operated, until
+from operated import Operated
+from waits import until
 
 from desdaemon.core.requests import batches
 from desdaemon.core.requests.batch_files import SUFFIX, BatchFile

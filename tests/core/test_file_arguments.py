@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import referee
-from operated import Operated, until
+from operated import Operated
+from waits import until
 
 from desdaemon.core.requests.request import ClientRecord
 from desdaemon.protocol.commands.book import BOOK_COMMANDS

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from fake_engine import ENDLESS_DEPTH
-from operated import Operated, until
+from operated import Operated
+from waits import until
 
 from desdaemon.core.requests.request import ClientRecord
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 from fake_engine import build_fake
+from waits import until
 
 from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler, Task
 from desdaemon.core.search.workers import EnginePool, HelpedSearch, HelperPool, SearchThreads
@@ -49,13 +49,6 @@ class FakeTeam:
             events = list(self.helping.values())
         for event in events:
             event.set()
-
-
-def until(fact: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not fact():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 class Served:

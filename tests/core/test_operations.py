@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from fake_engine import ENDLESS_DEPTH
-from operated import Operated, until
+from operated import Operated
+from waits import until
 
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.core.search import schedule

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import referee
 from fake_engine import ENDLESS_DEPTH
-from operated import Operated, until
+from operated import Operated
+from waits import until
 
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Books, Caller

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from book_reply_tables import BOOK_RESULTS
 from fake_engine import ENDLESS_DEPTH
-from operated import Operated, until
+from operated import Operated
 from reply_fields import REVISIONS
 from reply_tables import (
     ENVELOPE,
@@ -21,6 +21,7 @@ from reply_tables import (
     final_faults,
     shape_faults,
 )
+from waits import until
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand
 from desdaemon.protocol.wire import messages

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from book_dialogue import BookDialogue
 from live import converse
-from served import Peer, serving, until
+from served import Peer, serving
 from toys import game_positions, small_book, toy
+from waits import until
 
 from desdaemon.api import Board, Engine
 from desdaemon.book.book import Book

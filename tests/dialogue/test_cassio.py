@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 import referee
-from collected import Collected
-from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
+from fake_engine import ENDLESS_DEPTH, FakeSearcher
 from hypothesis import given
 from hypothesis import strategies as st
+from in_process import InProcess
 from live import Live
 
-from desdaemon.core.search.loader import EngineSource, LoadedEngine
-from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.cassio import CassioDialect
-from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -28,22 +25,18 @@ RESULT = re.compile(
 )
 
 
-class Talk:
-    """A dialogue in this process; searches are waited for."""
+class Talk(InProcess):
+    """A dialogue whose searches are waited for."""
 
     def __init__(self) -> None:
-        self.searcher = FakeSearcher()
-        self.session = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(self.searcher, FakeControl)))
-        self.output = Collected()
+        super().__init__()
         self.cassio = CassioDialect(self.session, self.output)
 
     def say(self, line: str) -> list[str]:
         """The lines of the answer to a command."""
         self.cassio.execute(f"ENGINE-PROTOCOL {line}")
         self.cassio._wait()
-        out, err = self.output.take()
-        assert err == ""
-        return out.splitlines()
+        return self.written().splitlines()
 
 
 def test_the_short_commands() -> None:

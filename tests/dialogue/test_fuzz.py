@@ -18,14 +18,13 @@ from fake_engine import FakeControl
 from fuzzing import GGF, TEMPLATES, Fuzz, Quick, line
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from in_process import session_of
 from live import converse
 
 from desdaemon.core.search import loader
-from desdaemon.core.search.loader import EngineSource, LoadedEngine
-from desdaemon.core.settings import SessionSettings
+from desdaemon.core.search.loader import LoadedEngine
 from desdaemon.dialogue.dialects import spoken
 from desdaemon.dialogue.interrupt import Interrupt
-from desdaemon.dialogue.session import Session
 from desdaemon.dialogue.streams import InputLine, LineQueue, LineReader, TextListener
 
 LINES = 25
@@ -77,7 +76,7 @@ def talk_json(seed: int) -> None:
     output = Collected()
     made = spoken("json")
     source = LineQueue()
-    session = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(Quick(), FakeControl)))
+    session = session_of(Quick())
     reader = LineReader(source, made.listener(session.interrupt))
     for data in said:
         reader.feed(data + b"\n")

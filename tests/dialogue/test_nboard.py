@@ -9,23 +9,20 @@ from typing import Any
 
 import pytest
 import referee
-from collected import Collected
-from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
+from fake_engine import ENDLESS_DEPTH, FakeSearcher
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_process import InProcess
 from live import Live
 from transcripts import read
 
 from desdaemon.core.books.service import ScoredMove
-from desdaemon.core.search.loader import EngineSource, LoadedEngine
-from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.nboard import NBoardDialect, _HintStream
-from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.dialects.nboard import COMMANDS
 from desdaemon.protocol.games.records import parse_ggf
-from desdaemon.protocol.othello.notation import board_text, parse_move
+from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.selectivity import Selectivity
 
@@ -43,25 +40,15 @@ EMPTY = (
 START = "---------------------------OX------XO--------------------------- X"
 
 
-class Talk:
-    """A dialogue in this process."""
-
+class Talk(InProcess):
     def __init__(self, searcher: FakeSearcher | None = None, **values: object) -> None:
-        made = SessionSettings()
-        made.level, made.level_chosen = 4, True
-        for name, value in values.items():
-            assert hasattr(made, name)
-            setattr(made, name, value)
-        self.searcher = searcher or FakeSearcher()
-        self.session = Session(made, EngineSource(lambda config: LoadedEngine(self.searcher, FakeControl)))
-        self.output = Collected()
+        super().__init__(searcher, **{"level": 4, "level_chosen": True, **values})
         self.nboard = NBoardDialect(self.session, self.output)
 
     def say(self, line: str) -> list[str]:
         """The lines of the answer, each of them one that NBoard understands."""
         self.nboard.execute(line)
-        out, err = self.output.take()
-        assert err == ""
+        out = self.written()
         assert out == "" or out.endswith("\n")
         lines = out.split("\n")[:-1]
         for answer in lines:
@@ -87,10 +74,6 @@ class Talk:
             self.session.settings.level,
             self.nboard.leaving,
         )
-
-    @property
-    def board(self) -> str:
-        return board_text(self.session.game.position)
 
 
 @pytest.mark.parametrize("version", ["1", "2", "3"])

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from fake_engine import FakeControl, FakeSearcher, build_fake
+from fake_engine import FakeSearcher, build_fake
+from in_process import session_of
 from live import Live
 
 from desdaemon.core.search.loader import Abandoned, EngineConfig, EngineSource, LoadedEngine, TooLate
@@ -134,7 +135,7 @@ def test_only_slow_games_wait_for_the_engine() -> None:
 
 def test_the_opponents_time_is_used_for_the_reply_that_is_expected() -> None:
     searcher = FakeSearcher()
-    asking = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(searcher, FakeControl)))
+    asking = session_of(searcher)
     asking.settings.level, asking.settings.level_chosen = 4, True
     move, _ = asking.choose()
     asking.play_move(move)
@@ -188,7 +189,7 @@ class _Late(FakeSearcher):
 
 def test_how_late_moves_come_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     searcher = _Late()
-    session = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(searcher, FakeControl)))
+    session = session_of(searcher)
     session.settings.game_time = 10_000
     session.engine()
     first = session.limits(START).time_ms
@@ -213,6 +214,6 @@ class _Stopped(FakeSearcher):
 
 def test_a_search_that_found_nothing_out_is_no_reason_for_a_move() -> None:
     """A corner is taken without any search, though other squares come before it."""
-    session = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(_Stopped(), FakeControl)))
+    session = session_of(_Stopped())
     session.set_board(CORNER)
     assert session.choose() == (63, None)

@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collected import Collected
-from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
+from fake_engine import ENDLESS_DEPTH, FakeSearcher
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_process import InProcess
 from live import Live, converse
 from transcripts import read
 
-from desdaemon.core.search.loader import EngineSource, LoadedEngine
-from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.xboard import XBoardDialect
-from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits, hash_bits_within
 from desdaemon.engine.result import Result
 from desdaemon.protocol.dialects.xboard import SETUP, drop_text, parse_drop, parse_level
@@ -39,30 +36,18 @@ LINES = re.compile(
 )
 
 
-class Talk:
-    """A dialogue in this process."""
-
+class Talk(InProcess):
     def __init__(self, searcher: FakeSearcher | None = None) -> None:
-        values = SessionSettings()
-        values.level, values.level_chosen = 4, True
-        self.searcher = searcher or FakeSearcher()
-        self.session = Session(values, EngineSource(lambda config: LoadedEngine(self.searcher, FakeControl)))
-        self.output = Collected()
+        super().__init__(searcher, level=4, level_chosen=True)
         self.xboard = XBoardDialect(self.session, self.output)
 
     def say(self, *lines: str) -> list[str]:
         """The lines of the answers, each of them one that XBoard understands."""
         for line in lines:
             self.xboard.execute(line)
-        out, err = self.output.take()
-        assert err == ""
-        answers = out.splitlines()
+        answers = self.written().splitlines()
         assert all(LINES.fullmatch(answer) for answer in answers), answers
         return answers
-
-    @property
-    def board(self) -> str:
-        return board_text(self.session.game.position)
 
 
 def test_the_greeting_waits_for_the_engine_under_done_0() -> None:

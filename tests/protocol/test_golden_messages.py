@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from operated import Operated, until
+from operated import Operated
 from reply_tables import event_faults, reply_faults
+from waits import until
 
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import BY_NAME

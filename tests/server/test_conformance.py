@@ -8,7 +8,8 @@ from typing import Any
 import msgpack
 import pytest
 import referee
-from served import ENDLESS, Peer, line_of, until
+from served import ENDLESS, Peer, line_of
+from waits import until
 
 EMPTY_BOARD = "-" * 64
 START = "---------------------------OX------XO--------------------------- X"

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 import zmq
-from served import CODES, ENDLESS, PRETENDING, Peer, Served, line_of, serving, until
+from served import CODES, ENDLESS, PRETENDING, Peer, Served, line_of, serving
+from waits import until
 
 FINALS: dict[str, dict[str, Any]] = {
     "ping": {},

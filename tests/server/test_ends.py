@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from served import ENDLESS, PATIENCE_S, REAL, ROOT, Peer, Served, until
+from served import ENDLESS, PATIENCE_S, REAL, ROOT, Peer, Served
+from waits import until
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from reply_tables import shape_faults
-from served import Peer, Served, line_of, serving, until
+from served import Peer, Served, line_of, serving
+from waits import until
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 from book_dialogue import BookDialogue
-from served import Peer, Served, serving, until
+from served import Peer, Served, serving
+from waits import until
 
 from desdaemon.server.backups import BackupPlan, Backups
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import referee
-from served import Peer, Served, until
+from served import Peer, Served
+from waits import until
 
 from desdaemon.clients import Client, ConnectionLost, DaemonError
 

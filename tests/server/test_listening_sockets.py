@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 from processes import two_free_ports
-from served import until
+from waits import until
 
 pytest.importorskip("distributed")
 pytest.importorskip("tornado")

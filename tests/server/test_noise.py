@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise import NAMES, OPS, START, Noise
-from served import CODES, Peer, Served, checked, serving, until
+from served import CODES, Peer, Served, checked, serving
+from waits import until
 
 GROWTH_MB = 64
 BATCH = 500

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 import zmq
-from served import PATIENCE_S, REAL, ROOT, Peer, Served, serving, until
+from served import PATIENCE_S, REAL, ROOT, Peer, Served, serving
+from waits import until
 
 from desdaemon.clients import Client, DaemonError
 from desdaemon.protocol.commands.book import BOOK_COMMANDS

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from served import Peer, Served, serving, until
+from served import Peer, Served, serving
+from waits import until
 
 from desdaemon.protocol.errors import BadInput
 from desdaemon.server.scrape import Scrape, checked_address

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 import zmq
-from served import Peer, Served, line_of, until
+from served import Peer, Served, line_of
+from waits import until
 
 from desdaemon.clients import Client
 

@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 
-from served import ROOT, Peer, Served, heed_signals, until
+from served import ROOT, Peer, Served, heed_signals
+from waits import until
 
 LINES = [part for line in ("level 60", "book-usage off", "hint", "moves") for part in ("-c", line)]
 

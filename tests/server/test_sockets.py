@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from operated import Operated
 from raw_zmtp import COMMAND, GREETING, LONG, MORE, PING, RawPeer, frame, ready, request
 from served import Peer
+from waits import until
 
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
@@ -65,13 +66,6 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Loop]]:
     for loop in loops:
         loop.close()
         assert loop.counters.get("mistakes", 0) == 0
-
-
-def until(condition: Callable[[], object]) -> None:
-    due = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < due, "it did not happen"
-        time.sleep(0.005)
 
 
 @pytest.mark.parametrize("scheme", ["ipc", "tcp"])

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lab import restarts, storm
-from served import PATIENCE_S, REAL, ROOT, Served, serving, until
+from served import PATIENCE_S, REAL, ROOT, Served, serving
+from waits import until
 
 from desdaemon.clients import Client, ConnectionLost
 from desdaemon.clients.bench import daemon

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from served import Peer, line_of, serving, until
+from served import Peer, line_of, serving
+from waits import until
 
 LINE = "f5d6c3d3c4f4c5b3c2b4a3"
 READING: list[tuple[str, dict[str, Any]]] = [

@@ -12,7 +12,7 @@ from desdaemon.engine.evaluation.weights import SHIPPED, Weights
 from desdaemon.engine.evaluation.weights_file import read
 from desdaemon.engine.evaluation.weights_metadata import of_record
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.probcut import DEFAULT, ErrorModel, cut, stand_in, table
+from desdaemon.engine.probcut import ErrorModel, cut, stand_in, table
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import cli
 from desdaemon.engine.training.probcut import fit, nodes
@@ -255,7 +255,3 @@ def test_the_stage_measures_once_and_its_model_is_installed(tmp_path, shallow_se
         assert f"{out}: not a file of stage probcut" in capsys.readouterr().err
     assert cli.main(["install", str(tmp_path / "none"), str(SHIPPED), "--out", str(tmp_path / "x.xz")]) == 1
     assert not Path(tmp_path / "x.xz").exists()
-
-
-def test_the_default_model_is_one():
-    assert fit.model_of(DEFAULT.to_record()) == DEFAULT

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from served import PATIENCE_S, PRETENDING, Served, serving, until
+from served import PATIENCE_S, PRETENDING, Served, serving
 from tornado.httpclient import HTTPClientError
 from tornado.websocket import WebSocketClosedError
+from waits import until
 from web_gateway import Page, Web
 
 from desdaemon.clients.web.allowed import COMMANDS, operations

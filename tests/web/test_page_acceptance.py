@@ -10,7 +10,8 @@ import pytest
 from browser import BrowserTab
 from checkout import ROOT
 from chrome import READY, Chrome
-from served import Peer, Served, serving, until
+from served import Peer, Served, serving
+from waits import until
 from web_gateway import Web
 
 pytestmark = pytest.mark.slow

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from collected import Collected
-from fake_engine import FakeControl, FakeSearcher
+from fake_engine import FakeSearcher
+from in_process import session_of
 
-from desdaemon.core.search.loader import EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects import spoken
 from desdaemon.dialogue.dialects.dialect import LineDialect
 from desdaemon.dialogue.dialects.text import TextDialect
-from desdaemon.dialogue.session import Session
 from desdaemon.dialogue.streams import LineQueue, LineReader
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
@@ -134,7 +133,7 @@ class Fuzz:
         settings = SessionSettings()
         settings.verbose, settings.level, settings.level_chosen = 0, 2, True
         self.protocol = protocol
-        self.session = Session(settings, EngineSource(lambda config: LoadedEngine(Quick(), FakeControl)))
+        self.session = session_of(Quick(), settings)
         self.output = Collected()
         self.lines = LineQueue()
         if protocol == "text":

@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import re
 
-from collected import Collected
-from fake_engine import FakeControl, FakeSearcher
+from fake_engine import FakeSearcher
+from in_process import InProcess
 
-from desdaemon.core.search.loader import EngineSource, LoadedEngine
-from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.dialects.gtp import GtpDialect
-from desdaemon.dialogue.session import Session
-from desdaemon.protocol.othello.notation import board_text
 
 ANSWER = re.compile(r"[=?][0-9]*(?: [^\n]+|)(?:\n[^\n]+)*\n\n")
 
 
-class Talk:
+class Talk(InProcess):
     """A GTP dialogue in this process."""
 
     def __init__(self, searcher: FakeSearcher | None = None, **values: object) -> None:
-        made = SessionSettings()
-        for name, value in values.items():
-            assert hasattr(made, name)
-            setattr(made, name, value)
-        self.searcher = searcher or FakeSearcher()
-        self.session = Session(made, EngineSource(lambda config: LoadedEngine(self.searcher, FakeControl)))
-        self.output = Collected()
+        super().__init__(searcher, **values)
         self.gtp = GtpDialect(self.session, self.output)
 
     def raw(self, line: str) -> str:
         self.gtp.execute(line)
-        out, err = self.output.take()
-        assert err == ""
-        return out
+        return self.written()
 
     def say(self, line: str) -> str:
         """The text of a successful answer."""
@@ -57,10 +45,6 @@ class Talk:
         game = self.session.game
         clocks = {black: (clock.left, clock.left_stones) for black, clock in self.session.clocks.items()}
         return game.position, list(game.moves), clocks, self.gtp.leaving
-
-    @property
-    def board(self) -> str:
-        return board_text(self.session.game.position)
 
     def play(self, moves: str) -> None:
         """Play a line of moves, passes left out."""

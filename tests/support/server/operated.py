@@ -136,11 +136,3 @@ class Operated:
 def known_operation(op: object) -> str | None:
     """The operation of that name, None where there is none."""
     return op if isinstance(op, str) and op in BY_NAME else None
-
-
-def until(condition: Any) -> None:
-    """Wait for something that another thread does."""
-    due = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < due, "it did not happen"
-        time.sleep(0.002)

@@ -8,8 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import referee
 import zmq
 from checkout import ROOT
 from reply_tables import reply_faults
+from waits import until
 
 from desdaemon.protocol.wire.messages import BY_NAME
 
@@ -122,14 +122,6 @@ def serving(folder: Path, *arguments: str, program: tuple[str, ...] = REAL, **en
         yield served
     finally:
         served.end()
-
-
-def until(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
-    """Wait for something that another process does."""
-    due = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < due, "it did not happen"
-        time.sleep(0.01)
 
 
 def line_of(seed: int, plies: int) -> str:
