@@ -56,7 +56,7 @@ class Board:
 
     @classmethod
     def of(cls, board: Board | str) -> Board:
-        """Return a board as it is, and the one that a text says."""
+        """Return ``board`` itself, or the board that a text describes."""
         return board if isinstance(board, Board) else cls(board)
 
     @classmethod

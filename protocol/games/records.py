@@ -32,7 +32,7 @@ Complain = Callable[[str], None]
 
 
 def complain(line: str, bad: Complain | None) -> None:
-    """Give a line to ``bad``; raise it as `BadInput` where there is none."""
+    """Pass a message to ``bad``; without it raise the message as `BadInput`."""
     if bad is None:
         raise BadInput(line) from None
     bad(line)

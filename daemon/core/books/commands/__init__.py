@@ -1,1 +1,1 @@
-"""The book commands: in each module the handlers of some by name, `WORK`."""
+"""The book commands. Each module has ``WORK``: the handlers of some commands by name."""
