@@ -316,8 +316,9 @@ class Books:
     # Looking
 
     def look_up(self, player: int, opponent: int) -> BookView | None:
-        """Return the book's data about a position in any orientation; None if `Book.view` is None. Takes microseconds, even
-        during a job.
+        """Return the book's data about a position in any orientation; None if `Book.view` is None.
+
+        Takes microseconds, even during a job.
         """
         book = self.book
         if book is None:
