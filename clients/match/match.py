@@ -443,10 +443,11 @@ def _write(
 ) -> None:
     names = _names(setting, journal.games)
     found = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
-    text = report(found, _heading(setting, names))
+    heading = _heading(setting, names)
+    text = report(found, heading)
     written = json.dumps(json_report(found, about, programs), indent=1)
     if options.save:
-        write_games(options.save, _file_games(found))
+        write_games(options.save, _file_games(found, heading))
     if options.json and options.json != "-":
         try:
             Path(options.json).write_text(written + "\n", encoding="utf-8")
@@ -456,12 +457,12 @@ def _write(
         print_text(written + "\n" if options.json == "-" else text)
 
 
-def _file_games(found: MatchOutcome) -> Iterator[FileGame]:
+def _file_games(found: MatchOutcome, event: str = "match") -> Iterator[FileGame]:
     date = time.strftime("%Y-%m-%d")
     for number, game in sorted(found.games.items()):
         place = found.schedule.place(number)
         record = game.record._replace(black=found.names[place.black], white=found.names[place.white])
-        yield FileGame(record, number + 1, "match", date, game.score)
+        yield FileGame(record, number + 1, event, date, game.score)
 
 
 def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
@@ -474,7 +475,24 @@ def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
     names = [
         program.name or said.get(at) or program_name(program.command) for at, program in enumerate(setting.programs)
     ]
-    return [f"{name} ({at})" if names.count(name) > 1 else name for at, name in enumerate(names, 1)]
+    told = [_told_apart(setting.programs, [at for at, other in enumerate(names) if other == name]) for name in names]
+    full = [f"{name} {words[at]}".strip() for at, (name, words) in enumerate(zip(names, told, strict=True))]
+    return [f"{name} ({at})" if full.count(name) > 1 else name for at, name in enumerate(full, 1)]
+
+
+def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str]:
+    """Return the options that not all programs at these places have, and their level or time, by the place."""
+    options: dict[int, list[str]] = {}
+    for place in places:
+        words = options.setdefault(place, [])
+        for word in programs[place].command[1:]:
+            if word.startswith("-") or not words:
+                words.append(word)
+            else:
+                words[-1] += f" {word}"
+        words.append(programs[place].control.text)
+    everywhere = [word for word in options[places[0]] if all(word in other for other in options.values())]
+    return {at: " ".join(word for word in words if word not in everywhere) for at, words in options.items()}
 
 
 def _heading(setting: Setting, names: Sequence[str]) -> str:

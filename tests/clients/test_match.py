@@ -257,7 +257,7 @@ def test_elo() -> None:
     rating = statistics.elo(sample_of((0, 0, 50, 0, 50)))
     assert rating
     assert rating.difference == pytest.approx(400 * math.log10(3))
-    error = 1.959964 * math.sqrt(0.0625 / 100)
+    error = 1.959964 * math.sqrt(0.0625 / 99)
     assert rating.low == pytest.approx(statistics.elo_of(0.75 - error))
     assert rating.high == pytest.approx(statistics.elo_of(0.75 + error))
     assert rating.superiority > 0.999
@@ -369,7 +369,7 @@ def test_a_match_goes_on_after_a_violent_end(tmp_path: Path, capsys: pytest.Capt
     assert without_times[0] == without_times[1]
     capsys.readouterr()
     assert run(*sides, "--journal", journal, "--move-time", "5", games=4) == 1
-    assert "a match with programs" in capsys.readouterr().err
+    assert "(program 1 control move: 0.0 there, 5000.0 here)" in capsys.readouterr().err
 
 
 def test_a_killed_match_keeps_its_games(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import referee
@@ -23,15 +24,18 @@ from desdaemon.book.formats import edax
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START as BOOK_START
 from desdaemon.book.storage.store import create_store, open_store
-from desdaemon.clients.match import adjudicator
+from desdaemon.clients.match import adjudicator, workers
 from desdaemon.clients.match import match as command
 from desdaemon.clients.match.identity import identity
 from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file
-from desdaemon.clients.match.referee import Finished, solve
+from desdaemon.clients.match.referee import Finished, MatchTerms, solve
 from desdaemon.clients.match.results import statistics
+from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.ratings import Pairing, ratings
+from desdaemon.clients.match.results.report import json_report, outcome, report
 from desdaemon.clients.match.results.scores import failed_program, pairing_tallies, standings, tally
 from desdaemon.clients.match.schedule import KINDS, Schedule
+from desdaemon.clients.match.time_control import TimeControl
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START, Position, moves_text, parse_moves
@@ -318,14 +322,63 @@ def test_the_journal_notices_another_version(tmp_path: Path, capsys: pytest.Capt
     weights.write_bytes(b"two")
     kept = journal.read_bytes()
     assert play(4) == 1
-    assert "its games were played by another state of the files of program 1" in capsys.readouterr().err
+    assert "(program 1: its files have changed, weights included)" in capsys.readouterr().err
     weights.write_bytes(b"one")
     write("last")
     assert play(4) == 1
-    assert "of program 1" in capsys.readouterr().err
+    assert "(program 1: its files" in capsys.readouterr().err
     assert journal.read_bytes() == kept
     write("first")
     assert play(4) == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        ({"margin": 50}, {"margin": 60}, "margin: 50 there, 60 here"),
+        ({"openings": {"seed": 1}}, {"openings": {"seed": 2}}, "openings seed: 1 there, 2 here"),
+        (
+            {"programs": [{"command": "a"}, {"command": f"self {'-gtp ' * 20}-l 10 -n 1", "sha256": "1"}]},
+            {"programs": [{"command": "a"}, {"command": f"self {'-gtp ' * 20}-l 12 -n 1", "sha256": "2"}]},
+            "program 2 command: ... 10 -n 1 there, ... 12 -n 1 here",
+        ),
+    ],
+)
+def test_a_journal_of_another_match_tells_the_difference(
+    old: dict[str, Any], new: dict[str, Any], difference: str, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "journal")
+    with Journal(path, old):
+        pass
+    with pytest.raises(BadInput) as refused:
+        Journal(path, new)
+    assert f"belongs to a different match ({difference})" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("commands", "levels", "names"),
+    [
+        (["x -l 4", "x -l 6"], [-1, -1], ["x -l 4", "x -l 6"]),
+        (["x -gtp -l 4 -n 1", "x -gtp -n 1"], [-1, -1], ["x -l 4", "x"]),
+        (["x", "x"], [4, 6], ["x level 4", "x level 6"]),
+        (["x", "x", "y"], [-1, -1, -1], ["x (1)", "x (2)", "y"]),
+    ],
+)
+def test_programs_of_one_name_show_what_differs(commands: list[str], levels: list[int], names: list[str]) -> None:
+    programs = [
+        workers.Program(line.split(), "gtp", "", TimeControl(level=level))
+        for line, level in zip(commands, levels, strict=True)
+    ]
+    schedule = Schedule(len(programs), "round-robin", 2, 1)
+    setting = workers.Setting(programs, schedule, [], MatchTerms(), 1, None, None)
+    assert command._names(setting, {}) == names
+
+
+def test_no_games_have_no_score() -> None:
+    schedule = Schedule(2, "round-robin", 2, 1)
+    found = outcome({}, schedule, ["a", "b"], -1, None)
+    assert "%" not in report(found, "a against b")
+    assert json_report(found, {}, [{}, {}])["pairings"][0]["score"] is None
 
 
 def test_a_program_that_calls_itself_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

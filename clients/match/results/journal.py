@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -93,33 +94,36 @@ class Journal:
 
 def _compare(path: str, kept: dict[str, Any], terms: dict[str, Any]) -> None:
     """Raise `BadInput` for the first difference between the terms of a journal and of this match."""
-    for name in {**kept, **terms}:
-        old, new = kept.get(name), terms.get(name)
-        if old == new:
-            continue
-        if name == "programs" and isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-            _compare_programs(path, old, new)
+    difference = _difference("", kept, terms)
+    if difference:
         raise BadInput(
-            f"{quoted(path)}: a match with {name} {_short(old)}, this one has {_short(new)}: expected the same or "
-            "another journal"
+            f"the journal {quoted(path)} belongs to a different match ({difference}): use the same settings or another "
+            "file"
         )
 
 
-def _compare_programs(path: str, old: list[Any], new: list[Any]) -> None:
-    for number, (one, other) in enumerate(zip(old, new, strict=True), 1):
-        if not isinstance(one, dict) or one.get("command") != other.get("command"):
-            return
-        for name in ("version", "sha256"):
-            if one.get(name) != other.get(name):
-                what = f"version {_short(one.get(name))}" if name == "version" else "another state of the files"
-                raise BadInput(
-                    f"{quoted(path)}: its games were played by {what} of program {number}, {other['command']}, weights "
-                    "included: expected the same or another journal"
-                )
+def _difference(name: str, old: object, new: object) -> str:
+    """Return the first value that differs, by its name, and both; "" where there is none."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        parts = (_difference(f"{name} {key}".strip(), old.get(key), new.get(key)) for key in {**old, **new})
+        return next(filter(None, parts), "")
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = enumerate(zip(old, new, strict=True), 1)
+        return next(filter(None, (_difference(f"{name.removesuffix('s')} {at}", *pair) for at, pair in pairs)), "")
+    if old == new:
+        return ""
+    if name.endswith(" sha256"):
+        return f"{name.removesuffix(' sha256')}: its files have changed, weights included"
+    if isinstance(old, str) and isinstance(new, str):
+        # Long commands often begin alike.
+        words, others = old.split(), new.split()
+        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False)))
+        old, new = (" ".join(["...", *each[alike:]] if alike else each) for each in (words, others))
+    return f"{name}: {_short(old)} there, {_short(new)} here"
 
 
 def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = str(value)
     return text if len(text) < 80 else f"{text[:60]}..."
 
 

@@ -89,7 +89,7 @@ def _two(found: MatchOutcome) -> list[str]:
     for name, side in zip(found.names, (account, account.seen_from_second()), strict=True):
         wins, draws, losses = side.total
         lines.append(
-            f"{name:{width}} {side.games:5} {wins:5} {draws:5} {losses:5}  {100 * side.score:5.1f}%  "
+            f"{name:{width}} {side.games:5} {wins:5} {draws:5} {losses:5}  {_percent(side)}  "
             f"{_record(side.black):9} {_record(side.white):9} {side.discs:+5.1f}"
         )
     lines += ["", f"pairs with 0, 0.5, 1, 1.5, 2 points: {' '.join(map(str, account.pairs))}"]
@@ -117,10 +117,9 @@ def _many(found: MatchOutcome) -> list[str]:
     for rank, at in enumerate(order, 1):
         one = found.standings[at]
         rated = f"{found.ratings.elo[at]:+6.1f} {found.ratings.error[at]:6.1f}" if found.ratings else f"{'':13}"
-        score = 100 * one.points / one.games if one.games else 50
         lines.append(
             f"{rank:3} {found.names[at]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} {one.losses:5}  "
-            f"{score:5.1f}%  {one.discs:+5.1f}"
+            f"{_percent(one)}  {one.discs:+5.1f}"
         )
     cells = _cells(found)
     column = max([8, *(len(cell) for cell in cells.values())])
@@ -153,6 +152,10 @@ def _cells(found: MatchOutcome) -> dict[tuple[int, int], str]:
         cells[first, second] = f"{one.points:g}/{one.games}"
         cells[second, first] = f"{one.games - one.points:g}/{one.games}"
     return cells
+
+
+def _percent(one: PairingScore | Standing) -> str:
+    return f"{100 * one.points / one.games:5.1f}%" if one.games else f"{'-':>6}"
 
 
 def _record(results: Sequence[int]) -> str:
@@ -206,7 +209,7 @@ def _pairing_data(one: PairingScore, elo: statistics.Elo | None) -> dict[str, An
     return {
         **{name: getattr(one, name) for name in same},
         "different_games": one.different,
-        "score": one.score,
+        "score": one.points / one.games if one.games else None,
         "mean_ms": one.mean_ms,
         "elo": {name: value if math.isfinite(value) else None for name, value in elo._asdict().items()}
         if elo

@@ -56,11 +56,6 @@ class PairingScore(NamedTuple):
         return self.total[0] + 0.5 * self.total[1]
 
     @property
-    def score(self) -> float:
-        """Points a game, 0 to 1."""
-        return self.points / self.games if self.games else 0.5
-
-    @property
     def mean_ms(self) -> tuple[float, float]:
         """Milliseconds a move."""
         return self.used_ms[0] / max(1, self.moves[0]), self.used_ms[1] / max(1, self.moves[1])

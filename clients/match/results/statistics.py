@@ -103,7 +103,7 @@ def elo(found: Sample) -> Elo | None:
         edge = ((1 - CONFIDENCE) / 2) ** (1 / games)
         low, high = (edge, 1.0) if mean else (0.0, 1 - edge)
         return Elo(elo_of(mean), elo_of(low), elo_of(high), 1 - 0.5**games if mean else 0.5**games)
-    error = math.sqrt(squares) / weight
+    error = math.sqrt(squares * clusters / max(1, clusters - 1)) / weight
     superiority = 0.5 * (1 + math.erf((mean - 0.5) / (error * math.sqrt(2))))
     return Elo(elo_of(mean), elo_of(mean - DEVIATIONS * error), elo_of(mean + DEVIATIONS * error), superiority)
 
