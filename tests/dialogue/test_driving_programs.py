@@ -1,4 +1,4 @@
-"""The programs of clients.txt with desdaemon in the place of their engine."""
+"""The programs of driving_programs.txt with desdaemon in the place of their engine."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Talk(NamedTuple):
 
 
 def talks() -> list[Talk]:
-    """Read clients.txt."""
-    text = Path(__file__).with_name("clients.txt").read_text("utf-8")
+    """Read driving_programs.txt."""
+    text = Path(__file__).with_name("driving_programs.txt").read_text("utf-8")
     for name, value in VALUES.items():
         text = text.replace(f"{{{name}}}", value)
     found: list[Talk] = []
