@@ -16,7 +16,7 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.labelling.chunks import BoardChunk
-from desdaemon.protocol.othello.notation import START
+from desdaemon.protocol.othello.notation import START, parse_moves
 from desdaemon.protocol.othello.rules import squares
 
 WANTED = (Search(START.player, START.opponent, 8), Search(START.player, START.opponent, 5, 1 << 19))
@@ -78,7 +78,10 @@ def test_a_task_for_another_program_is_refused(state: tasks.WorkerState, other: 
 
 def test_a_search_has_the_table_that_its_task_says(state: tasks.WorkerState) -> None:
     """The number of nodes is that of a search of this process with the same table, and another with other tables."""
-    wanted = Search(START.player, START.opponent, 12)
+    position = START
+    for move in parse_moves("f5d6c3d3c4"):
+        position = position.after(move)
+    wanted = Search(position.player, position.opponent, 12)
     nodes = {}
     for bits in (10, HASH_BITS):
         (found,) = state.search("job", bits, plain((wanted,)))
