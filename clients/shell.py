@@ -20,6 +20,7 @@ from desdaemon.protocol.commands.completion import candidates
 from desdaemon.protocol.commands.text import read_line
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, logs, platform
+from desdaemon.protocol.system.terminal import ProgressLine
 
 from .arguments import Parser, add_daemon, connected
 from .blocking import Client, Handle
@@ -28,6 +29,7 @@ from .results import Data
 
 PROMPT = "desdaemon> "
 _LONGEST_HISTORY = 2_000
+_PROGRESS_S = 1.0
 
 
 def command_line() -> Parser:
@@ -94,7 +96,7 @@ class Shell:
         try:
             with _interrupts_deferred():
                 handle = self.client.start("text", {"line": line})
-            handle.wait()
+            self._wait(handle, line)
         except KeyboardInterrupt:
             if handle is None:
                 raise
@@ -105,6 +107,20 @@ class Shell:
             except KeyboardInterrupt:
                 handle.cancel()
         return handle.result()
+
+    def _wait(self, handle: Handle[Any, Any], line: str) -> None:
+        """Wait for the reply to a line; of a job on the book a terminal shows the progress."""
+        progress = ProgressLine(wanted=read_line(line).outlives)
+        if not progress.live:
+            handle.wait()
+            return
+        try:
+            while not handle.wait(_PROGRESS_S):
+                jobs = [job for job in self.client.jobs() if not job["over"]]
+                if jobs:
+                    progress.show(_progress(jobs[-1]))
+        finally:
+            progress.clear()
 
     def _operation(self, line: str) -> bool:
         handle: Handle[Data, Data] | None = None
@@ -143,8 +159,18 @@ class Shell:
         except ImportError:
             # The console edits lines itself.
             readline = None
+        first_state = None
         if readline is not None:
             self._equip(readline, history)
+            first_state = platform.terminal_state(0)
+            platform.hide_control_keys(0)
+        try:
+            yield from self._prompted(readline, history)
+        finally:
+            if readline is not None:
+                platform.restore_terminal(0, first_state)
+
+    def _prompted(self, readline: Any, history: Path) -> Iterator[str]:
         sys.stdout.write(f"{self.client.hello.name} {self.client.hello.version}, role {self.client.hello.role}\n")
         while True:
             try:
@@ -192,6 +218,17 @@ def _interrupts_deferred() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if interrupted.is_set():
         raise KeyboardInterrupt
+
+
+def _progress(job: Data) -> str:
+    """Return the progress of a job in a line, as the dialogue has it."""
+    name = str(job["op"]).replace(".", " ", 1).capitalize()
+    if not job["phase"]:
+        return f"{name}...{job['state']}"
+    rounds = f"round {job['round']}, " if job.get("round") else ""
+    total = f"/{job['total']}" if job["total"] > job["done"] else ""
+    added = f": {job['added']} added" if "added" in job else ""
+    return f"{name}...{rounds}{job['phase']} {job['done']}{total} done{added}"
 
 
 def _nth(found: list[str], at: int) -> str | None:

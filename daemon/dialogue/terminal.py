@@ -25,6 +25,7 @@ class LineEditor:
         """
         self._readline = readline = platform.line_editing()
         self._first_state = platform.terminal_state(0)
+        platform.hide_control_keys(0)
         self._prompt = prompt
         self._history = history
         self._completions: list[str] = []

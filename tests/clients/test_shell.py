@@ -153,6 +153,37 @@ def test_an_interrupt_while_a_line_is_sent_stops_it(capsys: pytest.CaptureFixtur
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_terminal_shows_the_progress_of_a_job(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Busy:
+        connections = 1
+        waits = 0
+
+        def start(self, op: str, args: dict[str, Any]) -> Busy:
+            return self
+
+        def wait(self, timeout_s: float | None = None) -> bool:
+            self.waits += 1
+            return self.waits > 2
+
+        def jobs(self) -> list[dict[str, Any]]:
+            job = {"op": "book.deviate", "state": "running", "phase": "search", "done": 3, "total": 9, "added": 5}
+            return [{"op": "book.fix", "over": True}, {**job, "over": False, "round": self.waits}]
+
+        def result(self) -> dict[str, Any]:
+            return {"out": "done", "err": ""}
+
+    monkeypatch.setattr("desdaemon.protocol.system.terminal.watched", lambda: True)
+    client: Any = Busy()
+    assert Shell(client, structured=False).run(iter(["book deviate 2 4"])) == 0
+    out, err = capsys.readouterr()
+    assert out == "done\n"
+    assert "Book deviate...round 1, search 3/9 done: 5 added" in err
+    assert "round 2" in err
+    assert err.endswith("\r\x1b[K")
+
+
 def test_history_and_completion_at_a_terminal(daemon: PretendedDaemon, tmp_path: Path) -> None:
     for typed, wanted in ((b"hin\t3\nbook dev\t2 4\n\x04", ["hint 3", "book deviate 2 4"]), (b"\x1b[A\n\x04", [])):
         controller, terminal = pty.openpty()

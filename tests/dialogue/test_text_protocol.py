@@ -434,6 +434,7 @@ def test_prompts_and_boards() -> None:
     out = Dialogue(verbose=1).run(f"setboard {BOTH_STUCK}")
     assert out.endswith("\n\n\n*** Game Over ***\n>\n")
     assert "Black won" in out
+    assert Dialogue(verbose=1).run(f"setboard {BOTH_STUCK}", "go").count("Game Over") == 2, "once for each board"
 
 
 def test_modes_at_the_end_of_the_input() -> None:

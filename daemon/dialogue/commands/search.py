@@ -84,10 +84,12 @@ class SearchTable:
 def go(context: CommandContext, argument: str) -> None:
     session = context.session
     position = session.game.position
-    if position.over:
-        context.say(f"\n{edax.GAME_OVER}")
-        return
     verbose = context.settings.verbose > 0
+    if position.over:
+        # Beside the board it stands already.
+        if not verbose:
+            context.say(f"\n{edax.GAME_OVER}")
+        return
     table = SearchTable(context, position.black_to_move)
 
     def on_search() -> None:

@@ -411,6 +411,15 @@ def terminal_state(descriptor: int) -> Any:
     return termios.tcgetattr(descriptor)
 
 
+def hide_control_keys(descriptor: int) -> None:
+    """Make a terminal show no ``^C``, which would shift the line that is written next."""
+    import termios
+
+    state = termios.tcgetattr(descriptor)
+    state[3] &= ~termios.ECHOCTL
+    termios.tcsetattr(descriptor, termios.TCSADRAIN, state)
+
+
 def restore_terminal(descriptor: int, state: Any) -> None:
     """Restore the settings of a terminal; does nothing if it is gone."""
     import termios

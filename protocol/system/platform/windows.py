@@ -318,6 +318,10 @@ def terminal_state(descriptor: int) -> Any:
     return None
 
 
+def hide_control_keys(descriptor: int) -> None:
+    """See `posix`."""
+
+
 def restore_terminal(descriptor: int, state: Any) -> None:
     """See `posix`."""
 
