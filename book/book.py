@@ -265,7 +265,7 @@ class Book:
         return np.concatenate(found)
 
     def checked(self) -> None:
-        """Note that no leaf has a fault."""
+        """Note that no leaf has a fault: the caller checked or replaced them. Later changes raise doubts again."""
         self._unverified = set()
 
     @property
@@ -338,7 +338,7 @@ class Book:
         counts.replaced(rows, old, self.table.records(rows))
 
     def overwrite(self, records: Records) -> Rows:
-        """Add or replace positions, as in a journal. Returns the rows of the records."""
+        """Write positions over those in the book, or add them, as the replay of a journal does. Returns their rows."""
         rows = self.table.rows_of(records)
         with self._replacing(np.unique(rows[rows >= 0])):
             self.table.insert_records(without_counts(records), overwrite=True)

@@ -108,7 +108,10 @@ class Counts:
                 self.kinds[TALLY_LEAVES, entry.empties] += sign
 
     def _count_rows(self, table: BookTable, rows: Rows, limit: int, sign: int) -> None:
-        """Count rows by empty squares, with links to rows below ``limit`` only."""
+        """Add rows to the counts by empty squares, or take them away (``sign`` -1).
+
+        Of their links only those to rows below ``limit`` are counted.
+        """
         found = np.zeros(TALLY_LEVELS, np.int64)
         order = rows.astype(np.uint32)
         filters = Filters()

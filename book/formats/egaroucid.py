@@ -156,8 +156,9 @@ def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: Progre
 
 
 def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
-    """Return the byte at which each record begins if the number of links has ``width`` bytes; None if the file's size
-    disagrees.
+    """Return the byte at which each record begins, where a record's number of links takes ``width`` bytes.
+
+    None if the records do not end where the file does, so the width must be another.
     """
     at, places = _HEADER.size, []
     for _ in range(count):

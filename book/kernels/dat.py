@@ -109,7 +109,7 @@ NOTE = 16
 """Bytes of a note of `dat_compare`: row and byte in the file, 64 bits each."""
 NOTE_BYTE = 8
 WRITTEN_NEXT = 8
-"""Offset at which `dat_write` returns the next row."""
+"""Offset in the ``stats`` of `dat_write` at which it stores the next row to be written."""
 PACKED_OPPONENT = 8
 """Offset of the other side's discs in a record of Edax's and Egaroucid's files, which begins with the mover's."""
 
@@ -456,9 +456,10 @@ def put_short(at, value):
 def dat_write(ctx, start, end, out, size, special, specials, stats, filters, scale):
     """Write rows ``start..end`` as records at ``out`` while `DAT_MOST` bytes are left; returns the bytes written.
 
-    ``special`` lists, by ascending row, (row, address of a count byte and links) to be written instead of the table's
-    links; ``stats`` + 0: in and out, the next special; + 8: out, the next row. ``filters``: see `gather_children`.
-    ``scale``: Egaroucid's levels in our scale, by level and empty squares.
+    ``special`` lists the rows whose links are not taken from the table, in ascending order: each entry has the row and
+    the address of a count byte, which its links follow. ``stats`` begins with the number of the next special, read and
+    updated; after it the next row is stored. ``filters``: see `gather_children`. ``scale``: Egaroucid's levels in our
+    scale, by level and empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

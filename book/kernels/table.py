@@ -119,7 +119,10 @@ def copy_result(to, source):
 
 @kernel("u64(u64,u64)", inline=True)
 def hash_of(p, o):
-    """Top SEGMENT_BITS bits: segment; bits 32..39: tag; low 32 bits: place in the segment."""
+    """Return the hash of a board, which says where the index has it.
+
+    Top SEGMENT_BITS bits: segment; bits 32..39: tag; low 32 bits: place in the segment.
+    """
     h = (p * U(0x9E3779B97F4A7C15)) ^ (o * U(0xC2B2AE3D27D4EB4F))
     h ^= h >> U(32)
     h *= U(0xD6E8FEB86659FD93)

@@ -33,7 +33,7 @@ class EngineClient(ABC):
         self.name = ""
         """The name that the program reports; "" until then, or if it reports none."""
         self.alias = ""
-        """The name to show instead."""
+        """The name to show instead of the reported one; "" for none."""
         self.remarks: set[str] = set()
 
     @property

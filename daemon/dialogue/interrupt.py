@@ -113,9 +113,10 @@ class Interrupt:
                     self._set_timer()
 
     def stop(self, command: int, *, only: int = 0, abandon: bool = False) -> None:
-        """Take a stop that arrived as the command of that number; with ``only`` it ends no other command's search.
+        """Carry out a stop that came as command number ``command`` of the input.
 
-        ``abandon``: the search need not even wait for an engine that is being loaded.
+        With ``only`` it ends the search of the command with that number and no other. ``abandon``: the search need not
+        even wait for an engine that is being loaded.
         """
         with self._lock:
             search, end = self._search, self._stops.stop(command, only=only, abandon=abandon)

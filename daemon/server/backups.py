@@ -27,7 +27,10 @@ class BackupPlan(NamedTuple):
 
 
 class Backups:
-    """Makes the copies; the time of the last one is that of its file. For one thread at a time."""
+    """Copies a server's book when a copy is due. The time of the newest copy's file says when that is.
+
+    For one thread at a time.
+    """
 
     def __init__(self, books: Books, settings: SessionSettings, folder: Path, plan: BackupPlan) -> None:
         self._books = books

@@ -40,7 +40,7 @@ have opposite signs.
 
 
 class PairsPlan(NamedTuple):
-    """The games of a match."""
+    """How a match between two sets of weights is played: the number of games, their openings, the searches."""
 
     pairs: int
     """Number of pairs of games, each pair from one opening."""

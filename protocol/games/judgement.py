@@ -118,8 +118,8 @@ def equivalents(position: Position, move: int) -> int:
 
 
 def as_played(position: Position, best: SearchedMove, move: int) -> SearchedMove | None:
-    """Return the search of the best move as one of ``move``, if both lead to mirror images of one position; None
-    otherwise.
+    """Return the best move's score and line as those of ``move``, for two moves that lead to one position or to mirror
+    images of it; None for others.
     """
     if best.move == move:
         return best

@@ -75,8 +75,10 @@ def _games(pairing: Pairing) -> float:
 
 
 def _errors(programs: int, played: list[Pairing], elo: list[float], extra: float) -> list[float]:
-    """Return the 95 % errors from the estimate's covariance: inverse information, times the clusters' squares, times
-    the inverse again.
+    """Return the 95 % error of each program's rating.
+
+    It comes from the covariance of the estimate: the inverse of the information matrix, times a matrix of the squares
+    of what each cluster of games scored above or below its expectation, times the inverse again.
     """
     information = [[0.0] * programs for _ in range(programs)]
     squares = [[0.0] * programs for _ in range(programs)]

@@ -42,7 +42,7 @@ class Lease(Task):
         interruptible = on_interrupt is not None
         super().__init__(purpose, key, client, threads=threads, interruptible=interruptible, restarts=restarts)
         self.again = False
-        """Set within `Scheduler.turn_of`: wait for the next turn when this one ends."""
+        """Whether to wait for another turn when this one ends; its thread sets it within `Scheduler.turn_of`."""
         self.news = threading.Event()
         """Set when its turn begins."""
         self._on_interrupt = on_interrupt

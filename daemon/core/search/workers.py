@@ -207,7 +207,7 @@ class HelperPool:
             self.scheduler.add(helper)
 
     def close(self, search: HelpedSearch) -> None:
-        """Note that a search is over, or never became joinable."""
+        """Let no more helpers join a search; nothing happens if none ever could."""
         with self._lock:
             self._searches.pop(search, None)
 

@@ -238,12 +238,12 @@ class _Running:
         self._started.wait()
 
     def begin(self, search: StoppableSearch) -> None:
-        """Note, on the thread, the search that can be stopped."""
+        """Let a stop end this search from now on; called by the search's thread."""
         self.search = search
         self._started.set()
 
     def end(self) -> None:
-        """Note, on the thread, that it ends."""
+        """Note that the search is over; called by its thread."""
         self.search = None
         self.done = True
         self._started.set()

@@ -284,7 +284,7 @@ class XBoardDialect(LineDialect):
             self.say(xboard.result_line(position))
 
     def _unwanted(self) -> bool:
-        """True if the line that ended the search has made its move useless."""
+        """Whether the next line of the input, which ended the search, makes the move found useless, as `new` does."""
         waiting = self._source.peek() if self._source else None
         return waiting is not None and xboard.split_line(waiting.text or "")[0] in _DROPPING
 

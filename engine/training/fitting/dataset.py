@@ -33,7 +33,7 @@ class Mixture(NamedTuple):
     exact: float = 1.0
     search: float = 1.0
     result: float = 0.15
-    """A game's score; rows of many games count up to `most` times that."""
+    """Strength of the mean result of the games through a position: times the root of their number, at most `most`."""
     most: float = 4.0
     human: float = 1.0
     """Factor of all rows of the kind human; perturbed ones and openings have 1."""
@@ -146,7 +146,7 @@ class Datasets:
         return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}
 
     def record(self) -> dict[str, Any]:
-        """Return the entries of a weights record that tell of the rows."""
+        """Return what a weights record says about the rows: their files, labels, calibration and mixture."""
         return {
             "positions": [part.record for part in self.parts],
             "labels": self.label_records,

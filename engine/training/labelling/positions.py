@@ -153,7 +153,7 @@ def _rows(
 
 
 def played(visits: Visits, held: NDArray[np.bool_], ply: int) -> Arrays:
-    """Return the games' positions of one ply."""
+    """Return all positions that the games reached at one ply, as rows of the kind human."""
     rows = visits.ply(ply)
     return _rows(
         visits.players[rows],
