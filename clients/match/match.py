@@ -462,7 +462,8 @@ def _file_games(found: MatchOutcome, event: str = "match") -> Iterator[FileGame]
     for number, game in sorted(found.games.items()):
         place = found.schedule.place(number)
         record = game.record._replace(black=found.names[place.black], white=found.names[place.white])
-        yield FileGame(record, number + 1, event, date, game.score)
+        round = f"{place.within // 2 + 1}.{place.within % 2 + 1}"
+        yield FileGame(record, number + 1, event, date, game.score, round)
 
 
 def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
@@ -486,7 +487,7 @@ def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str
     for place in places:
         words = options.setdefault(place, [])
         for word in programs[place].command[1:]:
-            if word.startswith("-") or not words:
+            if word.startswith("-") or not words or not words[-1].startswith("-"):
                 words.append(word)
             else:
                 words[-1] += f" {word}"

@@ -58,6 +58,8 @@ class FileGame(NamedTuple):
     event: str = ""
     date: str = ""
     result: BlackScore | None = None
+    round: str = ""
+    """In PGN, such as ``12.1``; it is only written."""
 
 
 def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
@@ -323,7 +325,9 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
         parts = [_edx_bytes(game) for game in games]
     else:
         parts = [
-            game_text(game.record, format, game.date, game.event, game.result).encode("utf-8", "backslashreplace")
+            game_text(game.record, format, game.date, game.event, game.result, round=game.round).encode(
+                "utf-8", "backslashreplace"
+            )
             for game in games
         ]
         if old and not old.endswith(b"\n"):

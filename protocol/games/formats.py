@@ -79,12 +79,13 @@ def game_text(
     comment: str = "",
     notes: Sequence[str] = (),
     scores: Sequence[MoverScore | None] = (),
+    round: str = "",
 ) -> str:
     """Return a game in that format, lines with their ends; ``date`` is ``2026-01-31 12:00:00``, a part of it or "".
 
     Without an ``event`` GGF names this program as the place. ``result`` is Black's score of an unfinished game, if
     known. ``comment`` is about the game; ``notes`` belong to the first moves in SGF and PGN, ``scores`` in GGF, from
-    the mover's side, None for no score.
+    the mover's side, None for no score. ``round`` is PGN's, such as ``12.1``.
     """
     if format == "txt":
         return txt_text(record)
@@ -92,8 +93,9 @@ def game_text(
         place = "desdaemon" if event is None else event
         day = f"{date} GMT" if " " in date else date
         return ggf_text(record, day, place, result, comment=comment, scores=scores) + "\n"
-    write = sgf_text if format == "sgf" else pgn_text
-    return write(record, date[:10], event or "", result, comment, notes)
+    if format == "sgf":
+        return sgf_text(record, date[:10], event or "", result, comment, notes)
+    return pgn_text(record, date[:10], event or "", result, comment, notes, round)
 
 
 # Move lists
@@ -354,13 +356,14 @@ def pgn_text(
     result: BlackScore | None = None,
     comment: str = "",
     notes: Sequence[str] = (),
+    round: str = "",
 ) -> str:
     """Return a game in PGN, its result as discs: empty squares count for the winner."""
     score = final_result(record, result)
     ending = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
     black, white = _pgn_escaped(record.black), _pgn_escaped(record.white)
     day = f"{date.replace('-', '.')}.??.??" if len(date) == 4 else date.replace("-", ".") or "????.??.??"
-    lines = [f'[Event "{_pgn_escaped(event)}"]', '[Site "desdaemon"]', f'[Date "{day}"]', '[Round "?"]']
+    lines = [f'[Event "{_pgn_escaped(event)}"]', '[Site "desdaemon"]', f'[Date "{day}"]', f'[Round "{round or "?"}"]']
     lines += [f'[Black "{black}"]', f'[White "{white}"]', f'[Result "{ending}"]']
     if record.initial != START:
         lines += ['[SetUp "1"]', f'[FEN "{fen_text(record.initial)}"]']

@@ -345,6 +345,14 @@ def test_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (tmp_path / "logs" / "1-1.log").exists()
 
 
+def test_a_saved_game_tells_its_round_and_the_levels(tmp_path: Path) -> None:
+    saved = tmp_path / "games.pgn"
+    assert run(fake("gtp", "first"), fake("gtp", "last"), "--level", "3,none", "--names", "A", "--save", saved) == 0
+    text = saved.read_text()
+    assert re.findall(r'\[Round "(.*)"\]', text) == ["1.1", "1.2", "2.1", "2.2"]
+    assert text.count('[Event "A first level 3 against A last no limit, ') == 4
+
+
 def test_faults_are_counted_and_the_match_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(fake("gtp", "crash", 40), fake("gtp", "illegal", 200), "--names", "A,B") == 0
     out = capsys.readouterr().out
