@@ -44,16 +44,21 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """See `argparse`."""
-        expected = "" if ": expected " in message else f": expected what {self.prog} --help shows"
-        self.exit(2, f"{self.prog}: {message}{expected}{self._suggestion(message)}\n")
+        told = (
+            message if re.search(": (expected|did you mean) ", message) else f"{message}: {self._suggestion(message)}"
+        )
+        self.exit(2, f"{self.prog}: {told}\n")
 
     def _suggestion(self, message: str) -> str:
+        expected = f"what {self.prog} --help shows"
         unknown = _UNKNOWN.search(message)
         if unknown:
             names = [name for action in self._actions for name in action.option_strings]
-            return did_you_mean(unknown[1].partition("=")[0], names)
+            return did_you_mean(unknown[1].partition("=")[0], names, expected)
         choice = _CHOICE.search(message)
-        return did_you_mean(choice[1], re.findall(r"[\w.-]+", choice[2])) if choice else ""
+        return (
+            did_you_mean(choice[1], re.findall(r"[\w.-]+", choice[2]), expected) if choice else f"expected {expected}"
+        )
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:

@@ -45,7 +45,7 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return best
 
 
-def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return ``; did you mean "hint"?`` for the end of a message, or "" if no name is near."""
+def did_you_mean(word: str, names: Iterable[str], expected: str) -> str:
+    """Return ``did you mean "hint"?`` for the end of a message, and what was expected if no name is near."""
     found = nearest(word, list(names))
-    return f"; did you mean {quoted(found)}?" if found and found.lower() != word.lower() else ""
+    return f"did you mean {quoted(found)}?" if found and found.lower() != word.lower() else f"expected {expected}"

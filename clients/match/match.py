@@ -44,8 +44,8 @@ beginning stands for this program:
   desdaemon match "self -eval-file new.dat" self --games 400 --sprt 0,10
   desdaemon match "self -l 4" "self -l 6" "self -l 8" --tournament gauntlet
 
-Values that differ from program to program are as many as these, with commas
-between: --move-time 1,none.
+For a value per program, give a comma-separated list in the programs' order:
+--move-time 1,none.
 """
 
 _MOST_LEVEL = 1000
@@ -178,7 +178,7 @@ def command_line() -> Parser:
         help="games at a time; cores is one for each core, or for the threads of a program",
     )
     add("--sprt", default="", metavar="ELO0,ELO1", help="stop when the games decide between these (--sprt=-5,0)")
-    add("--journal", default="", metavar="FILE", help="keep the games there; the same command goes on with them")
+    add("--journal", default="", metavar="FILE", help="keep the games there; repeat the command to continue")
     add("--save", default="", metavar="FILE", help="write the games at the end, in the format of the name")
     add(
         "--book-results",

@@ -156,15 +156,15 @@ def _unknown(argument: str, name: str) -> str:
     names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, "edax", "zmq"]
     dashes = argument[: len(argument) - len(argument.lstrip("-"))]
     near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
-    meant = f"; did you mean {quoted(dashes + near)}?" if near else ""
+    meant = f"did you mean {quoted(dashes + near)}?" if near else "expected one that --help lists"
     what = "is not an option" if dashes else "is neither a program nor an option"
-    return f"{quoted(argument)} {what}: expected one of those that --help lists{meant}"
+    return f"{quoted(argument)} {what}: {meant}"
 
 
 def _protocol(name: str) -> str:
     if name not in PROTOCOLS:
-        near = did_you_mean(name, PROTOCOLS)
-        raise UsageError(f"--protocol {quoted(name)}: expected one of {' '.join(PROTOCOLS)}{near}")
+        meant = did_you_mean(name, PROTOCOLS, f"one of {' '.join(PROTOCOLS)}")
+        raise UsageError(f"--protocol {quoted(name)}: {meant}")
     return name
 
 

@@ -134,8 +134,8 @@ def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], li
         name, value = _split_setting(body)
         option = find_option(name)
         if option is None:
-            near = did_you_mean(name, [option.name for option in OPTIONS])
-            warnings.append(f"{path}, line {number}: {quoted(name)} is not an option{near}")
+            meant = did_you_mean(name, [option.name for option in OPTIONS], "one that help options lists")
+            warnings.append(f"{path}, line {number}: {quoted(name)} is not an option: {meant}")
             continue
         if option.kind == "flag" and not value:
             value = "on"

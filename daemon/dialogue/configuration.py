@@ -62,8 +62,8 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
     tables = {name: table for name, table in content.items() if isinstance(table, dict)}
     for name in tables:
         if name not in SECTIONS:
-            near = did_you_mean(name, SECTIONS)
-            warnings.append(f"{path}: [{name}] is no table: expected one of {' '.join(SECTIONS)}{near}")
+            meant = did_you_mean(name, SECTIONS, f"one of {' '.join(SECTIONS)}")
+            warnings.append(f"{path}: [{name}] is no table: {meant}")
     plain = {name: value for name, value in content.items() if name not in tables}
     for where, values in (("", plain), (f"[{section}] ", tables.get(section, {}))):
         for name, value in values.items():
@@ -76,8 +76,8 @@ def _set(settings: SessionSettings, name: str, value: object, where: str) -> lis
     """Set one option. Returns a warning if none has that name. Raises `BadInput`."""
     option = find_option(name)
     if option is None:
-        near = did_you_mean(name, [option.name for option in OPTIONS])
-        return [f"{where}{quoted(name)} is not an option{near}"]
+        meant = did_you_mean(name, [option.name for option in OPTIONS], "one that help options lists")
+        return [f"{where}{quoted(name)} is not an option: {meant}"]
     if not isinstance(value, bool | int | float | str):
         raise BadInput(f"{where}{name}: expected {option.expected}")
     text = ("on" if value else "off") if isinstance(value, bool) else str(value)

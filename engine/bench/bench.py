@@ -298,8 +298,8 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     unknown = [what for what in arguments.what if what not in _MEASUREMENTS]
     if unknown:
-        near = did_you_mean(unknown[0], _MEASUREMENTS)
-        parser.error(f"{unknown[0]!r}: expected one of {', '.join(_MEASUREMENTS)}{near}")
+        meant = did_you_mean(unknown[0], _MEASUREMENTS, f"one of {', '.join(_MEASUREMENTS)}")
+        parser.error(f"{unknown[0]!r}: {meant}")
     if arguments.repeat < 1:
         parser.error("--repeat must be at least 1")
     chosen = arguments.what or list(_MEASUREMENTS)[:-1]

@@ -526,9 +526,8 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
     name, _, rest = line.strip().partition(" ")
     command = find_book_command(name.lower())
     if command is None:
-        near = did_you_mean(name, [command.name for command in BOOK_COMMANDS])
-        shown = quoted(f"book {line}".strip())
-        raise BadInput(f"Unknown book command: {shown}: expected one that help book lists{near}")
+        meant = did_you_mean(name, [command.name for command in BOOK_COMMANDS], "one that help book lists")
+        raise BadInput(f"Unknown book command: {quoted(f'book {line}'.strip())}: {meant}")
     return command, _parse_parameters(command, rest.strip())
 
 

@@ -237,7 +237,7 @@ def test_a_score_by_hand_goes_with_its_position(dialogue: BookDialogue, rule: st
     for line in ("book negamax", "book fix"):
         dialogue.say(line)
         assert abs(dialogue.book.entry(*START).score) < 20
-    assert ", 0 wait for a search" in dialogue.say("book verify")
+    assert ", 0 still to be searched" in dialogue.say("book verify")
 
 
 def test_a_score_taken_back_leaves_no_trace_where_nothing_was_searched(dialogue: BookDialogue) -> None:

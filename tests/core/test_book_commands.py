@@ -38,7 +38,7 @@ def test_fix_finds_nothing_to_do_in_edaxs_books(dialogue: BookDialogue, edax_boo
             continue
         dialogue.say(f"book load {sample} --discard")
         assert "0 positions added, 0 searches" in dialogue.say("book fix")
-        assert "clean" in dialogue.say("book verify")
+        assert "no errors" in dialogue.say("book verify")
         dialogue.say(f"book save {tmp_path / sample.name}")
         assert undated((tmp_path / sample.name).read_bytes()) == undated(sample.read_bytes()), sample.name
 
@@ -342,7 +342,7 @@ def test_merge_and_diff_take_any_book(dialogue: BookDialogue, tmp_path: Path) ->
     ]
     assert f"{count - 1} positions added" in dialogue.say(f"book merge {path} --keep-ours")
     dialogue.say("book fix")
-    assert "clean" in dialogue.say("book verify")
+    assert "no errors" in dialogue.say("book verify")
     assert dialogue.book.entry(*START).level == 2
 
 
@@ -357,7 +357,7 @@ def test_games_are_added_from_a_folder_and_by_wildcard(dialogue: BookDialogue, t
     dialogue.say("book new 1 10 --discard")
     dialogue.say(f"book add {tmp_path}/*.txt")
     assert contents(dialogue.book) == grown
-    assert "clean" in dialogue.say("book verify")
+    assert "no errors" in dialogue.say("book verify")
     assert dialogue.say(f"book check {tmp_path / 'a.txt'}").splitlines()[-1].startswith("Positions : 0 missing, ")
 
 

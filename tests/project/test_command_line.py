@@ -70,7 +70,8 @@ def test_what_is_near() -> None:
         "",
         "",
     ]
-    assert did_you_mean("hint", names) == ""
+    assert did_you_mean("hint", names, "a name") == "expected a name"
+    assert did_you_mean("hnit", names, "a name") == 'did you mean "hint"?'
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_what_is_near() -> None:
     ],
 )
 def test_a_slip_in_the_dialogue_is_named(line: str, meant: str) -> None:
-    assert f'; did you mean "{meant}"?' in Dialogue().refused(line)
+    assert f': did you mean "{meant}"?' in Dialogue().refused(line)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_a_slip_on_the_command_line_is_named(
         status = int(end.code or 0)
     told = capsys.readouterr()
     assert (status, told.out, told.err.count("\n")) == (2, "", 1)
-    assert f'; did you mean "{meant}"?' in told.err
+    assert f': did you mean "{meant}"?' in told.err
 
 
 # Help

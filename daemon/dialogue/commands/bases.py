@@ -27,9 +27,9 @@ def run(context: CommandContext, argument: str) -> None:
     name = words[0].lower() if words else ""
     command = next((command for command in BASE_COMMANDS if command.name == name), None)
     if command is None:
-        expected = ", ".join(command.name for command in BASE_COMMANDS)
-        near = did_you_mean(name, [command.name for command in BASE_COMMANDS])
-        raise BadInput(f"base {quoted(argument)}: expected one of {expected}{near}")
+        names = [command.name for command in BASE_COMMANDS]
+        meant = did_you_mean(name, names, f"one of {', '.join(names)}")
+        raise BadInput(f"base {quoted(argument)}: {meant}")
     if len(words) - 1 != len(command.parameters.split()):
         raise BadInput(f"base {quoted(argument)}: expected base {command.name} {command.parameters}")
     with context.session.interrupt.searching(bounded=True) as search:

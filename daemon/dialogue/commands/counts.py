@@ -64,8 +64,9 @@ def count(context: CommandContext, argument: str) -> None:
     words = rest.split()
     counter = _COUNTERS.get(what.lower())
     if counter is None or not words or len(words) > (2 if counter is _positions else 1):
-        near = did_you_mean(what, _COUNTERS) if counter is None else ""
-        raise BadInput(f"count {quoted(argument)}: expected games, positions or shapes, and a depth{near}")
+        expected = "games, positions or shapes, and a depth"
+        meant = did_you_mean(what, _COUNTERS, expected) if counter is None else f"expected {expected}"
+        raise BadInput(f"count {quoted(argument)}: {meant}")
     counter(context, words)
 
 

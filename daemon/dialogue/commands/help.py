@@ -174,12 +174,9 @@ def _named(name: str) -> HelpPage:
     names = {name.lower(), command.name if command else ""}
     page += [HelpEntry(f"desdaemon {program.name}", program.help) for program in SUB_COMMANDS if program.name in names]
     if not page:
-        topics = [*PAGES, *(command.name for command in COMMANDS), *(option.name for option in OPTIONS)]
-        near = did_you_mean(name.lstrip("-"), [*topics, *(program.name for program in SUB_COMMANDS)])
-        raise BadInput(
-            f"help {quoted(name)}: expected commands, options, book, base, test, programs, a command, an option or "
-            f"nothing{near}"
-        )
+        topics = [*PAGES, *(row.name for row in (*COMMANDS, *OPTIONS, *SUB_COMMANDS))]
+        expected = "commands, options, book, base, test, programs, a command, an option or nothing"
+        raise BadInput(f"help {quoted(name)}: {did_you_mean(name.lstrip('-'), topics, expected)}")
     return page
 
 
@@ -188,8 +185,8 @@ def _book_command(name: str) -> HelpPage:
 
     command = find_book_command(name)
     if command is None:
-        near = did_you_mean(name, [command.name for command in BOOK_COMMANDS])
-        raise BadInput(f"help book {quoted(name)}: expected one that help book lists{near}")
+        meant = did_you_mean(name, [command.name for command in BOOK_COMMANDS], "one that help book lists")
+        raise BadInput(f"help book {quoted(name)}: {meant}")
     page: HelpPage = [HelpEntry(f"book {command.usage}", command.help, 8)]
     for parameter in command.parameters:
         unless = f", {parameter.default} unless given" if parameter.default is not None else ""
@@ -200,8 +197,8 @@ def _book_command(name: str) -> HelpPage:
 def _base_command(name: str) -> HelpPage:
     command = next((command for command in BASE_COMMANDS if command.name == name), None)
     if command is None:
-        near = did_you_mean(name, [command.name for command in BASE_COMMANDS])
-        raise BadInput(f"help base {quoted(name)}: expected one that help base lists{near}")
+        meant = did_you_mean(name, [command.name for command in BASE_COMMANDS], "one that help base lists")
+        raise BadInput(f"help base {quoted(name)}: {meant}")
     return [_base_entry(command)]
 
 

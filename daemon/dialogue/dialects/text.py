@@ -133,10 +133,7 @@ class TextDialect(CommandContext):
         try:
             move = parse_move(line.text)
         except BadInput:
-            raise BadInput(
-                f"Unknown command/Illegal move: {quoted(line.text)}: expected a command (see help) or a move such as D3"
-                f"{_suggestion(line.word)}"
-            ) from None
+            raise BadInput(f"Unknown command/Illegal move: {quoted(line.text)}: {_suggestion(line.word)}") from None
         self.session.play_move(move)
         self.moved = True
         if line.word in ("pa", "ps"):
@@ -298,7 +295,8 @@ def _suggestion(word: str) -> str:
     from desdaemon.protocol.commands.text import COMMANDS
     from desdaemon.protocol.spelling import did_you_mean
 
-    return did_you_mean(word.lstrip("-"), [row.name for row in (*COMMANDS, *OPTIONS)])
+    names = [row.name for row in (*COMMANDS, *OPTIONS)]
+    return did_you_mean(word.lstrip("-"), names, "a command (see help) or a move such as D3")
 
 
 def _nothing() -> None:

@@ -230,7 +230,7 @@ def test_self_play_as_a_command(dialogue: BookDialogue) -> None:
     assert answer[0].startswith("Games counted: 2; Black won ")
     assert answer[1].startswith("Book self-play 2...finished: ")
     assert sum(dialogue.book.table.results(dialogue.book.table.find(*START))) == 2
-    assert "clean" in dialogue.say("book verify")
+    assert "no errors" in dialogue.say("book verify")
     assert "games is missing" in dialogue.refused("book self-play")
     dialogue.say("play f5d6c3d3c4f4c5b3")
     assert "not in the book" in dialogue.refused("book self-play 1") or dialogue.book.entry(
@@ -272,7 +272,7 @@ def test_the_loop_of_learning_runs_unattended(dialogue: BookDialogue, seed: int)
     for line in ("book-choice results", "book-learn-results on", "book-reject 20", f"book-seed {seed}"):
         dialogue.say(line)
     assert "Games counted: 500; " in dialogue.say("book self-play 500 1 2")
-    assert "clean" in dialogue.say("book verify")
+    assert "no errors" in dialogue.say("book verify")
     weights = np.array(list(results(dialogue.book).values()))
     assert np.isfinite(weights).all()
     assert (weights >= 0).all()

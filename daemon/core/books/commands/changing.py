@@ -135,7 +135,7 @@ def _shrunk(run: BookCommandRun, what: str, done: shrink.Shrunk) -> Result:
     if done.leaves:
         lines.append(f"{done.leaves} lost links became leaves")
     if done.open:
-        lines.append(f"{done.open} positions wait for a search: book fix does them")
+        lines.append(f"{done.open} positions are still to be searched: book fix does that")
     return {"removed": done.removed, "changed": done.leaves, "open": done.open, "text": lines}
 
 

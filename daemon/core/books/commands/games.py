@@ -126,7 +126,7 @@ def _add(run: BookCommandRun) -> Result:
         lines.append(f"... and {games.left_out - SHOWN} more like these")
     lines.append(
         f"{games.games} games of {len(games.files)} files added to book: {outcome.added} positions added, "
-        f"{outcome.searches} searches, {len(book)} in all" + ("" if outcome.finished else "; stopped")
+        f"{outcome.searches} searches, book now has {len(book)} positions" + ("" if outcome.finished else "; stopped")
     )
     if counted or known:
         lines.append(counted_text(counted, known))

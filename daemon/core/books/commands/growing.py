@@ -19,7 +19,7 @@ from desdaemon.protocol.texts import decoded
 def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
     spent = "its budget is spent" if run.job.budget_spent >= 1 else "stopped"
     ending = "finished" if outcome.finished else f"{spent} (repeat it to continue)"
-    counts = f"{outcome.added} positions added, {outcome.searches} searches, {outcome.positions} in all"
+    counts = f"{outcome.added} positions added, {outcome.searches} searches, book now has {outcome.positions} positions"
     return {
         "finished": outcome.finished,
         "added": outcome.added,

@@ -219,7 +219,7 @@ def _merge(run: BookCommandRun) -> Result:
         lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
     missing = sum(map(len, book.scan_faults(run.progress)))
     if missing:
-        lines.append(f"{missing} positions wait for a search: book fix does them")
+        lines.append(f"{missing} positions are still to be searched: book fix does that")
     return {
         "changed": merged.replaced,
         "conflicts": merged.conflicting,

@@ -187,8 +187,8 @@ def _verify(run: BookCommandRun) -> Result:
         lines.append(f"{problem.what}: {problem.positions} positions")
         lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
     lines.append(
-        f"Book verify...{'clean' if found.clean else 'not clean: book verify --repair mends it'}: "
-        f"{found.positions} positions, {found.open} wait for a search"
+        f"Book verify...{'no errors' if found.clean else 'errors (book verify --repair mends them)'}: "
+        f"{found.positions} positions, {found.open} still to be searched"
         + (f", {found.stale} have scores that wait for book negamax" if found.stale else "")
     )
     return {
