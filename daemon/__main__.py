@@ -12,7 +12,7 @@ if __package__ == "daemon":
     sys.modules["desdaemon"] = root
     root.__path__.append(str(Path(__file__).resolve().parent.parent))
 
-from desdaemon.cli.main import main
+from desdaemon.cli.main import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -5,11 +5,13 @@ Start-up time counts: nothing here may import what the first prompt does not nee
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import sys
+import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import whole_number
@@ -49,6 +51,19 @@ WORDS = (
     ),
 )
 """Arguments besides options and sub-commands, for ``--help``."""
+
+
+def program() -> NoReturn:
+    """Run desdaemon as a process and end it, as a rule without unwinding the interpreter.
+
+    A thread that wakes up meanwhile uses what the interpreter has freed, and one inside the compiler aborts.
+    """
+    status = main()
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        sys.exit(status)
+    atexit._run_exitfuncs()
+    logs.flush()
+    os._exit(status)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -83,7 +83,7 @@ def serve(
     if beside:
         dialogue.close_beside = beside(session, books)
     gently, restore = protocol == "text", editor.restore if editor else _nothing
-    return run_beside_signals(dialogue.run, session, engines, dialogue.output, gently=gently, at_end=restore)
+    return run_beside_signals(dialogue.run, session, dialogue.output, gently=gently, at_end=restore)
 
 
 class _StandardDialogue:
@@ -301,13 +301,12 @@ def _run_without_input(settings: SessionSettings, engines: EngineSource, work: C
     if not open_files(session, output):
         return UNUSABLE
     dialect = TextDialect(session, output)
-    return run_beside_signals(lambda: work(dialect), session, engines, output)
+    return run_beside_signals(lambda: work(dialect), session, output)
 
 
 def run_beside_signals(
     work: Callable[[], int],
     session: Session,
-    engines: EngineSource,
     output: DialogueOutput,
     *,
     gently: bool = True,
@@ -354,11 +353,7 @@ def run_beside_signals(
                 leave(INTERRUPTED)
             session.settings.mode = 3
     at_end()
-    status = outcome[0] if outcome else UNUSABLE
-    if engines.busy:
-        # An interpreter that ends while a thread is inside the compiler aborts; this leaves without unwinding.
-        leave(status)
-    return status
+    return outcome[0] if outcome else UNUSABLE
 
 
 def leave(status: int) -> NoReturn:

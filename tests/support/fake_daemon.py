@@ -43,10 +43,10 @@ def build(config: object) -> object:
     return build_fake(config)  # type: ignore[arg-type]
 
 
-def main() -> int:
+def main() -> None:
     """Run it; with MODULES set, name the loaded modules on standard error when the first prompt is out."""
     import desdaemon.core.search.loader as loader
-    from desdaemon.cli.main import main as run
+    from desdaemon.cli.main import program
 
     loader.build_engine = build  # type: ignore[assignment]
     loader.SHORT_SEARCHES = False
@@ -57,8 +57,8 @@ def main() -> int:
             sys.stderr.write(" ".join(sys.modules) + "\n")
 
         Session.prepare = tell  # type: ignore[method-assign,assignment]
-    return run()
+    program()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -110,10 +110,6 @@ class Engines(Protocol):
         Raises `EngineFailure`, or `Abandoned` soon after ``abandoned`` returns true.
         """
 
-    @property
-    def busy(self) -> bool:
-        """Whether an engine is being built."""
-
 
 class EngineSource:
     """Builds the engine of a configuration once, on a thread of its own. Any thread."""
@@ -146,12 +142,6 @@ class EngineSource:
                     self._job = None
             raise EngineFailure(job.failure)
         return job.engine
-
-    @property
-    def busy(self) -> bool:
-        """See `Engines.busy`."""
-        job = self._job
-        return job is not None and not job.done.is_set()
 
 
 class _EngineBuild:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 class SharedEngines:
     """The engines of a remote session (`loader.Engines`): its searches take turns on those of the daemon's pool."""
 
-    busy = False
-
     def __init__(self, helpers: HelperPool, key: Hashable, client: Hashable) -> None:
         """The searches are charged to ``key`` and ``client``."""
         self._helpers = helpers
