@@ -257,8 +257,10 @@ def test_finished_games_are_stored_in_other_protocols_too(protocol: str, line: s
         assert sum(store.book.table.results(store.book.table.find(*START))) == 1, (daemon.seen, daemon.errors)
 
 
-def test_a_piped_stop_ends_nothing_that_comes_after_it() -> None:
+def test_a_piped_stop_ends_nothing_that_comes_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All lines are there at once: the stop is heard long before the second book is begun."""
+    # The first book is kept there as it is replaced.
+    monkeypatch.chdir(tmp_path)
     daemon = Daemon("-book-tasks", "1")
     daemon.say("book new 1 6", "book deviate 30 60", "stop", "book new 1 6", "book deviate 3 6", "book info")
     assert daemon.end() == 0, daemon.errors
