@@ -29,8 +29,7 @@ class Daemon:
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "daemon", "-verbose", "0", *arguments],
-            cwd=ROOT,
+            [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-verbose", "0", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
