@@ -193,13 +193,14 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("board", ["-OX" + "-" * 61 + " X", "OX" + "-" * 62 + " O", "-" * 63 + "X X", "-" * 64 + " O"])
-def test_boards_of_fewer_than_four_discs(board: str) -> None:
+def test_boards_of_fewer_than_four_discs(board: str, tmp_path: Path) -> None:
     """The weights have no row for them; a read in front of the first one ended the process."""
     lines = [f"setboard {board}", "eval", "level 0", "hint 3", "level 12", "hint 3", "eval", "go", "eval", "analyze"]
     lines += ["book new 2 4", "book store", "book show"]
     ended = subprocess.run(
         [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-q"],
         input="\n".join(lines) + "\n",
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=120,

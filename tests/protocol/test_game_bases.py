@@ -271,11 +271,11 @@ def test_variations_and_comments_in_sgf() -> None:
 
 def test_what_a_file_says_about_a_game() -> None:
     ggf = b"(;GM[Othello]PC[GGS/os]DT[2003.12.15_12:33:18.MST]PB[a]PW[b]RE[-6.000:r]B[F5];)"
-    assert next(parse_games(ggf, "x.ggf"))[2:] == ("GGS/os", "2003-12-15", -6)
+    assert next(parse_games(ggf, "x.ggf"))[2:5] == ("GGS/os", "2003-12-15", -6)
     sgf = b"(;GM[2]EV[Cup]DT[2021-05]RE[W+12];B[fe])"
-    assert next(parse_games(sgf, "x.sgf"))[2:] == ("Cup", "2021", -12)
+    assert next(parse_games(sgf, "x.sgf"))[2:5] == ("Cup", "2021", -12)
     pgn = b'[Event "?"]\n[Date "1999.12.31"]\n[Result "30-34"]\n\n1. F5 30-34\n'
-    assert next(parse_games(pgn, "x.pgn"))[2:] == ("", "1999-12-31", -4)
+    assert next(parse_games(pgn, "x.pgn"))[2:5] == ("", "1999-12-31", -4)
 
 
 @pytest.mark.parametrize("name", ["x.edx", "x.wtb", "x.ggf", "x.sgf", "x.pgn", "x.txt", "x"])

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,10 +110,11 @@ class Cluster:
 
 
 def run(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    """The program from its start to its end."""
-    return subprocess.run(
-        [*COMMAND, *arguments], input=given, capture_output=True, text=True, timeout=TIMEOUT, check=False
-    )
+    """The program from its start to its end, in a folder of its own: a book without a name is kept there."""
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(
+            [*COMMAND, *arguments], input=given, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
 
 
 def grown(file: Path, commands: str, *options: str) -> tuple[bytes, str]:
