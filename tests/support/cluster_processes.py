@@ -113,7 +113,13 @@ def run(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     """The program from its start to its end, in a folder of its own: a book without a name is kept there."""
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run(
-            [*COMMAND, *arguments], input=given, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False
+            [*COMMAND, *arguments],
+            input=given,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
         )
 
 
