@@ -219,6 +219,24 @@ def canonical_with_symmetry(player: int, opponent: int) -> tuple[int, int, int]:
     return min(zip(_images(player), _images(opponent), range(8), strict=True))
 
 
+_TURNS: tuple[Callable[[int], int], ...] = (
+    _mirror_files,
+    _mirror_ranks,
+    lambda bits: _mirror_files(_mirror_ranks(bits)),
+    _transpose,
+    lambda bits: _mirror_files(_mirror_ranks(_transpose(bits))),
+)
+"""The symmetries of a mask that undo themselves. A position with any symmetry has one of these."""
+
+
+def has_symmetry(player: int, opponent: int) -> bool:
+    """Return whether a mirror image of the position, or the position turned, is the position itself."""
+    for turn in _TURNS:  # noqa: SIM110  any() takes twice the time, and every search asks
+        if turn(player) == player and turn(opponent) == opponent:
+            return True
+    return False
+
+
 def mirror_equal_moves(
     player: int,
     opponent: int,
@@ -239,6 +257,8 @@ def mirror_equal_moves(
 
 def mirrored_line(line: tuple[int, ...], symmetry: int, other: int) -> tuple[int, ...]:
     """Return the image of ``line`` after a move whose symmetry to the canonical position is ``other``."""
+    if symmetry == other:
+        return line
     return tuple(transform_move(transform_move(move, symmetry), INVERSE_SYMMETRY[other]) for move in line)
 
 
