@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import lzma
 import secrets
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from desdaemon.book.layout import FINISHED, LINKED, OPEN
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import Store, journal_path, open_store
+from desdaemon.protocol.texts import UTF_16
 
 from . import edax, egaroucid, text
 from .losses import EDAX as EDAX
@@ -36,7 +37,7 @@ SHIPPED_REFUSAL = "built in: book save FILE makes a copy that can be changed"
 
 
 def shipped() -> Path:
-    """`SHIPPED`. Raises Unreadable where it is not installed."""
+    """Return `SHIPPED`. Raises Unreadable if it is not installed."""
     if not SHIPPED.exists():
         raise Unreadable("builtin", None, "this installation has no book of its own")
     return SHIPPED
@@ -67,7 +68,7 @@ def format_by_content(path: Path) -> str:
         return EDAX
     if head.startswith(egaroucid.MAGIC):
         return EGAROUCID
-    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+    if head.startswith(UTF_16):
         raise Unreadable(path, 0, "this is UTF-16: save it as UTF-8")
     line = head.removeprefix(BOM_UTF8).partition(b"\n")[0]
     if len(line) >= 66 and line[64:].lstrip()[:2] in (b"X,", b"O,"):

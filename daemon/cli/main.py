@@ -54,9 +54,10 @@ WORDS = (
 
 
 def program() -> NoReturn:
-    """Run desdaemon as a process and end it, as a rule without unwinding the interpreter.
+    """Run desdaemon as the process's program, and end the process.
 
-    A thread that wakes up meanwhile uses what the interpreter has freed, and one inside the compiler aborts.
+    If only daemon threads are left, the interpreter is not taken down first: one that woke up meanwhile would use what
+    it has freed, and one inside the compiler would abort.
     """
     status = main()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
