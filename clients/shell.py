@@ -85,34 +85,33 @@ class Shell:
         return done
 
     def _text(self, line: str) -> bool:
-        data = self._finished(line)
-        text = str(data.get("out") or "")
-        sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
-        logs.echo(str(data.get("err") or ""))
-        return not data.get("err")
-
-    def _finished(self, line: str) -> Data:
         handle = None
+        shown = _Shown()
+        args = {"line": line, "partials": True} if "text.partials" in self.client.hello.features else {"line": line}
         try:
             with _interrupts_deferred():
-                handle = self.client.start("text", {"line": line})
-            self._wait(handle, line)
+                handle = self.client.start("text", args)
+            self._wait(handle, line, shown)
         except KeyboardInterrupt:
             if handle is None:
                 raise
             try:
                 with _interrupts_deferred():
                     self.client.start("text", {"line": "stop"})
-                handle.wait()
+                shown.follow(handle)
             except KeyboardInterrupt:
                 handle.cancel()
-        return handle.result()
+        data = handle.result()
+        text = str(data.get("out") or "")
+        shown.write(0, text if text.endswith("\n") or not text else text + "\n")
+        logs.echo(str(data.get("err") or ""))
+        return not data.get("err")
 
-    def _wait(self, handle: Handle[Any, Any], line: str) -> None:
-        """Wait for the reply to a line; of a job on the book a terminal shows the progress."""
+    def _wait(self, handle: Handle[Data, Data], line: str, shown: _Shown) -> None:
+        """Show what a line prints until its reply comes; of a job on the book a terminal shows the progress."""
         progress = ProgressLine(wanted=read_line(line).outlives)
         if not progress.live:
-            handle.wait()
+            shown.follow(handle)
             return
         try:
             while not handle.wait(_PROGRESS_S):
@@ -196,6 +195,25 @@ class Shell:
             return candidates(line, word)
         first = not line[: len(line) - len(word)].strip()
         return sorted(name for name in self.client.hello.ops if first and name.startswith(word.lower()))
+
+
+class _Shown:
+    """Writes what a line prints, once, however it comes: a partial may be lost, and the reply has all of it."""
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def write(self, at: int, text: str) -> None:
+        """Write what is new of ``text``, which begins at the ``at``-th character of all."""
+        if at <= self._length < at + len(text):
+            sys.stdout.write(text[self._length - at :])
+            sys.stdout.flush()
+            self._length = at + len(text)
+
+    def follow(self, handle: Handle[Data, Data]) -> None:
+        """Write partials until there are no more."""
+        for partial in handle:
+            self.write(partial["at"], partial["out"])
 
 
 @contextlib.contextmanager

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from desdaemon.core.requests.request import ClientRecord, PendingRequest
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
+_NOTHING = re.compile(r"(?!)")
 
 LARGEST_ANSWER = 1 << 20
 """Characters; games that the engine plays with itself end here."""
@@ -53,6 +54,9 @@ class ReplyText:
         self.err: list[str] = []
         self.all: list[str] = []
         self.size = 0
+        self.follower: Callable[[str], None] | None = None
+        """Gets what is new in ``out`` at each flush."""
+        self._followed = 0
 
     def write(self, text: str) -> None:
         """See `DialogueOutput`."""
@@ -67,13 +71,17 @@ class ReplyText:
 
     def flush(self) -> None:
         """See `DialogueOutput`."""
+        if self.follower is not None and self._followed < len(self.out):
+            self.follower("".join(self.out[self._followed :]))
+            self._followed = len(self.out)
 
     def take(self) -> Printed:
         """Return and remove the output collected so far."""
         printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
         for texts in (self.out, self.err, self.all):
             texts.clear()
-        self.size = 0
+        self.size = self._followed = 0
+        self.follower = None
         return printed
 
 
@@ -85,8 +93,15 @@ class Printed(NamedTuple):
     all: str
 
 
+class _Receiver(NamedTuple):
+    """Who gets the output of a line: all of it at the end, and before that what is new, where it was asked for."""
+
+    done: Callable[[Printed], None]
+    more: Callable[[str], None] | None
+
+
 class _TextSession:
-    """A client's text session: its dialogue, and its lines; the receiver of a line is called with a `Printed`."""
+    """A client's text session: its dialogue, and its lines; the receiver of a line is a `_Receiver`."""
 
     def __init__(self, dialect: TextDialect, transcript: ReplyText) -> None:
         self.dialect = dialect
@@ -125,13 +140,23 @@ class TextSessions:
         """Run a line of the operation `text`, or a bare one, whose id is negative. Raises `RequestError`."""
         line = self._checked(request.client, line)
         bare = isinstance(request.id, int) and request.id < 0
+        hidden = self._hidden if request.client.remote else _NOTHING
+        sent = 0
 
         def done(printed: Printed) -> None:
+            printed = Printed(*(hidden.sub("", text) for text in printed))
             request.final({"all": printed.all} if bare else {"out": printed.out, "err": printed.err})
+
+        def more(text: str) -> None:
+            nonlocal sent
+            text = hidden.sub("", text)
+            request.partial({"at": sent, "out": text})
+            sent += len(text)
 
         # When its client has gone, `leave` decides which lines are carried out.
         request.outlives = True
-        request.attach(self._put(request.client, line, done))
+        receiver = _Receiver(done, more if request.values.get("partials") else None)
+        request.attach(self._put(request.client, line, receiver))
 
     def refused(self, client: ClientRecord) -> None:
         """Note that there was no room for a line (`ClientLines.refuse`)."""
@@ -165,14 +190,14 @@ class TextSessions:
                 raise RequestError("forbidden", str(error), "line") from None
         return line
 
-    def _put(self, client: ClientRecord, line: TextLine, done: Callable[[Printed], None]) -> Callable[[], None]:
-        """Queue a line; ``done`` is called with its output. Returns a function that cancels the line.
+    def _put(self, client: ClientRecord, line: TextLine, receiver: _Receiver) -> Callable[[], None]:
+        """Queue a line. Returns a function that cancels it.
 
-        ``done`` is not called for a line that was cancelled before it started.
+        A line that was cancelled before it started gives its receiver nothing.
         """
         with self._lock:
             session = self._session_of(client)
-            item, begins = session.lines.put(line, outlives=line.outlives, asks=line.asks, receiver=done)
+            item, begins = session.lines.put(line, outlives=line.outlives, asks=line.asks, receiver=receiver)
         if line.name == "stop":
             session.dialect.session.interrupt.stop(item.number)
         if begins:
@@ -204,6 +229,7 @@ class TextSessions:
         if not allows(client.role, EDITOR):
             # Also if it was set when the client had another role.
             state.settings.auto_store = False
+        session.transcript.follower = item.receiver.more
         state.interrupt.begin(item.number)
         if not item.cancelled:
             self._guarded(session, item, lambda: dialect.run_line(item.line))
@@ -235,7 +261,7 @@ class TextSessions:
             session.dialect, session.transcript = fresh.dialect, fresh.transcript
         with self._lock:
             session.lines.ended()
-        item.receiver(Printed(*(self._hidden.sub("", text) for text in printed)) if client.remote else printed)
+        item.receiver.done(printed)
         self._begin_next(client, session)
 
     def _settle(self, session: _TextSession, item: ClientLine) -> None:

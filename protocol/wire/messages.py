@@ -57,6 +57,7 @@ FEATURES = {
     "metrics": "`metrics`.",
     "status.problems": "`status` has `problems`, and why the book takes no changes.",
     "text": "`text`, and bare lines of the text protocol.",
+    "text.partials": "`partials` with `text`.",
 }
 """The features that version 1 can have, by the names that `hello` lists."""
 
@@ -337,7 +338,17 @@ BASIC_OPERATIONS = (
     Operation("status", (), READER, "State of threads, queue, book and memory."),
     Operation(
         "text",
-        (Argument("line", "text", "A line of the text protocol.", 0, LONGEST_LINE, required=True),),
+        (
+            Argument("line", "text", "A line of the text protocol.", 0, LONGEST_LINE, required=True),
+            Argument(
+                "partials",
+                "flag",
+                "Send what the line prints as it is printed, for example the rows of a table.",
+                default="false",
+                cost="a message each",
+                since="text.partials",
+            ),
+        ),
         READER,
         "Run a line of the text protocol in this client's own session.",
         cost="the command's",

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -117,6 +118,7 @@ class InterruptedAtOnce:
     """
 
     connections = 1
+    hello = SimpleNamespace(features=())
 
     def __init__(self) -> None:
         self.done: list[Any] = []
@@ -126,9 +128,8 @@ class InterruptedAtOnce:
         signal.raise_signal(signal.SIGINT)
         return self
 
-    def wait(self) -> bool:
-        self.done.append("wait")
-        return True
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(())
 
     def cancel(self, *, keep: bool = False) -> bool:
         self.done.append(f"cancel, keep {keep}")
@@ -153,11 +154,31 @@ def test_an_interrupt_while_a_line_is_sent_stops_it(capsys: pytest.CaptureFixtur
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_what_a_line_prints_is_shown_at_once(daemon: PretendedDaemon) -> None:
+    daemon.answers["hello"] = lambda request: {**daemon.hello(request), "features": ["text.partials"]}
+    del daemon.answers["text"]
+    with subprocess.Popen(
+        [sys.executable, SCRIPT, "shell", "-c", "hint 3"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        until(lambda: bool(daemon.held))
+        asked = daemon.held[0]
+        assert asked[1]["args"] == {"line": "hint 3", "partials": True}
+        daemon.reply(asked, "partial", data={"at": 0, "out": "one\n"})
+        assert process.stdout.readline() == "one\n"
+        # The second one was lost on its way.
+        daemon.reply(asked, "partial", data={"at": 8, "out": "three\n"})
+        daemon.final(asked, {"out": "one\ntwo\nthree\nfour\n", "err": ""})
+        assert process.communicate(timeout=30)[0] == "two\nthree\nfour\n"
+        assert process.returncode == 0
+
+
 def test_a_terminal_shows_the_progress_of_a_job(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Busy:
         connections = 1
+        hello = SimpleNamespace(features=())
         waits = 0
 
         def start(self, op: str, args: dict[str, Any]) -> Busy:

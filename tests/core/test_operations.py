@@ -143,6 +143,22 @@ def test_quitting_by_text_ends_the_clients_board_alone(daemon: Operated) -> None
     assert not daemon.ended.is_set()
 
 
+def test_a_line_sends_what_it_prints_while_it_runs(daemon: Operated) -> None:
+    daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
+    daemon.final("text", {"line": "verbose 2"})
+    number = daemon.request("text", {"line": "hint", "partials": True})
+    until(lambda: any(reply["id"] == number for reply in daemon.replies))
+    daemon.request("text", {"line": "stop"})
+    *partials, final = daemon.ends(number)
+    printed = ""
+    for partial in partials:
+        assert partial["data"]["at"] == len(printed)
+        printed += partial["data"]["out"]
+    assert "depth|score" in printed
+    assert printed == final["data"]["out"]
+    assert len(daemon.ends(daemon.request("text", {"line": "moves"}))) == 1
+
+
 def test_a_text_search_ends_by_stop_or_cancel(daemon: Operated) -> None:
     daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
     number = daemon.request("text", {"line": "hint"})

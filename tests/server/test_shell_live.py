@@ -9,7 +9,7 @@ import sys
 from served import ROOT, Peer, Served, heed_signals
 from waits import until
 
-LINES = [part for line in ("level 60", "book-usage off", "hint", "moves") for part in ("-c", line)]
+LINES = [part for line in ("level 60", "book-usage off", "verbose 2", "hint", "moves") for part in ("-c", line)]
 
 
 def test_an_interrupt_shows_what_was_found(daemon: Served) -> None:
@@ -24,11 +24,14 @@ def test_an_interrupt_shows_what_was_found(daemon: Served) -> None:
         ) as process,
         Peer(daemon.ipc) as peer,
     ):
-        until(lambda: peer.final("status")["running"] >= 1 or process.poll() is not None)
+        assert process.stdout is not None
+        # Rows come while it searches.
+        header, _, row = [process.stdout.readline() for _ in range(3)]
+        assert "depth|score" in header
+        assert int(row.split()[0].partition("@")[0]) < 60
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         assert (err, process.returncode) == ("", 0)
-        assert "depth|score" in out
         assert "f5" in out.lower().splitlines()[-1]
         until(lambda: peer.final("status")["running"] == 0)
 

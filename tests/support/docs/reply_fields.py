@@ -33,6 +33,7 @@ REVISIONS = {
         "cluster",
         "status.problems",
     ),
+    "1.2": ("text.partials",),
 }
 """Revisions of docs/protocol.md, oldest first, with the features that each of them added."""
 

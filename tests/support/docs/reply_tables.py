@@ -150,6 +150,11 @@ SHAPES: dict[str, Shape] = {
         Field("out", "str", "Output of the line, with its newlines."),
         Field("err", "str", "Error messages of the line; empty: none."),
     ),
+    "printed": _added(
+        "text.partials",
+        Field("at", "int", "Characters of `out` before these.", "characters"),
+        Field("out", "str", "What the line has printed since the partial before, with its newlines."),
+    ),
     "legal": (
         Field("moves", "[str]", "Legal moves; `pa` alone where a pass is forced; empty where the game is over."),
         _BOARD,
@@ -419,6 +424,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
 """The shapes of each operation's final data; every other operation on the book has `job_result` and `BOOK_RESULTS`."""
 
 PARTIALS: dict[str, str] = {
+    "text": "printed",
     "analyze": "analysis",
     **{operation.name: "progress" for operation in OPERATIONS if operation.name not in REPLIES},
 }
