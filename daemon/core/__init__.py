@@ -1,1 +1,1 @@
-"""The work of the daemon for clients of every kind: searches and their schedule, requests, the book, jobs, metrics."""
+"""The daemon's work, whoever asks for it: searches and their schedule, requests, the book, jobs, metrics."""

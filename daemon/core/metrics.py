@@ -1,4 +1,4 @@
-"""Metrics of the daemon: counters, latencies and present problems, for `status` and for monitoring."""
+"""Metrics of the daemon: counters, latencies and present problems, for `status` and OpenMetrics."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ GIVEN_WAY_S = 0.005
 _GIVEN_WAY_STEP_S = 0.0005
 
 BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
-"""Upper ends of the latency histogram's buckets, seconds."""
+"""Upper bounds of the latency histogram's buckets, seconds."""
 
 
 def account_of(client: str) -> str:
-    """Return the key in a client's name: the part before the number of its connection."""
+    """Return the part of a client's name before the number of its connection: its key."""
     return client.partition("/")[0]
 
 
 class Account:
-    """The use of one key since the start of the process: requests, nodes, and seconds of search threads."""
+    """Use of the daemon by one key since the process started: requests, nodes, and ``seconds`` of search threads."""
 
     __slots__ = ("nodes", "requests", "seconds")
 
@@ -38,7 +38,7 @@ class Account:
 
 
 class Accounts:
-    """The account of each key, and one for each way to connect without a key. Any thread."""
+    """Accounts by key; clients without a key share one for each way to connect. Any thread."""
 
     def __init__(self) -> None:
         self._accounts: dict[Hashable, Account] = {}
@@ -50,12 +50,12 @@ class Accounts:
             self._account(key).requests += 1
 
     def searched(self, key: Hashable, nodes: int) -> None:
-        """Count the nodes of a finished search, or of one of its turns."""
+        """Count nodes that a search or one of its turns visited."""
         with self._lock:
             self._account(key).nodes += nodes
 
     def ran(self, key: Hashable, seconds: float) -> None:
-        """Count seconds of search threads."""
+        """Count seconds that search threads worked for a key."""
         if seconds:
             with self._lock:
                 self._account(key).seconds += seconds
@@ -86,11 +86,11 @@ class ServerMetrics:
         """Counts of events that should not happen often, by name."""
         self._problems: dict[str, str] = {}
         self.longest_turn_s = 0.0
-        """Longest time between two reads of the sockets by their loop, seconds."""
+        """Longest time between two reads of the sockets, seconds."""
         self.longest_operation: tuple[float, str] = (0.0, "")
-        """Longest time that one request kept that loop, seconds, and its operation."""
+        """The request that kept the loop of the sockets longest: seconds, operation."""
         self.loop_busy: Callable[[], bool] = lambda: False
-        """Returns whether that loop has anything to do; set by `Sockets`."""
+        """Returns whether the loop of the sockets has anything to do; set by `Sockets`."""
         self._begun = time.monotonic()
         self._handled: dict[str, int] = {}
         self._refused: dict[str, int] = {}
@@ -99,19 +99,19 @@ class ServerMetrics:
 
     @property
     def uptime_s(self) -> float:
-        """Seconds since the start."""
+        """Seconds since the process started."""
         return round(time.monotonic() - self._begun, 3)
 
     @property
     def memory_mb(self) -> float:
-        """The resident memory of the process."""
+        """Resident memory of the process, MB."""
         return round(platform.resident_bytes() / 1e6, 1)
 
     def give_way(self) -> None:
-        """Let the loop finish its turn, a few milliseconds at most.
+        """Wait until the loop of the sockets has finished its turn, 5 ms at most.
 
-        For background threads that run much Python, between two pieces of their work: without it the loop gets the
-        interpreter for half of the time, and waits for them after each system call.
+        Background threads that run much Python call this between pieces of their work. Otherwise the loop, which has to
+        get the interpreter back after each system call, would have it for half of the time.
         """
         until = time.monotonic() + GIVEN_WAY_S
         while self.loop_busy() and time.monotonic() < until:
@@ -130,7 +130,7 @@ class ServerMetrics:
         self._refused[code] = self._refused.get(code, 0) + 1
 
     def problem(self, what: str, text: str = "") -> None:
-        """Set the reason, in a line, why ``what`` does not work at present; an empty text says that it works again."""
+        """Set ``text``, one line, as the reason why ``what`` does not work at present; "": it works again."""
         if text == self._problems.get(what, ""):
             return
         if text:
@@ -142,7 +142,7 @@ class ServerMetrics:
 
     @property
     def problems(self) -> list[str]:
-        """Return the present problems."""
+        """Return the present problems, a line each."""
         return list(self._problems.values())
 
     def count(self, what: str, number: int = 1) -> None:
@@ -155,7 +155,7 @@ class ServerMetrics:
         self.nodes += nodes
 
     def mistake(self, where: str) -> None:
-        """Log and count the exception being handled, which is unexpected at ``where``."""
+        """Log and count an unexpected exception at ``where``. Call this in the ``except`` block."""
         self.count("mistakes")
         error = sys.exception()
         told = logs.trace(error) if error is not None else "no exception"
@@ -163,7 +163,7 @@ class ServerMetrics:
             self.log.error("mistake", where=where, trace=told)
 
     def open_metrics(self, status: dict[str, Any]) -> str:
-        """Return everything as OpenMetrics text; ``status`` is the data of the operation of that name."""
+        """Return all metrics as OpenMetrics text; ``status`` is the reply to the operation `status`."""
         lines: list[str] = []
 
         def family(name: str, kind: str, help: str, samples: list[tuple[str, float]]) -> None:

@@ -17,12 +17,12 @@ def data_folder() -> str:
 
 
 def keys_folder() -> str:
-    """Return the default folder for keys; it may not exist yet."""
+    """Return the default folder of the CURVE keys; it may not exist yet."""
     return str(Path(folders.configuration()) / "keys")
 
 
 def made_folder(path: str) -> str:
-    """Create a folder, for this user alone, unless it exists; raises `BadInput`."""
+    """Create a folder for this user alone, unless it exists. Returns ``path``; raises `BadInput`."""
     try:
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -31,31 +31,32 @@ def made_folder(path: str) -> str:
 
 
 def private_folder(path: str) -> str:
-    """Create a folder that only this user can enter, if it does not exist; raises `BadInput` if it belongs to another
-    user.
+    """Create a folder that only this user can enter, or make an existing one so.
+
+    Returns ``path``; raises `BadInput` if the folder belongs to another user.
     """
-    found = Path(made_folder(path)).lstat()
-    if not stat.S_ISDIR(found.st_mode) or not platform.is_ours(found):
+    status = Path(made_folder(path)).lstat()
+    if not stat.S_ISDIR(status.st_mode) or not platform.is_ours(status):
         raise BadInput(f"{quoted(path)}: expected a folder of this user")
-    if platform.open_to_others(found, 0o077):
+    if platform.open_to_others(status, 0o077):
         Path(path).chmod(0o700)
     return path
 
 
 def names_of_folders(*folders: str) -> re.Pattern[str]:
-    """Return a pattern of the folders' names, to remove them from texts for remote clients, so that file names are
-    relative to the folders. Empty names and the root folder are left out.
+    """Return a pattern that matches the folders' names, to cut them out of texts for remote clients:
+    ``/srv/data/x.sgf`` becomes ``x.sgf``. Empty names and the root folder are left out.
     """
-    # A folder inside another one goes first.
+    # Longest first: a folder inside another one goes before it.
     names = sorted((folder for folder in folders if folder.strip(os.sep)), key=len, reverse=True)
     return re.compile("|".join(re.escape(f"{name}{os.sep}") for name in names) or r"(?!)")
 
 
 def confined(name: str, folder: str) -> Path:
-    """Return the path of a remote client's file or folder inside ``folder``; raises `BadInput`.
+    """Return the path of a remote client's file or folder inside ``folder``. Raises `BadInput`.
 
-    Absolute names, ``..``, and links that lead out of the folder are refused, whether the file exists or not; so is
-    anything but files and folders, because opening a pipe may block for ever.
+    Refused are absolute names, ``..``, links that lead out of the folder, whether the file exists or not, and anything
+    but files and folders: opening a pipe may block for ever.
     """
     if not name or "\0" in name:
         raise BadInput(f"{quoted(name)}: expected the name of a file")
@@ -64,13 +65,13 @@ def confined(name: str, folder: str) -> Path:
         raise BadInput(f"{quoted(name)}: expected a name inside the data folder")
     root = Path(folder).resolve()
     try:
-        found = (root / path).resolve()
-        inside = found.is_relative_to(root)
-        odd = inside and found.exists() and not found.is_file() and not found.is_dir()
+        resolved = (root / path).resolve()
+        inside = resolved.is_relative_to(root)
+        odd = inside and resolved.exists() and not resolved.is_file() and not resolved.is_dir()
     except (OSError, RuntimeError, ValueError):
         raise BadInput(f"{quoted(name)}: expected the name of a file") from None
     if not inside:
         raise BadInput(f"{quoted(name)}: expected a name inside the data folder")
     if odd:
         raise BadInput(f"{quoted(name)}: is no file: expected the name of one")
-    return found
+    return resolved

@@ -1,6 +1,6 @@
-"""Parts above the core that it calls by name when an option asks for them: the cluster.
+"""Parts above the core that it loads by name when an option asks for them: so far the cluster.
 
-A plug-in imports the core; the core imports no plug-in, and loads one when it is first needed.
+A plug-in imports the core; the core imports no plug-in.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 AT_THE_END: list[Callable[[], None]] = []
-"""What plug-ins have handed in, to be called when the book of the process is closed."""
+"""Functions of plug-ins, called when the book of the process is closed."""
 
 
 def cluster(module: str) -> Any:

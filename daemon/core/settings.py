@@ -11,10 +11,10 @@ MOST_THREADS = 256
 
 
 class SessionSettings:
-    """The current value of every option of `desdaemon.protocol.commands.options`. Durations in ms, 0 for none.
+    """The present value of every option of `desdaemon.protocol.commands.options`. Durations in ms, 0 for none.
 
-    ``depth`` and ``selectivity`` (percent) are -1 if the level decides. ``level_chosen``: the level was set explicitly;
-    the default level does not bound a search that has a clock.
+    ``depth`` (plies) and ``selectivity`` (percent) are -1 where the level decides. ``level_chosen``: somebody has set
+    the level; the default level does not bound a search that has a clock.
     """
 
     def __init__(self) -> None:
@@ -69,23 +69,23 @@ class SessionSettings:
 
     @property
     def engine_name(self) -> str:
-        """The name of the engine in announcements."""
+        """The engine's name in announcements."""
         return "Edax" if self.edax_compatible else "desdaemon"
 
     @property
     def threads(self) -> int:
-        """The number of threads that search together."""
+        """Number of threads that search together."""
         from desdaemon.engine.processors import processors
 
         return 1 if self.deterministic else min(self.n_tasks or MOST_THREADS, processors(), MOST_THREADS)
 
     @property
     def timed(self) -> bool:
-        """Whether a time for moves or for the game is set."""
+        """Whether a time for each move or for the game is set."""
         return bool(self.move_time or self.game_time)
 
     def set(self, option: Option, text: str) -> None:
-        """Give an option the value written in ``text``; raises `BadInput`, changing nothing."""
+        """Give an option the value that ``text`` spells. Raises `BadInput`, changing nothing."""
         value = parse_value(option, text)
         if option.name == "alpha" and isinstance(value, int) and value >= self.beta:
             raise BadInput(f"alpha = {quoted(text)}: expected less than beta, which is {self.beta}")
@@ -102,7 +102,7 @@ class SessionSettings:
                 self.level_chosen = True
 
     def text(self, option: Option) -> str:
-        """Return the value of an option as a user would type it."""
+        """Return an option's value as a user would type it."""
         value: Value = self._idle.get(option.key) if option.idle else getattr(self, option.key)
         if isinstance(value, bool):
             return "on" if value else "off"
@@ -111,15 +111,15 @@ class SessionSettings:
         return "" if value is None else str(value)
 
     def listed(self) -> list[tuple[Option, str]]:
-        """Return every option that has its own value, with the value."""
+        """Return every option that has an effect, with its value as a user would type it."""
         return [(option, self.text(option)) for option in OPTIONS if not option.idle and option.name not in ("q", "vv")]
 
 
 def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[str]]:
-    """Set the options of a file: ``name = value`` or ``name value`` a line, ``#`` or ``%`` begin a comment.
+    """Set options from a file of lines ``name = value`` or ``name value``; ``#`` or ``%`` begin a comment.
 
-    Returns the names that were set, and warnings (unknown names). Raises `BadInput` for a bad value and
-    `OSError` when the file cannot be read.
+    Returns the names that were set, and a warning for each unknown name. Raises `BadInput` for a bad value and
+    `OSError` if the file cannot be read.
     """
     from desdaemon.protocol.texts import decoded
 

@@ -1,7 +1,7 @@
-"""Threads for work beside the loop of the sockets, started without waiting for them.
+"""Daemonic threads that are started without waiting for them.
 
-`threading.Thread.start` waits until the new thread runs, which takes long while other threads run Python, and the loop
-may not wait that long. All of these threads are daemonic.
+`threading.Thread.start` waits until the new thread runs: too long for the loop of the sockets while other threads run
+Python.
 """
 
 from __future__ import annotations
@@ -15,35 +15,36 @@ from collections.abc import Callable
 from desdaemon.protocol.system import platform
 
 NICENESS = 5
-"""Niceness of search threads. The loop of the sockets goes first; a search thread that shares a processor with another
-program gets a quarter of it. It is not the lowest priority, because a starved search thread may hold the interpreter's
-lock, for which the loop then waits.
+"""Niceness of search threads, so that the loop of the sockets goes first.
+
+A search thread that shares a processor with another program gets a quarter of it. A lower priority would starve it,
+perhaps while it holds the interpreter's lock for which the loop waits.
 """
 
 
 def step_back() -> None:
-    """Lower the priority of the calling thread, if the system supports it."""
+    """Lower the calling thread's priority by `NICENESS`, where the system supports that."""
     platform.lower_thread(NICENESS)
 
 
 def begin(work: Callable[[], None], name: str) -> None:
-    """Run ``work`` on a new thread of that name; return at once. Any thread."""
+    """Run ``work`` on a new thread called ``name``; returns at once. Any thread."""
 
     def run() -> None:
         threading.current_thread().name = name
         try:
             work()
         except Exception:
-            # As `threading.Thread` does, whose hook the log uses.
+            # Like `threading.Thread`, so that the log's hook gets the exception.
             threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
     _thread.start_new_thread(run, ())
 
 
 class ThreadPool:
-    """Up to ``most`` threads that run work in the order in which it came. Any thread may call the methods.
+    """Up to ``most`` threads that do work in the order of submission. Any thread may call the methods.
 
-    Threads are started when needed and kept. Work that raises ends its thread, so it must handle its own exceptions.
+    Threads are started when needed and kept. An exception ends its thread, so work must handle its own.
     """
 
     def __init__(self, most: int, name: str, prepare: Callable[[], None] = lambda: None) -> None:
@@ -58,7 +59,7 @@ class ThreadPool:
         self._closed = False
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Run ``work`` when a thread is free; return at once. After `close`, nothing happens."""
+        """Do ``work`` when a thread is free; returns at once. Ignored after `close`."""
         with self._news:
             if self._closed:
                 return
@@ -72,7 +73,7 @@ class ThreadPool:
         begin(self._run, self._name)
 
     def close(self) -> None:
-        """Start nothing more; running work goes on."""
+        """Start no more work; running work goes on."""
         with self._news:
             self._closed = True
             self._waiting.clear()

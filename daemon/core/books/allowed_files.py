@@ -1,7 +1,7 @@
-"""Resolution of the file names that callers give, and the files that no command may overwrite.
+"""Resolve the file names that callers give, and protect the files that no command may overwrite.
 
-A remote client's files are inside the data folder, even through folders, patterns and links. Every function may be
-called from any thread.
+A remote client's names lead to files inside the data folder, whatever patterns and links they contain. Any thread may
+call these functions.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ _OF_A_BOOK = (".journal", ".lock")
 
 
 class Forbidden(BadInput):
-    """A remote client named a file outside the data folder, or any caller a file that the daemon needs."""
+    """A remote client named a file outside the data folder, or a caller wants to write a file that the daemon uses."""
 
 
 class Files:
-    """Resolves file names. ``data_folder`` is the folder of remote clients, None if they may name no files.
+    """Resolver of file names.
 
-    ``reserved`` are the daemon's own files and folders.
+    Remote clients name files inside ``data_folder``; None: they may name none. ``reserved`` are the daemon's own files
+    and folders, which no command writes.
     """
 
     def __init__(self, data_folder: str | None) -> None:
@@ -31,7 +32,7 @@ class Files:
         self.reserved: tuple[Path, ...] = ()
 
     def path(self, name: str, *, remote: bool) -> Path:
-        """Return the file of that name. Raises `Forbidden`."""
+        """Return the path that ``name`` stands for. Raises `Forbidden`."""
         if not remote:
             return Path(name).expanduser()
         try:
@@ -40,26 +41,24 @@ class Files:
             raise Forbidden(str(error)) from None
 
     def matching(self, name: str, *, remote: bool) -> list[Path]:
-        """Return the file of that name, or the files that match it as a pattern. Raises `Forbidden` and `BadInput`."""
+        """Return the path that ``name`` stands for, or all that match it as a pattern. Raises `BadInput`."""
         path = self.path(name, remote=remote)
         if path.exists() or not glob.has_magic(name):
             return [path]
         root = self._root(name) if remote else None
         pattern = name if remote else str(path)
-        found = sorted(glob.glob(pattern, root_dir=root))  # noqa: PTH207  the pattern may begin at the root
-        if not found:
+        matches = sorted(glob.glob(pattern, root_dir=root))  # noqa: PTH207  the pattern may begin at the root
+        if not matches:
             raise BadInput(f"{quoted(name)}: no such files: expected the names of files")
-        return [self.path(each, remote=remote) for each in found]
+        return [self.path(each, remote=remote) for each in matches]
 
     def inside(self, folder: Path, *, remote: bool) -> list[Path]:
-        """Return the files of a folder that `path` or `matching` returned, by name. Raises `Forbidden` and
-        `OSError`.
-        """
-        found = sorted(folder.iterdir())
+        """Return the sorted entries of a folder that `path` or `matching` returned. Raises `Forbidden`, `OSError`."""
+        entries = sorted(folder.iterdir())
         if not remote:
-            return found
+            return entries
         root = Path(self._root(folder.name)).resolve()
-        return [self.path(str(file.relative_to(root)), remote=True) for file in found]
+        return [self.path(str(file.relative_to(root)), remote=True) for file in entries]
 
     def _root(self, name: str) -> str:
         if self.data_folder is None:
@@ -67,14 +66,10 @@ class Files:
         return self.data_folder
 
     def check_target(self, path: Path, book_file: Path | None = None) -> None:
-        """Raise `Forbidden` for a file that may not be written.
-
-        Forbidden are the file of the book in use, ``book_file``, those of any book that is or was open with a journal,
-        and the reserved ones.
-        """
+        """Raise `Forbidden` for a reserved file, one of the book in use, ``book_file``, or of any with a journal."""
         target = path.resolve()
-        taken = [found.resolve() for found in self.reserved]
-        if any(target == found or found in target.parents for found in taken):
+        taken = [own_file.resolve() for own_file in self.reserved]
+        if any(target == own_file or own_file in target.parents for own_file in taken):
             raise Forbidden(f"{quoted(path.name)}: is a file of the daemon's own: expected another name")
         book = book_file.resolve() if book_file is not None else None
         own = re.escape(book.name) + r"(\.journal.*|\.lock|\.\d+)?" if book is not None else ""

@@ -1,6 +1,4 @@
-"""A running book command: the argument of its handler, and its parallel searches under the scheduler, on a cluster's
-workers if there are any.
-"""
+"""One execution of a book command: the handler's argument, which also makes the pool of its searches."""
 
 from __future__ import annotations
 
@@ -34,11 +32,11 @@ if TYPE_CHECKING:
     from desdaemon.engine.result import Result as SearchResult
 
 SEARCHES_SHOWN = 2
-"""Verbosity from which every search of a book's commands is shown."""
+"""Level of `book verbose` from which each search of a command is shown."""
 
 
 class BookCommandRun(NamedTuple):
-    """A running command: the argument of its handler. Used on the job's thread."""
+    """One execution of a book command, handed to its handler on the job's thread."""
 
     books: Books
     job: BookJob
@@ -48,31 +46,32 @@ class BookCommandRun(NamedTuple):
 
     @property
     def book(self) -> Book:
-        """The book. Raises `NoBook`."""
+        """The book in use. Raises `NoBook`."""
         return self.books.needed()
 
     @property
     def changes(self) -> bool:
-        """Whether it changes the book or its journal, so that its result is reported only after the commit."""
+        """Whether the command changes the book or its journal: then its result is reported only after the commit."""
         if self.command.name == "verify":
             return self.values["repair"] is True
         return self.command.writes and self.command.name != "save"
 
     def number(self, name: str) -> int:
-        """Return a parameter that is a whole number."""
+        """Return the parameter ``name``, a whole number."""
         value = self.values[name]
         assert isinstance(value, int)
         return value
 
     def path(self, name: str = "file") -> Path:
-        """Return a parameter that is a file's name. Raises `Forbidden`."""
+        """Return the file that the parameter ``name`` names. Raises `Forbidden`."""
         value = self.values[name]
         assert isinstance(value, str)
         return self.books.files.path(value, remote=self.caller.remote)
 
     def source(self, name: str = "file") -> Path:
-        """Return a parameter that names a book to read, or `BUILTIN_BOOK`. Raises `Forbidden`, and `Unreadable` if no
-        book is installed with the program.
+        """Return the book to read that the parameter ``name`` names: a file or `BUILTIN_BOOK`.
+
+        Raises `Forbidden`, and `Unreadable` if the program was installed without a book.
         """
         if self.values[name] != BUILTIN_BOOK:
             return self.path(name)
@@ -81,34 +80,36 @@ class BookCommandRun(NamedTuple):
         return shipped()
 
     def target(self, name: str = "file") -> Path:
-        """Return a parameter that names a file to write. Raises `Forbidden`."""
+        """Return the file to write that the parameter ``name`` names. Raises `Forbidden`."""
         return self.books.target(self.path(name))
 
     def paths(self, name: str = "files") -> list[Path]:
-        """Return the files of a parameter that is several files, folders or patterns. Raises `Forbidden`, and
-        `BadInput` for no file.
+        """Return the files that the parameter ``name`` lists: files, folders or patterns. Raises `Forbidden`, and
+        `BadInput` if there are none.
         """
         value = self.values[name]
         assert isinstance(value, list)
         return [path for part in value for path in self.books.files.matching(part, remote=self.caller.remote)]
 
     def optional(self, name: str) -> int | None:
-        """Return a parameter that is a whole number, None if it was not given."""
+        """Return the parameter ``name``, a whole number; None if it was not given."""
         return self.number(name) if self.values[name] is not None else None
 
     def level(self, name: str = "level") -> int:
-        """Return a search level: the parameter, or else the book's."""
+        """Return the search level that the parameter ``name`` gives, else the book's."""
         value = self.optional(name)
         return self.book.options.level if value is None else value
 
     def progress(self, stage: str, done: int, total: int) -> None:
-        """Report progress, as a callback of `book.progress`; raises `WorkCancelled` once the job is cancelled."""
+        """Report that ``done`` of ``total`` steps of ``stage`` are done. Raises `WorkCancelled` after a cancel."""
         book = self.books.book
         if not self.job.report(stage, done, total, len(book) if book is not None else 0):
             raise WorkCancelled
 
     def worker(self) -> Worker:
-        """Return a pool of parallel searches, one thread each, under the scheduler if there is one."""
+        """Return a pool for the command's searches, one thread a search: under the scheduler if there is one, on a
+        cluster's workers too if the option `cluster` names one.
+        """
         books, job = self.books, self.job
         settings, show = self.caller.settings, self.caller.show
         on_search = None
@@ -118,15 +119,15 @@ class BookCommandRun(NamedTuple):
         searches = Searches(weights=weights, on_search=on_search)
         job.on_cancel(searches.stop)
 
-        before, begun = job.effort, time.monotonic()
+        earlier_effort, begun = job.effort, time.monotonic()
 
         def on_progress(report: CommandProgress) -> bool:
             pool = reference()
             job.step, job.round = report.step, report.round
             job.effort = Effort(
-                before.time + time.monotonic() - begun,
-                before.nodes + searches.nodes + (pool.nodes_elsewhere if pool else 0),
-                before.searches + report.searches,
+                earlier_effort.time + time.monotonic() - begun,
+                earlier_effort.nodes + searches.nodes + (pool.nodes_elsewhere if pool else 0),
+                earlier_effort.searches + report.searches,
                 report.positions - (job.first or 0),
             )
             return job.report(report.stage, report.done, report.total, report.positions)
@@ -134,7 +135,7 @@ class BookCommandRun(NamedTuple):
         threads = settings.book_tasks or platform.processors()
         evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
         worker = Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
-        # Weak: the worker holds the function that reports, and both are freed when the job is over.
+        # Weak, so that worker and callback do not refer to each other and are freed with the job.
         reference = weakref.ref(worker)
         if not settings.cluster:
             return worker
@@ -162,7 +163,7 @@ class BookCommandRun(NamedTuple):
 
 
 Work = Callable[[BookCommandRun], Result]
-"""A handler that runs a command. The result is a map of numbers and texts; ``text`` in it holds lines for people."""
+"""A handler: runs a command and returns its result, numbers and texts by name; ``text`` holds lines for people."""
 
 
 def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
@@ -171,7 +172,7 @@ def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
     def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
         step_back()
         controls = [Control()]
-        # Every search is made with a clean table, so that a preempted one begins again.
+        # A search keeps nothing in its table between turns: an interrupted one starts over.
         lease = Lease(Purpose.BOOK, key, f"job {job.id}", lambda: controls[-1].stop(), restarts=True)
         while not job.cancelled:
             control = controls[-1] = Control()
@@ -190,8 +191,9 @@ def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
 
 
 def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
-    """Return a callback that shows each finished search as `go` does, with its board; the empty squares tell the
-    colours.
+    """Return a callback that shows each finished search as `go` does, below its board.
+
+    A search does not know colours: Black is to move if the number of empty squares is even.
     """
 
     def show_search(player: int, opponent: int, result: SearchResult) -> None:

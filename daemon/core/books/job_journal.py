@@ -1,8 +1,7 @@
-"""Jobs that outlive the process: a file for each in the data folder, written before the job is acknowledged and kept
-until it is over.
+"""Jobs that outlive the process: a file for each in the data folder, from before its acknowledgement until its end.
 
-A job's file has its command, values and board, its client, and, updated once a second, its effort so far. The next
-process that opens the same book for writing starts the job again, and it continues from the state of the book.
+The file has the job's command, values, board and client, and, updated once a second, its effort. The next process that
+opens the same book for writing starts the job again; it continues from the present state of the book.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ from desdaemon.protocol.system import files
 from .jobs import DONE, BookJob
 
 WRITE_S = 1.0
-"""Seconds between two writes of a running job's effort."""
+"""Seconds between two writes of a running job's file."""
 
 FORGOTTEN_DAYS = 30
-"""Days after which a job is forgotten if no process has resumed it."""
+"""Days after which the file of a job that no process has resumed is removed."""
 
 HOOK_S = 60.0
-"""Seconds that the owner's command for the end of a job may take."""
+"""Seconds that the hook may take."""
 
 Data = dict[str, Any]
 
 
 class JobJournal:
-    """The files of jobs. For any thread, but only one at a time for each job."""
+    """The files of unfinished jobs, and the hook that is told of their ends. Any thread, one at a time for each job."""
 
     def __init__(self, folder: Path, hook: Sequence[str], complain: Callable[[str], None]) -> None:
-        """``hook`` is the owner's command that is run at each job's end, with its arguments; empty: none. ``complain``
-        is called with failures, a line each.
+        """``hook`` is the owner's command to run when a job ends, with its arguments; empty: none. ``complain`` is
+        called with one line about each failure.
         """
         self._folder = folder
         self._hook = hook
@@ -47,12 +46,12 @@ class JobJournal:
 
     @property
     def last(self) -> int:
-        """The highest number of a stored job; 0: there is none."""
+        """The highest number of a stored job; 0 if there is none."""
         return max((number for number, _ in self.entries()), default=0)
 
     def entries(self) -> Iterator[tuple[int, Data]]:
-        """Yield the number and the data of each job that is not over, or whose end was not reported to the hook, oldest
-        first.
+        """Yield the number and content of each file, oldest first: of an unfinished job, or with the key ``ended`` of
+        one whose end the hook was not told.
         """
         for path in sorted(self._folder.glob("*.json"), key=lambda path: (len(path.name), path.name)):
             try:
@@ -62,7 +61,7 @@ class JobJournal:
                 self.complain(f"{path}: no job can be read there: {error}")
 
     def keep(self, job: BookJob, data: Data) -> None:
-        """Write a job that has not begun, and follow it until it is over."""
+        """Write the file of a job that has not begun, update it while the job runs, and remove it at its end."""
         written = 0.0
 
         def write() -> None:
@@ -84,20 +83,18 @@ class JobJournal:
         job.watch(follow)
 
     def tell(self, number: int, ended: Data) -> None:
-        """Run the owner's command for the end of a job, on its own thread; then remove the job's file."""
+        """Run the hook for a job that ended, on a thread of its own; then remove the job's file."""
         if self._hook:
             begin(partial(self._run_hook, number, ended), f"hook-{number}")
         else:
             self._remove(number)
 
     def forget(self) -> None:
-        """Remove the files of jobs that were not written for `FORGOTTEN_DAYS`, because their book is no longer
-        opened.
-        """
-        before = time.time() - 86400 * FORGOTTEN_DAYS
+        """Remove the files that were not written for `FORGOTTEN_DAYS`: nobody opens their book any more."""
+        oldest = time.time() - 86400 * FORGOTTEN_DAYS
         for path in self._folder.glob("*.json"):
             with contextlib.suppress(OSError):
-                if path.stat().st_mtime < before:
+                if path.stat().st_mtime < oldest:
                     path.unlink()
                     self.complain(f"{path}: this job has waited for its book for {FORGOTTEN_DAYS} days: forgotten")
 

@@ -1,9 +1,8 @@
-"""Turns of jobs: which may start, and when their progress is reported. State machines.
+"""State machines of jobs on the book: when each may start (`JobTurns`), when progress is reported (`PhaseProgress`).
 
-A job that needs the book for itself (because it changes it, or because it must not change meanwhile) is *exclusive*:
-such jobs run one at a time in the order of arrival; others run in parallel with them and with each other.
-
-`desdaemon.core.books.jobs` holds the locks and has the threads. Times are seconds of any clock.
+A job that changes the book, or needs it unchanged, is *exclusive*: these run one at a time in the order of arrival. The
+others run in parallel with them and with each other. `desdaemon.core.books.jobs` has the locks and threads. Times are
+seconds of any clock.
 """
 
 from __future__ import annotations
@@ -12,18 +11,18 @@ from collections import deque
 from enum import Enum
 
 NOTICE_S = 0.2
-"""Least seconds between two reports of progress."""
+"""Least seconds between two progress reports."""
 
 
 class Turn(Enum):
-    """The instruction for a new job."""
+    """The answer to a new job."""
 
     BEGIN = "begin"
-    """It runs now."""
+    """Run it now."""
     WAIT = "wait"
-    """It runs when `JobTurns.ended` returns it."""
+    """Run it when `JobTurns.ended` returns its number."""
     REFUSE = "refuse"
-    """It is cancelled: no more jobs are accepted."""
+    """Cancel it: no more jobs are accepted."""
 
 
 class JobTurns:
@@ -32,9 +31,9 @@ class JobTurns:
     def __init__(self) -> None:
         self.running: set[int] = set()
         self.waiting: deque[int] = deque()
-        """The exclusive jobs that wait, in the order of their turns."""
+        """Exclusive jobs that wait for their turn, in its order."""
         self.exclusive: int | None = None
-        """The exclusive job that runs."""
+        """The running exclusive job; it is in ``running`` too."""
         self._closed = False
 
     def submit(self, job: int, *, exclusive: bool) -> Turn:
@@ -50,7 +49,7 @@ class JobTurns:
         return turn
 
     def ended(self, job: int) -> int | None:
-        """Note the end of a running job. Returns the one to start now, if any."""
+        """Note the end of a running job. Return the job to start now, if any."""
         self.running.remove(job)
         following = None
         if job == self.exclusive:
@@ -61,9 +60,7 @@ class JobTurns:
         return following
 
     def close(self) -> list[int]:
-        """Accept no more jobs. Returns those to cancel; the waiting ones still get their turns, in which they
-        only end.
-        """
+        """Accept no more jobs. Return all, to be cancelled; waiting ones still get a turn, in which they only end."""
         self._closed = True
         return sorted((*self.running, *self.waiting))
 
@@ -74,13 +71,13 @@ class JobTurns:
 
 
 class PhaseProgress:
-    """The rate of a job's present phase, and the times of its reports. For one thread at a time."""
+    """Speed and remaining time of a job's present phase, and when to report it. For one thread at a time."""
 
     def __init__(self, now: float) -> None:
         self.rate = 0.0
-        """Steps a second in the present phase."""
+        """Steps done a second in the present phase."""
         self.eta_s: float | None = None
-        """Seconds left of the phase, if that can be estimated."""
+        """Estimated seconds until the phase ends; None if unknown."""
         self._phase = ""
         self._done = 0
         self._since = now
@@ -88,7 +85,7 @@ class PhaseProgress:
         self._reported: float | None = None
 
     def step(self, phase: str, done: int, total: int, now: float) -> bool:
-        """Note that ``done`` of ``total`` steps (0: not known) are done. Returns whether to report it now."""
+        """Note that ``done`` of ``total`` steps (0: unknown) are done at time ``now``. Returns whether to report it."""
         if phase != self._phase or done < self._done:
             self._since, self._from = now, done
         self._phase, self._done = phase, done

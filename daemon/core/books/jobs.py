@@ -1,8 +1,6 @@
 """Jobs: work of more than a second beside the dialogues, with progress and cancellation, listed for all clients.
 
-Jobs that need the book for themselves (because they change it, or because it must not change meanwhile) run one at a
-time in the order of arrival; others run in parallel. `desdaemon.core.books.job_turns` decides; here are threads and
-locks.
+`JobTurns` decides when a job on the book starts; here are the threads and locks.
 """
 
 from __future__ import annotations
@@ -18,13 +16,15 @@ from .job_turns import JobTurns, PhaseProgress, Turn
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 KEPT = 100
-"""Finished jobs that stay in the list."""
+"""Most finished jobs that stay listed."""
 
 Result = dict[str, Any]
 
 
 class Effort(NamedTuple):
-    """The effort of a job since it began, before a restart too: seconds, nodes, searches, positions added."""
+    """What a job has done since it was submitted, work before a restart of the daemon included: seconds, nodes,
+    searches, positions added to the book.
+    """
 
     time: float = 0.0
     nodes: int = 0
@@ -33,11 +33,12 @@ class Effort(NamedTuple):
 
 
 class JobState(NamedTuple):
-    """Progress of a job: in its ``phase``, ``done`` of ``total`` (0: not known) at ``rate`` a second.
+    """The progress of a job.
 
-    ``eta_s`` seconds are left of the phase, if that can be estimated; ``positions`` are in the book. The other fields
-    concern the whole job: ``step`` of a schedule, ``round`` of a command, ``added`` and ``searches`` since it began,
-    ``budget`` the spent part of its budget, 0 without one.
+    In the present ``phase`` ``done`` of ``total`` steps (0: unknown) are done, ``rate`` a second, and ``eta_s`` seconds
+    are left (None: unknown). The book has ``positions``. Since its start the job has ``added`` positions and made
+    ``searches``; it is in the ``round`` of its command, or the ``step`` of its schedule, and has spent the part
+    ``budget`` (0 to 1) of its budget, 0 without one.
     """
 
     job: int
@@ -55,8 +56,8 @@ class JobState(NamedTuple):
 
 
 class ClusterFigures(NamedTuple):
-    """The state of a cluster that searches for a job: its workers and slots, and the share of the slots' time in
-    searches.
+    """The cluster that searches for a job: workers, their slots, and the part of the slots that is ``busy`` (0
+    to 1).
     """
 
     workers: int
@@ -65,11 +66,11 @@ class ClusterFigures(NamedTuple):
 
 
 class BookJob:
-    """A piece of work; made by `BookJobs`. Its attributes may be read, and all methods called, from any thread.
+    """A piece of work, made by `BookJobs`. Any thread may read its attributes and call its methods.
 
-    ``on_book`` jobs read or change the book and have a thread; others are run by the component that registered them.
-    ``state`` is one of the five above; ``result`` is set when it is over, even after a cancel; ``failure`` is the
-    exception of a failed one and ``error`` its text. ``started`` is the time of its submission, in seconds since 1970.
+    ``on_book`` jobs read or change the book, on a thread of their own; others are run by the component that registered
+    them. ``state`` is one of the five constants above; ``result`` is set at the end, after a cancel too; ``failure`` is
+    the exception of a failed job, ``error`` its text. ``started`` is the time of submission, seconds since 1970.
     """
 
     def __init__(self, number: int, op: str, client: str, work: Callable[[BookJob], Result]) -> None:
@@ -80,35 +81,35 @@ class BookJob:
         self.started = time.time()
         self.progress = JobState(number, "", 0, 0, None, 0)
         self.reported = self.progress
-        """The progress in the latest report."""
+        """The progress that the last report told."""
         self.result: Result = {}
         self.failure: Exception | None = None
         self.error = ""
         self.over = False
-        """Whether it has ended: done, cancelled or failed."""
+        """Whether the job has ended: done, cancelled or failed."""
         self.cancelled = False
         self.cluster: ClusterFigures | None = None
-        """Set from time to time while a cluster searches for it."""
+        """Updated while a cluster searches for the job; None without one."""
         self.obstacle = ""
-        """The reason why it had to end before it was finished, if there was one."""
+        """Why the job ended unfinished; "" if nothing stood in its way."""
         self.step = ""
         self.round = 0
         self.budget: dict[str, int] = {}
-        """Limits of fields of ``effort``."""
+        """The most that fields of ``effort`` may reach: ``{"nodes": 1000000}``."""
         self.effort = Effort()
         self.first: int | None = None
-        """Positions of the book when it began, before a restart too; None before that."""
+        """Positions in the book when the job began, before any restart of the daemon; None until then."""
         self.alone = False
-        """Whether it excludes other jobs that need the book for themselves."""
+        """Whether the job is exclusive, see `JobTurns`."""
         self.interrupted = False
-        """Whether only the end of the process cancelled it."""
+        """Whether the job was cancelled only because the process ends, and is to be resumed by the next one."""
         self.notes: list[str] = []
         """Notes to add to the result's own when the job ends."""
         self.on_book = True
         self.before_notice: Callable[[], None] = lambda: None
-        """Called before every report, to write results to the disk."""
+        """Called before every progress report, to commit what it tells."""
         self.begins: Callable[[], None] = lambda: None
-        """Called when ``first`` is known, before any change."""
+        """Called once ``first`` is set, before any change of the book."""
         self._work = work
         self._watchers_called = threading.Event()
         self._lock = threading.Lock()
@@ -116,19 +117,21 @@ class BookJob:
         self._cancellers: list[Callable[[], None]] = []
         self._phases = PhaseProgress(time.monotonic())
 
-    # For those who asked for it
+    # For the clients that asked for the job
 
     @property
     def budget_spent(self) -> float:
-        """The spent part of its budget; 0 without one."""
+        """The part of the job's budget that is spent, 0 to 1 or a little more; 0 without a budget."""
         return max((getattr(self.effort, name) / limit for name, limit in self.budget.items()), default=0.0)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait up to ``timeout`` seconds for its end and the calls of all watchers. Returns whether both are over."""
+        """Wait up to ``timeout`` seconds for the job's end and the calls of all watchers. Returns whether both are
+        over.
+        """
         return self._watchers_called.wait(timeout)
 
     def cancel(self) -> None:
-        """End it soon, at a point where the book is consistent; returns at once."""
+        """Ask the job to end soon, with the book consistent. Returns at once."""
         with self._lock:
             self.cancelled = True
             cancellers = list(self._cancellers)
@@ -136,16 +139,15 @@ class BookJob:
             cancel()
 
     def give_up(self, why: str) -> None:
-        """Cancel it because it cannot continue; ``why`` is kept as `obstacle`."""
+        """Cancel the job because it cannot continue; ``why`` becomes its `obstacle`."""
         self.obstacle = why
         self.notes.append(why)
         self.cancel()
 
     def watch(self, watcher: Callable[[BookJob], None]) -> Callable[[], None]:
-        """Call ``watcher`` from the job's thread with each progress report and at the end. Returns a function that
-        unregisters it.
+        """Call ``watcher`` with each progress report and at the end. Returns a function that unregisters it.
 
-        For a job that is already over it is called at once, on this thread.
+        It is called on the job's thread; if the job is over already, once, on the calling thread.
         """
         with self._lock:
             over = self.over
@@ -161,10 +163,10 @@ class BookJob:
 
         return unwatch
 
-    # For the work itself
+    # For the job's work
 
     def on_cancel(self, cancel: Callable[[], None]) -> None:
-        """Call ``cancel`` when the job is cancelled; at once if it already was."""
+        """Call ``cancel`` when the job is cancelled; at once if it was."""
         with self._lock:
             self._cancellers.append(cancel)
             now = self.cancelled
@@ -172,7 +174,7 @@ class BookJob:
             cancel()
 
     def report(self, phase: str, done: int, total: int, positions: int) -> bool:
-        """Report progress; returns whether to continue."""
+        """Note that ``done`` of ``total`` steps are done, with ``positions`` in the book. Returns whether to go on."""
         notices = self._phases.step(phase, done, total, time.monotonic())
         spent = round(self.budget_spent, 4)
         self.progress = JobState(
@@ -188,7 +190,7 @@ class BookJob:
     # For `BookJobs`
 
     def run(self) -> None:
-        """Run the job on this thread."""
+        """Do the job's work on this thread and end the job."""
         begun = time.monotonic()
         self.state = RUNNING
         state = DONE
@@ -210,14 +212,14 @@ class BookJob:
         self.end(state)
 
     def end(self, state: str) -> None:
-        """Set the final state and call the watchers."""
+        """Set the final state, one of the constants above, and call the watchers."""
         self.state = state
         with self._lock:
             self.over = True
         try:
             self._notify()
         finally:
-            # An ended job is kept for a while; free what its request and its work hold.
+            # The ended job stays listed; free the objects that its request and its work hold.
             with self._lock:
                 self._watchers.clear()
                 self._cancellers.clear()
@@ -227,19 +229,16 @@ class BookJob:
     def _notify(self) -> None:
         with self._lock:
             watchers = list(self._watchers)
-        found = self.progress
+        progress = self.progress
         if not self.over:
             self.before_notice()
-        self.reported = found
+        self.reported = progress
         for watcher in watchers:
             watcher(self)
 
 
 def _without_frames(error: Exception) -> Exception:
-    """Return the error without the tracebacks of it and its causes, which would be kept as long as its job.
-
-    They refer to the job, so that both would wait for the garbage collector.
-    """
+    """Remove the tracebacks from an error and its causes: they refer to the job, which stays listed for long."""
     each: BaseException | None = error
     while each is not None:
         each.__traceback__ = None
@@ -252,9 +251,9 @@ def _no_work(job: BookJob) -> Result:
 
 
 class BookJobs:
-    """All jobs of the process; ``on_change`` is called with every change of a job.
+    """All jobs of the process. ``on_change`` is called with every job that changes.
 
-    ``active`` jobs on the book are not over, ``ended`` ones are.
+    Of the jobs on the book ``active`` have not ended, ``ended`` have.
     """
 
     def __init__(self) -> None:
@@ -262,7 +261,7 @@ class BookJobs:
         self.ended = 0
         self.on_change: Callable[[BookJob], None] = lambda job: None
         self.prepare: Callable[[], None] = lambda: None
-        """Called by each job's thread before its work; threads that the job starts inherit its priority."""
+        """Called by each job's thread before its work, to lower its priority and that of the threads it starts."""
         self._lock = threading.Lock()
         self._jobs: dict[int, BookJob] = {}
         self._number = 0
@@ -278,10 +277,11 @@ class BookJobs:
         before: Callable[[BookJob], None] = lambda job: None,
         number: int = 0,
     ) -> BookJob:
-        """Run ``work`` on a thread of its own; with ``writes`` no other such job runs meanwhile.
+        """Start ``work`` on a thread of its own; with ``writes`` the job is exclusive, see `JobTurns`.
 
-        ``work`` gets the job, for progress and cancellation, and returns the result; an exception fails the job.
-        ``before`` is called before it can start; ``number`` is one that was reserved by `reserve`.
+        ``work`` gets the job, for progress and cancellation, and returns the result; its exception fails the job.
+        ``before`` is called with the job before it can start. ``number`` was reserved by `reserve`; 0: the next free
+        one.
         """
         job = self._new(op, work, client, number)
         before(job)
@@ -295,17 +295,15 @@ class BookJobs:
         return job
 
     def at_once(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
-        """Run short work on this thread; the job is over when this returns, and is not listed."""
+        """Run short ``work`` on this thread; the job is over on return and never listed."""
         job = BookJob(0, op, client, work)
         job.run()
         return job
 
     def register(self, number: int, op: str, client: str) -> BookJob:
-        """List a job that is not on the book and has no thread; the caller sets its state, reports progress and ends
-        it.
+        """List a job that is not on the book; the caller runs it, sets its state, reports progress and ends it.
 
-        ``number`` is chosen by the caller, far above those of book jobs, which begin at 1. It stays listed until
-        `remove`.
+        Its ``number`` must be far above those of book jobs, which begin at 1. It stays listed until `remove`.
         """
         job = BookJob(number, op, client, _no_work)
         job.on_book = False
@@ -315,12 +313,12 @@ class BookJobs:
         return job
 
     def remove(self, job: BookJob) -> None:
-        """Remove a job from the list."""
+        """Remove a registered job from the list."""
         with self._lock:
             self._jobs.pop(job.id, None)
 
     def reserve(self, number: int) -> None:
-        """Make all later jobs get numbers above this one."""
+        """Give later jobs numbers above this one."""
         with self._lock:
             self._number = max(self._number, number)
 
@@ -366,12 +364,12 @@ class BookJobs:
             return sorted(self._jobs.values(), key=lambda job: job.started)
 
     def find(self, number: int) -> BookJob | None:
-        """Return the job of that number if it is listed."""
+        """Return the listed job of that number, else None."""
         with self._lock:
             return self._jobs.get(number)
 
     def cancel(self, number: int) -> bool:
-        """Cancel the job of that number. Returns False when there is none, or it is over."""
+        """Cancel the job of that number. Returns False if there is none or it is over."""
         job = self.find(number)
         if job is None or job.over:
             return False
@@ -379,9 +377,7 @@ class BookJobs:
         return True
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Cancel all jobs on the book, refuse new ones, and wait up to ``timeout`` seconds. Returns whether all are
-        over.
-        """
+        """Cancel all jobs on the book, refuse new ones, wait up to ``timeout`` seconds. Returns whether all ended."""
         with self._lock:
             jobs = [self._jobs[number] for number in self._turns.close()]
         until = time.monotonic() + timeout

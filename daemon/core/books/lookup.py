@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 
 MOST_KEPT = 20_000
-"""Most replies that are cached."""
+"""Most cached replies."""
 
 WHILE_CHANGING_S = 0.2
-"""Seconds that a reply stays in the cache while a job may be changing the book."""
+"""Seconds that a reply stays cached while a job may be changing the book."""
 
 _AT_ONCE = 500
 _ATTEMPTS = 2
@@ -40,10 +40,10 @@ _NOTHING = Prepared({"found": False})
 
 
 class Looks:
-    """Answers `book.get`. `get` is called by one thread only."""
+    """Answers `book.get`. Only the thread of the sockets calls `get`; all else runs on the thread of deferred work."""
 
     def __init__(self, books: Books, jobs: BookJobs, mistake: Callable[[str], None]) -> None:
-        """``mistake`` is called for an unexpected exception."""
+        """``mistake`` is called with a name for the place when deferred work raises an unexpected exception."""
         self._books = books
         self._jobs = jobs
         self._mistake = mistake
@@ -52,17 +52,17 @@ class Looks:
         self._stamp: tuple[Book | None, int] = (None, -1)
         self._until = 0.0
         self._loaded = False
-        """Whether the modules for grades are imported, which takes longer than the loop of the sockets may be held."""
+        """Whether the modules for grades are imported; that takes longer than the loop of the sockets may wait."""
         self.deferred: deque[tuple[Callable[[], None], Callable[[], object]]] = deque()
-        """Work for the other thread."""
+        """Calls for the thread of deferred work, each with the function to call if it raises."""
         self._lock = threading.Condition()
         self._begun = False
-        """Whether the other thread was started."""
+        """Whether that thread was started."""
 
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
-        """Return the reply about a position; None if computing it takes long, see `find`.
+        """Return the reply about a position, or None if it would take long: then `find` on another thread.
 
-        With ``children`` also the data of the position after each legal move.
+        ``children`` adds the book's data of each legal move.
         """
         if self._books.opening:
             return None
@@ -75,11 +75,11 @@ class Looks:
         return data
 
     def _keep(self, player: int, opponent: int, children: bool, data: Prepared) -> None:
-        kept = self._kept
-        if len(kept) >= MOST_KEPT:
-            for oldest in list(islice(kept, MOST_KEPT // 10)):
-                kept.pop(oldest, None)
-        kept[player, opponent, children] = data
+        replies = self._kept
+        if len(replies) >= MOST_KEPT:
+            for oldest in list(islice(replies, MOST_KEPT // 10)):
+                replies.pop(oldest, None)
+        replies[player, opponent, children] = data
 
     def _freshen(self) -> None:
         """Drop cached replies after a change of the book."""
@@ -93,7 +93,7 @@ class Looks:
         self._grades = None
 
     def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Prepared | None:
-        """Return the reply; None if a grade needs more than ``most`` positions."""
+        """Compute the reply; None if its grade needs more than ``most`` positions (None: any number)."""
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:
             return _NOTHING
@@ -105,7 +105,7 @@ class Looks:
             except TooMany:
                 return None
             except (Stale, IndexError):
-                # Positions came or went meanwhile.
+                # A job added or removed positions meanwhile.
                 self._grades = None
         return Prepared(look_data(look, ""))
 
@@ -119,22 +119,22 @@ class Looks:
             grades = self._grades = Grades(book)
         data = look_data(look, grades.grade(player, opponent, most))
         if children:
-            known = children_of(book, player, opponent, grades, most)
-            data["children"] = [child_data(child) for child in known if child.kind]
+            moves = children_of(book, player, opponent, grades, most)
+            data["children"] = [child_data(child) for child in moves if child.kind]
         return data
 
     def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
-        """Return the reply about a position, even if that takes long; for deferred work."""
-        kept = self._kept
-        data = kept.get((player, opponent, children)) or self._look(player, opponent, children, None)
+        """Return the reply about a position however long it takes, up to seconds. On the thread of deferred work."""
+        replies = self._kept
+        data = replies.get((player, opponent, children)) or self._look(player, opponent, children, None)
         assert data is not None
         self._loaded = True
-        if kept is self._kept:
+        if replies is self._kept:
             self._keep(player, opponent, children, data)
         return data
 
     def defer(self, work: Callable[[], None], failed: Callable[[], object]) -> None:
-        """Run ``work`` on another thread once the book is open; ``failed`` is called if it raises."""
+        """Run ``work`` on the thread of deferred work, once the book is open; call ``failed`` if it raises."""
         with self._lock:
             self.deferred.append((work, failed))
             self._lock.notify()
@@ -157,7 +157,7 @@ class Looks:
 
 
 def look_data(look: BookView, grade: str) -> Data:
-    """Return the reply of `book.get` for a position in the book."""
+    """Return the reply of `book.get` for a position in the book with this grade."""
     leaf = look.leaf
     return {
         "found": True,
@@ -178,7 +178,7 @@ def look_data(look: BookView, grade: str) -> Data:
 
 
 def child_data(child: ReportedMove) -> Data:
-    """Return an item of ``children``: a move in the book, scores from the side that plays it."""
+    """Return an item of ``children``: a legal move and its book data, scores from the view of its player."""
     return {
         "move": move_text(child.move).lower(),
         "kind": child.kind,
@@ -197,5 +197,5 @@ def child_data(child: ReportedMove) -> Data:
 
 
 def results_data(results: Results) -> Data:
-    """Return the results of games, which are weights."""
+    """Return wins, draws and losses in games as data; they are weights, so not always whole."""
     return {name: round(weight, 3) for name, weight in results._asdict().items()}

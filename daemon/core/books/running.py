@@ -1,4 +1,4 @@
-"""Running book commands: each as a job of the one book, or at once, for dialogues and the wire alike."""
+"""Run book commands, for dialogues and the wire alike: short ones at once, the others as jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from desdaemon.protocol.commands.book import BookCommand, BookValues
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
-"""Errors by which a disk refuses every write, whatever the file's name."""
+"""Errors with which a full or broken disk refuses every write, whatever the file's name."""
 
 IN_MEMORY = "The last changes are in memory alone ({failure}): make room, or book save FILE on another disk"
 
@@ -32,11 +32,12 @@ DUE = "Not all scores follow from the leaves yet: book negamax, or the next long
 def run_command(
     books: Books, command: BookCommand, values: BookValues, caller: Caller, earlier: tuple[int, Data] | None = None
 ) -> BookJob:
-    """Run a command, from any thread; ``values`` has one for each parameter, as from `parse_line` or `complete`.
+    """Run a book command; ``values`` has one for each parameter, as `parse_line` or `complete` returns them. Any
+    thread.
 
-    A command that is neither ``long`` nor ``writes`` is over when this returns. Others become jobs, one at a time in
-    the order of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`.
-    ``earlier`` are the number and the data of a job of an earlier process to resume.
+    A command that is neither ``long`` nor ``writes`` is over on return; others become jobs. Wrong input fails the job:
+    its ``failure`` is a `BadInput`. To resume a job of an earlier process, give its number and stored data as
+    ``earlier``.
     """
     from desdaemon.core.books.command_run import BookCommandRun
 
@@ -46,7 +47,7 @@ def run_command(
     if not command.long and not command.writes:
         return books.jobs.at_once(command.op, work, caller.client)
 
-    # A copy of a book with a journal is made from its files, whatever changes it meanwhile.
+    # A backup copies the files of a book with a journal, so the book may change meanwhile.
     alone = not command.places and not (command.name == "backup" and books.lasting)
 
     def prepare(job: BookJob) -> None:
@@ -64,7 +65,7 @@ def run_command(
 
 
 def _entry(books: Books, command: BookCommand, values: BookValues, caller: Caller) -> Data:
-    """Return the data from which a job can be started again, apart from its effort."""
+    """Return the data from which a later process can resume the job, apart from its effort."""
     return {
         "book": books.file,
         "command": command.name,
@@ -78,7 +79,7 @@ def _entry(books: Books, command: BookCommand, values: BookValues, caller: Calle
 
 
 def _go_on(books: Books, settings: SessionSettings) -> None:
-    """Resume the jobs of an earlier process whose book this process has open for writing."""
+    """Resume the stored jobs of an earlier process, if their book is open for writing."""
     from desdaemon.protocol.wire.messages import allows
 
     journal = books.journal
@@ -99,7 +100,7 @@ def _go_on(books: Books, settings: SessionSettings) -> None:
 
 
 def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: Callable[[str], None]) -> None:
-    """Start to open a file on another thread; ``on_note`` is called with remarks, or with the reason for a failure."""
+    """Open a book on another thread. ``on_note`` is called with each remark, or with the reason for a failure."""
     job = run_command(books, BY_NAME["load"], {"file": path, "level": 1, "discard": False}, Caller("options", settings))
     books.opening_job, books.opening_file = job, path
 
@@ -114,7 +115,7 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
 
 
 def handlers() -> dict[str, Work]:
-    """Return the handler of each command by name. The first call imports them, which takes some tens of ms."""
+    """Return the handler of each book command by name. The first call imports their modules: some tens of ms."""
     from desdaemon.core.books.commands import changing, games, growing, loading, looking
 
     return {**loading.WORK, **games.WORK, **looking.WORK, **growing.WORK, **changing.WORK}
@@ -123,43 +124,43 @@ def handlers() -> dict[str, Work]:
 def _carry_out(run: BookCommandRun) -> Result:
     """Run a command and add the fields that every result has: positions, added, changed, time_s.
 
-    Raises `BadInput`, and `Unfinished` if the command itself is valid.
+    Raises `BadInput` for wrong input, `Unfinished` if a valid command failed.
     """
     from desdaemon.book.errors import BookError, Damaged, NotInBook, OutOfRange, ReadOnly, WriteFailed
 
     begun = time.monotonic()
     books = run.books
     run.job.before_notice = books.commit if run.changes else books.try_commit
-    before = len(books.book) if books.book is not None else 0
+    positions = len(books.book) if books.book is not None else 0
     if run.job.first is None:
-        run.job.first = before
+        run.job.first = positions
         run.job.begins()
     try:
         result = _worked(run)
     except (Damaged, ReadOnly, WriteFailed) as error:
-        # The command itself is valid.
+        # The command was valid; its file failed.
         raise Unfinished(str(error)) from error
     except (NotInBook, OutOfRange) as error:
-        # These name neither a file nor a command.
+        # The error names neither a file nor a command.
         raise BadInput(f"book {run.command.name}: {error}") from error
     except BookError as error:
         raise BadInput(str(error)) from error
     book = books.book
     result.setdefault("positions", len(book) if book is not None else 0)
-    result.setdefault("added", max(0, result["positions"] - before))
+    result.setdefault("added", max(0, result["positions"] - positions))
     result.setdefault("changed", 0)
     result["time_s"] = round(time.monotonic() - begun, 3)
     return {name: value for name, value in result.items() if value or name not in ("text", "notes")}
 
 
 def _worked(run: BookCommandRun) -> Result:
-    """Run the command's handler, after finishing the negamax of an earlier, cancelled command."""
+    """Finish the negamax that a cancelled command left, run the handler, commit its changes, and add remarks."""
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
     from desdaemon.protocol.commands.book import written_line
 
     books, command = run.books, run.command
-    book, before, path, aside = books.book, books.opened, books.path, False
+    book, opened_before, path, aside = books.book, books.opened, books.path, False
     settings = run.caller.settings
     if not run.caller.remote:
         books.limit_memory(settings)
@@ -167,17 +168,17 @@ def _worked(run: BookCommandRun) -> Result:
     try:
         if command.replaces:
             discard = run.values["discard"] is True
-            # Scripts for Edax start another book without asking.
+            # Scripts for Edax replace an unsaved book without asking: it is kept in a file beside its own.
             aside = settings.edax_compatible and not run.caller.remote and not discard and books.unsaved
-            aside = aside and before is not None and before.store is None
+            aside = aside and opened_before is not None and opened_before.store is None
             books.check_unsaved(discard=discard or aside)
         elif book is not None and command.long and run.job.alone:
             book.catch_up(threads=threads, progress=run.progress)
         if run.changes and books.book is not None:
             books.book.recorder.begin(written_line(command, run.values))
         result = handlers()[command.name](run)
-        if aside and before is not None and before is not books.opened:
-            result.setdefault("notes", []).append(books.keep_aside(before, path))
+        if aside and opened_before is not None and opened_before is not books.opened:
+            result.setdefault("notes", []).append(books.keep_aside(opened_before, path))
         if run.changes:
             books.commit()
             books.tidy(run.progress)
@@ -187,7 +188,7 @@ def _worked(run: BookCommandRun) -> Result:
         if book is not None and book.stale and run.job.alone:
             book.settle(threads, SETTLE_S)
             books.commit()
-    # A client with many positions in a row gets no report for each.
+    # A client that asks about many positions in a row gets the remarks only with `show`.
     tells = not command.places or command.name == "show"
     if books.book is not None and books.book.stale and tells:
         result.setdefault("text", []).append(DUE)

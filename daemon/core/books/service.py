@@ -1,7 +1,6 @@
-"""The service around the one book of the process: opened beside the dialogues, read by all of them, changed by one job
-at a time.
+"""The one book of the process: opened beside the dialogues, read by all of them, changed by one job at a time.
 
-numpy, the book library and the table of commands are imported when a book is first used.
+numpy, the book library and the commands are imported when a book is first used.
 """
 
 from __future__ import annotations
@@ -53,11 +52,12 @@ class NoBook(BadInput):
 
 
 class Caller(NamedTuple):
-    """The origin of a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
+    """Who gave a command, and what it applies to: options, and the game on the board.
 
-    File names of a ``remote`` one are resolved in the data folder; ``role`` is its role. ``engine`` is None for callers
-    without a search; ``show`` is called, from any thread, with searches that `book verbose` asks for; ``counted``
-    returns whether the result of a dialogue's game was counted before, and marks it as counted.
+    ``client`` names the caller in the list of jobs; file names of a ``remote`` one are resolved in the data folder.
+    ``engine`` is None for callers without a search. ``show`` is called, from any thread, with the searches that `book
+    verbose` asks for. ``counted`` returns whether the game's result was already counted for this dialogue, and marks it
+    as counted.
     """
 
     client: str
@@ -72,33 +72,33 @@ class Caller(NamedTuple):
 
     @property
     def positions(self) -> list[Position]:
-        """The positions of the game in order, the last is the one on the board."""
-        found = [self.initial]
+        """The positions of the game in order, the present one last."""
+        positions = [self.initial]
         for move in self.moves:
-            found.append(found[-1].after(move))
-        return found
+            positions.append(positions[-1].after(move))
+        return positions
 
     @property
     def position(self) -> tuple[int, int]:
-        """The discs of the side to move and of the other side on the board."""
+        """The discs of the side to move and of the other side, in the present position."""
         last = self.positions[-1]
         return last.player, last.opponent
 
 
 class ScoredMove(NamedTuple):
-    """A move that the book knows on some board, with its score in discs for the side to move there."""
+    """A move that the book knows in a position, with its score in discs for the side to move there."""
 
     move: int
     score: MoverScore
 
 
 class BookView(NamedTuple):
-    """The book's data about a position; scores in discs for the side to move, moves on the board of the request.
+    """The book's data about a position. Scores in discs for the side to move; moves on the board of the request.
 
-    ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level. Moves
-    without a score are left out. ``score`` is None while there is none (``lower`` and ``upper`` are then useless).
-    ``results`` are the games of the side to move through the position. ``inside`` is False if only moves lead into the
-    book, and ``registered`` says that these are played rather than the leaf.
+    ``links`` are the moves to positions in the book, best first; ``leaf`` is the best other move by its search of level
+    ``leaf_level``. Moves without a score are left out. With ``score`` None, ``lower`` and ``upper`` mean nothing.
+    ``results`` are those of games through the position, for the side to move. ``inside`` is False if the position
+    itself is not stored but some of its moves lead into the book; with ``registered`` only those are played.
     """
 
     level: int
@@ -119,34 +119,32 @@ class BookView(NamedTuple):
 
     @property
     def playable(self) -> list[ScoredMove]:
-        """The moves to be played, best first."""
+        """The moves that the book may play, best first."""
         return self.links if self.registered and self.links else self.moves
 
     @property
     def moves(self) -> list[ScoredMove]:
-        """Links and leaf, best first."""
-        found = self.links if self.leaf is None else [*self.links, self.leaf]
-        return sorted(found, key=lambda move: -move.score)
+        """All scored moves, best first."""
+        moves = self.links if self.leaf is None else [*self.links, self.leaf]
+        return sorted(moves, key=lambda move: -move.score)
 
 
 class Books:
     """The one book of the process. Every method may be called from any thread."""
 
     def __init__(self, jobs: BookJobs, *, scheduler: Scheduler | None = None, data_folder: str | None = None) -> None:
-        """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is the folder of remote
-        clients' files.
-        """
+        """``scheduler`` gives the searches of jobs their turns; remote clients' files are in ``data_folder``."""
         self.jobs = jobs
         self.scheduler = scheduler
         self.journal: JobJournal | None = None
-        """Stores jobs that continue after a restart; None without a server."""
+        """Files of the jobs that outlive the process; None without a server."""
         self._data_folder = data_folder
         self.opened: Opened | None = None
-        """The book in use with its store and format."""
+        """The book in use with its store and format; None before the first one."""
         self.path: Path | None = None
-        """The file that the book was opened from or saved to; None when there is none."""
+        """The file that the book was opened from or saved to; None for a new book."""
         self.opening_job: BookJob | None = None
-        """The job that opens the file of `running.begin_opening`; None if there is none."""
+        """The job that `running.begin_opening` started, if it was called."""
         self.opening_file = ""
         self._lock = threading.Lock()
         self._weights: dict[str, Weights] = {}
@@ -154,7 +152,7 @@ class Books:
 
     @cached_property
     def files(self) -> Files:
-        """The resolver of file names; its module is imported with the first name."""
+        """The resolver of file names; made, and its module imported, when first used."""
         from .allowed_files import Files
 
         return Files(self._data_folder)
@@ -163,29 +161,29 @@ class Books:
 
     @property
     def book(self) -> Book | None:
-        """The book in use, None when there is none (yet)."""
+        """The book in use; None if there is none yet."""
         opened = self.opened
         return opened.book if opened is not None else None
 
     @property
     def lasting(self) -> bool:
-        """Whether changes of the book in use are written to its journal as they come."""
+        """Whether changes of the book in use go to its journal as they come."""
         store = self.opened.store if self.opened is not None else None
         return store is not None and not store.read_only
 
     @property
     def file(self) -> str:
-        """The name of that file; "" if there is none."""
+        """The name of the book's file; "" if it has none."""
         return str(self.path) if self.path is not None else ""
 
     @property
     def holder(self) -> int:
-        """The process id of another process that has this book's file locked; 0 otherwise."""
+        """The process id of another process that has locked the book's file; 0 if none has."""
         opened = self.opened
         return opened.store.holder if opened is not None and opened.store is not None else 0
 
     def needed(self) -> Book:
-        """Return the book in use. Raises `NoBook`."""
+        """Return the book in use. Raises `NoBook` if there is none."""
         book = self.book
         if book is None:
             raise NoBook
@@ -193,12 +191,13 @@ class Books:
 
     @property
     def opening(self) -> bool:
-        """Whether the file of `running.begin_opening` is still being opened."""
+        """Whether `running.begin_opening` has begun and not finished."""
         return self.opening_job is not None and not self.opening_job.over
 
     def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
-        """Return the book in use, once the file of `running.begin_opening` is open. Raises `Abandoned` soon after
-        ``abandoned`` returns true.
+        """Wait until the file of `running.begin_opening` is open. Returns the book in use.
+
+        ``abandoned`` is called at intervals; once it returns true, raises `Abandoned`.
         """
         job = self.opening_job
         while job is not None and not job.wait(_POLL_S):
@@ -207,7 +206,7 @@ class Books:
         return self.book
 
     def use(self, opened: Opened, path: Path | None) -> None:
-        """Replace the book in use, and close its file."""
+        """Use another book from now on; the present one's file is closed. ``path`` is the new one's file."""
         from desdaemon.book.storage.observers import DirtyFlag, ReadOnlyObserver
 
         if opened.store is None:
@@ -215,24 +214,24 @@ class Books:
                 opened.book.recorder = ReadOnlyObserver(path, opened.refusal)
             else:
                 opened.book.recorder = DirtyFlag()
-        before, self.opened, self.path = self.opened, opened, path
+        replaced, self.opened, self.path = self.opened, opened, path
         if path is not None and not opened.refusal and os.access(path.resolve().parent, os.W_OK):
             from desdaemon.book.storage.arena import ARENA
 
-            # Data that exceeds the memory limit goes beside the book, where there is room for it.
+            # Data beyond the memory limit goes into a file beside the book, where there is room.
             ARENA.folder = path.resolve().parent
-        if before is not None and before.store is not None and before.store is not opened.store:
-            _put_away(before.store)
+        if replaced is not None and replaced.store is not None and replaced.store is not opened.store:
+            _put_away(replaced.store)
 
     @property
     def failure(self) -> str:
-        """The reason why changes are in memory only; "" if all could be written."""
+        """Why changes are in memory only; "" if all were written."""
         opened = self.opened
         return opened.store.failure if opened is not None and opened.store is not None else ""
 
     @property
     def reason(self) -> str:
-        """The reason why the book's file takes no changes at present; "" if it takes them, or without a file."""
+        """Why the book's file takes no changes at present; "" if it takes them or there is no file."""
         opened = self.opened
         if opened is None or opened.store is None:
             return opened.refusal if opened is not None else ""
@@ -248,7 +247,7 @@ class Books:
         return opened.store.unwritten if opened.store is not None else _changed(opened)
 
     def check_unsaved(self, *, discard: bool) -> None:
-        """Raise `BadInput` if replacing the book in use would lose changes, unless ``discard``."""
+        """Raise `BadInput` if changes of the book in use would be lost by replacing it, unless ``discard``."""
         self.try_commit()
         opened = self.opened
         if opened is None or not self.unsaved:
@@ -267,7 +266,7 @@ class Books:
             raise BadInput(f"{name}: not saved since it was changed: {wanted} keeps it, --discard drops the changes")
 
     def keep_aside(self, opened: Opened, path: Path | None) -> str:
-        """Write a book that would be lost into a new file beside its own; returns one line about it."""
+        """Save ``opened``, replaced with unsaved changes, in a new file beside its own. Returns a line about it."""
         from pathlib import Path
 
         from desdaemon.book.errors import BookError
@@ -284,14 +283,16 @@ class Books:
         return f"{name}: changes were not saved: kept in {target}"
 
     def target(self, path: Path) -> Path:
-        """Return a file to be written. Raises `Forbidden` for one that the daemon needs."""
+        """Return ``path`` if a command may write it; raises `Forbidden` if the daemon uses the file."""
         opened = self.opened
         self.files.check_target(path, opened.store.path if opened is not None and opened.store is not None else None)
         return path
 
     def close(self, *, discard: bool = False) -> list[str]:
-        """Close the book: its journal is written into its file. If it has neither, changes are kept in a file beside
-        it, unless ``discard``. Returns warnings for the log.
+        """Close the book: write its journal into its file, or unsaved changes, unless ``discard``, into a file beside
+        it.
+
+        Returns warnings for the log.
         """
         from desdaemon.core import plugins
 
@@ -313,17 +314,17 @@ class Books:
             return [str(error)]
         return []
 
-    # Looking
+    # Look-ups
 
     def look_up(self, player: int, opponent: int) -> BookView | None:
-        """Return the book's data about a position in any orientation; None if `Book.view` is None.
+        """Return the book's data about a position, turned to this orientation; None if `Book.view` has none.
 
-        Takes microseconds, even during a job.
+        Takes microseconds, even while a job changes the book.
         """
         book = self.book
         if book is None:
             return None
-        # Only a book may load numpy: a first move without one would wait a tenth of a second for it.
+        # Imported late: a first move without a book would wait a tenth of a second for numpy.
         from desdaemon.book.growth.game_results import results_of
         from desdaemon.book.options import Rule
 
@@ -351,7 +352,7 @@ class Books:
         )
 
     def grade(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> str:
-        """Return the grade, A to F or AA to AF, "" outside the book; follows the best lines, which may take seconds."""
+        """Return the grade, A to F or AA to AF, "" outside the book. Follows the best lines, which may take seconds."""
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.grade import Grades, Stale
 
@@ -359,14 +360,12 @@ class Books:
             try:
                 return Grades(book).grade(player, opponent, progress=progress or no_progress)
             except (Stale, IndexError):
-                # Positions came or went meanwhile.
+                # A job added or removed positions meanwhile.
                 time.sleep(_POLL_S)
         return ""
 
     def children(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> list[ReportedMove]:
-        """Return every legal move with the book's data of it and its grade, which may take seconds; empty outside the
-        book.
-        """
+        """Return each legal move with its data and grade in the book; [] outside the book. May take seconds."""
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.children import children
         from desdaemon.book.reports.grade import Stale
@@ -375,19 +374,19 @@ class Books:
             try:
                 return children(book, player, opponent, progress=progress or no_progress)
             except (Stale, IndexError):
-                # Positions came or went meanwhile.
+                # A job added or removed positions meanwhile.
                 time.sleep(_POLL_S)
         return []
 
     def line(self, player: int, opponent: int) -> list[int]:
-        """Return the best line through the book from a position; empty outside it."""
+        """Return the moves of the best line through the book from a position; [] outside the book."""
         from desdaemon.book.choose import line
 
         book = self.book
         return line(book, player, opponent) if book is not None else []
 
     def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
-        """Return a book move chosen by the options of ``settings``; None if they say not to follow the book here."""
+        """Return the book move that ``settings`` choose; None if they say not to follow the book here."""
         from desdaemon.book.choose import choose
 
         book = self.book
@@ -399,14 +398,12 @@ class Books:
         return ScoredMove(chosen.move, chosen.score) if chosen is not None else None
 
     def restart_choices(self) -> None:
-        """Restart the random numbers of the choices."""
+        """Restart the random numbers for choices among book moves."""
         with self._lock:
             self._rng = None
 
     def _generator(self, seed: int) -> Random:
-        """Return the random numbers of the choices, restarted when the seed changes. With seed 0 they differ
-        each time.
-        """
+        """Return the random numbers for choices, started anew when ``seed`` changes; with seed 0 always different."""
         from random import Random
 
         with self._lock:
@@ -417,19 +414,19 @@ class Books:
     # For commands
 
     def tidy(self, progress: ProgressCallback) -> None:
-        """Rewrite the book's file if its journal has grown longer than the file."""
+        """Write the journal into the book's file if it has grown longer than the file."""
         opened = self.opened
         if opened is not None and opened.store is not None and opened.store.bloated:
             opened.store.save(progress=progress)
 
     def commit(self) -> None:
-        """Commit changes before they are reported. Raises `BookError`."""
+        """Write changes to the disk. Raises `BookError`."""
         opened = self.opened
         if opened is not None and opened.store is not None:
             opened.store.commit()
 
     def try_commit(self) -> None:
-        """Call `commit` if possible; otherwise `failure` says why."""
+        """Write changes to the disk if possible; if not, `failure` says why."""
         from desdaemon.book.errors import BookError
 
         with contextlib.suppress(BookError):
@@ -442,7 +439,7 @@ class Books:
         ARENA.limit = settings.book_memory << 20
 
     def weights_of(self, eval_file: str) -> Weights:
-        """Return the weights for the searches of book commands; those of the last file are kept. Raises Unfinished."""
+        """Return the weights for searches of book commands; the last file's stay loaded. Raises `Unfinished`."""
         from desdaemon.engine.evaluation.weights import Weights, WeightsError
 
         with self._lock:
@@ -455,9 +452,7 @@ class Books:
 
 
 def _put_away(store: Store) -> None:
-    """Close a book's file after writing its journal into it, if it can be written. Raises WriteFailed if changes were
-    written nowhere.
-    """
+    """Write the journal into a book's file, if possible, and close it. Raises `WriteFailed` if changes are lost."""
     from desdaemon.book.errors import BookError
 
     with contextlib.suppress(BookError, OSError):
@@ -466,12 +461,12 @@ def _put_away(store: Store) -> None:
 
 
 def _changed(opened: Opened) -> bool:
-    """Whether a book in memory alone was changed since it was opened or saved."""
+    """Whether a book without a store was changed since it was opened or saved."""
     return bool(getattr(opened.book.recorder, "changes", False))
 
 
 def choice_settings(settings: SessionSettings) -> ChoiceSettings:
-    """Return the choice of book moves that a dialogue's options ask for."""
+    """Return the settings for choosing book moves that a dialogue's options ask for."""
     from desdaemon.book.choose import Choice
     from desdaemon.book.choose import MoveChoice as ChoiceSettings
 

@@ -1,1 +1,1 @@
-"""The operations of structured requests, whatever carries them."""
+"""The operations that clients request, whatever carries the messages."""

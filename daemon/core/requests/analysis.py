@@ -1,9 +1,8 @@
-"""The operation `analyze`: questions about positions, answered from the book, from the cache of analyses, or by
-searches.
+"""The operation `analyze`: each question about a position is answered by the book, the cache of analyses, or a search.
 
-`AnalysisService.ask` reads a request. `PendingAnalysis` answers its questions: `_known` from book and cache, short ones
-in turns that they share with others, the rest by a `QuestionSearch` each. Every search has one thread; idle threads
-join that of a single position.
+`AnalysisService.ask` takes a request and makes a `PendingAnalysis` of its questions. Short ones share turns of search
+threads, each of the others has a `QuestionSearch`. A search has one thread; idle threads join that of a single
+position.
 """
 
 from __future__ import annotations
@@ -38,21 +37,21 @@ if TYPE_CHECKING:
 
 
 SHORTEST_PARTIAL_MS = 10
-"""Least interval between partials, even if a shorter one is requested."""
+"""Least ms between two partials of a question, even if the client asks for less."""
 
 _PULSE_S = 0.02
 _FEW = 4
-"""Most positions of a request that the thread of the sockets reads itself."""
+"""Positions up to which the thread of the sockets reads a request itself."""
 _BEGUN_AT_ONCE = 50
-"""Questions that are started without a pause."""
+"""Questions that are answered or started between two pauses for the loop of the sockets."""
 _MISTAKE = "an internal error; its log has more"
 
 
 class AnalysisReceiver(Protocol):
-    """The receiver of an analysis's replies: a request, or an item of a batch. Called from any thread."""
+    """Who gets the replies of an analysis: a request, or an item of a batch. Called from any thread."""
 
     def partial(self, data: Data) -> bool:
-        """Take an intermediate result. Returns False when no more are wanted."""
+        """Take an intermediate result. Returns False if the receiver is over and wants no more."""
 
     def final(self, data: Data) -> bool:
         """Take the result."""
@@ -62,7 +61,7 @@ class AnalysisReceiver(Protocol):
 
 
 class AnalysisService:
-    """The operation `analyze`: starts analyses and sends their partials. Every method may be called from any thread."""
+    """The operation `analyze`: starts analyses and times their partials. Any thread may call the methods."""
 
     def __init__(
         self,
@@ -75,10 +74,9 @@ class AnalysisService:
         share_turns: bool,
         deterministic: bool = False,
     ) -> None:
-        """``level`` and ``deterministic`` are used for requests that do not say otherwise.
+        """``level`` and ``deterministic`` apply where a request says nothing.
 
-        ``share_turns``: the engines have ``short_searches``, so that one turn of a search thread answers many
-        questions.
+        ``share_turns``: engines have ``short_searches``, so that one turn of a search thread answers many questions.
         """
         self.scheduler = workers.scheduler
         self.helpers = HelperPool(workers)
@@ -94,7 +92,7 @@ class AnalysisService:
         self._lock = threading.Lock()
 
     def ask(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Start an analysis after ``admit`` has admitted it. Raises `RequestError`."""
+        """Start the analysis that a request asks for, if ``admit`` does not raise. Raises `RequestError`."""
         values = request.values
         items = values.get("positions")
         if items is not None:
@@ -106,7 +104,7 @@ class AnalysisService:
         self._preparer.submit(partial(self._prepare, request))
 
     def _prepare(self, request: PendingRequest) -> None:
-        """Read the questions of a request that takes milliseconds to parse, and start it. Runs beside the loop."""
+        """Read a request that takes milliseconds to parse, beside the loop of the sockets, and start its analysis."""
         self.health.give_way()
         try:
             if not request.over:
@@ -152,11 +150,11 @@ class AnalysisService:
                 analysis.progressed()
 
     def close(self) -> None:
-        """Start no more analyses and release the thread that reads large requests. At the end of the daemon."""
+        """Start no more analyses and end the thread that reads large requests."""
         self._preparer.close()
 
     def ended(self, analysis: PendingAnalysis) -> None:
-        """Remove a finished analysis from those that get partials."""
+        """Send no more partials for an analysis."""
         with self._lock:
             self._with_partials.discard(analysis)
 
@@ -164,8 +162,8 @@ class AnalysisService:
 class PendingAnalysis:
     """The questions of one request, each answered once. Any thread.
 
-    Short ones share turns of search threads. Of the others of a list twice as many as can be searched at a time wait
-    for a thread, so that a cancel has little to undo.
+    Of the questions in a list that need their own search, at most twice as many as there are search threads are handed
+    to the scheduler at a time, so that a cancel has little to undo.
     """
 
     def __init__(
@@ -177,7 +175,7 @@ class PendingAnalysis:
         owner: Owner,
         partial_ms: int = 0,
     ) -> None:
-        """``owner`` is charged for the searches; a partial comes each ``partial_ms``, 0 for none."""
+        """``owner`` is charged for the searches. Partials are at least ``partial_ms`` apart; 0: none."""
         self.service = service
         self.owner = owner
         self.budget: Budget | None = None
@@ -187,11 +185,9 @@ class PendingAnalysis:
         self._questions = questions
         self._answers: list[Data | None] = [None] * len(questions)
         self._waiting: deque[tuple[Question, list[Data]]] = deque()
-        """Questions whose search has not started, each with the moves that the book has already searched deeply
-        enough.
-        """
+        """Questions whose search was not handed to the scheduler, each with the book's moves that need no search."""
         self._searches: dict[int, QuestionSearch] = {}
-        """The searches of unanswered questions, by number."""
+        """Searches handed to the scheduler and not answered, by number of the question."""
         self._most_searches = 2 * service.scheduler.slots if terms.listed else len(questions)
         self._left = len(questions)
         """Questions without an answer."""
@@ -199,14 +195,14 @@ class PendingAnalysis:
         self._begun = time.perf_counter()
         self._interval = max(SHORTEST_PARTIAL_MS, partial_ms) / 1000 if partial_ms else 0.0
         self._tells_done = bool(self._interval) if terms.listed else terms.plies is not None
-        """Whether partials say that a question is done."""
+        """Whether a partial is sent for each answered question."""
         self._tells_book = bool(self._interval) or not terms.listed
-        """Whether a partial tells the book's score of a question that is then searched."""
+        """Whether a partial tells the book's score of a question that goes on to a search."""
         self._preliminary: dict[int, Data] = {}
-        """The book's data on questions that are then searched, by number."""
+        """The book's answers to questions that go on to a search, by number of the question."""
 
     def begin(self) -> None:
-        """Answer what book and cache know, and start searches for the rest."""
+        """Answer what book and cache can answer, and start searches for the other questions."""
         if not self._questions:
             self._finish()
             return
@@ -225,7 +221,7 @@ class PendingAnalysis:
         self._search_more()
 
     def _begin_some(self, questions: list[Question], rest: deque[tuple[Question, list[Data]]]) -> None:
-        """Answer or search these questions; append those that need their own search to ``rest``."""
+        """Answer or start these questions; append those that need a search of their own to ``rest``."""
         short: list[ShortQuestion] = []
         for question in questions:
             moves, sufficient = book_answer(self.service.books, question)
@@ -251,8 +247,9 @@ class PendingAnalysis:
                 self.service.turns.cancel(self.owner, self)
 
     def _known(self, question: Question, book: list[Data], *, sufficient: bool) -> Data | None:
-        """Return the answer of the rules, the book or the cache; None if a search is needed. For ``book`` and
-        ``sufficient`` see `book_answer`.
+        """Return an answer without a search: by the rules, the book or the cache; None if there is none.
+
+        ``book`` and ``sufficient`` are the two results of `book_answer`.
         """
         terms, position, limits = self._terms, question.position, question.limits
         if position.over:
@@ -263,7 +260,8 @@ class PendingAnalysis:
         if sufficient:
             moves = book[: terms.multipv]
             return question.answer(moves) if len(moves) >= min(terms.multipv, question.lines(question.allow)) else None
-        # Entries of the cache may come from several threads, or from one whose table was not empty.
+        # A deterministic answer cannot come from the cache: several threads, or a table with other results, may have
+        # made it.
         if question.allow != rules.FULL or terms.deterministic:
             return None
         # A cached result of sufficient depth also answers a search with limits on nodes or time.
@@ -273,7 +271,7 @@ class PendingAnalysis:
         return question.answer([line_data(line) for line in lines], cached=True) if lines is not None else None
 
     def _short_us(self, question: Question) -> int:
-        """Return the estimated microseconds of a question that can share a turn, else 0."""
+        """Return the estimated µs of a question that can share a turn; 0 if it cannot."""
         terms = self._terms
         # A shared turn sends no partials and does not charge the node budget.
         if self.service.turns is None or terms.game_nodes or self._interval or terms.multipv > 1:
@@ -285,7 +283,7 @@ class PendingAnalysis:
         return estimated_us(question.limits, question.position.empties)
 
     def _search_more(self) -> None:
-        """Start searches until the most allowed run or wait."""
+        """Hand waiting questions to the scheduler, up to the limit."""
         begun = []
         with self._lock:
             while self._waiting and len(self._searches) < self._most_searches:
@@ -297,7 +295,7 @@ class PendingAnalysis:
                 self.service.scheduler.add(search)
 
     def cancel(self) -> None:
-        """Cancel all searches; no more replies are sent."""
+        """Cancel all searches and send no more replies."""
         self.cancelled = True
         self.service.ended(self)
         with self._lock:
@@ -310,7 +308,6 @@ class PendingAnalysis:
             self.service.turns.cancel(self.owner, self)
 
     def short_answered(self, number: int, result: Result) -> None:
-        """See `QuestionReceiver`."""
         self.service.health.searched(result.nodes)
         if not self.cancelled:
             question = self._questions[number]
@@ -319,13 +316,12 @@ class PendingAnalysis:
             self.answered(number, question.answer(moves, result.nodes, result.time_ms))
 
     def short_failed(self, number: int, error: Exception) -> None:
-        """See `QuestionReceiver`."""
         self.failed(RequestError("internal", str(error)))
 
     def answered(self, number: int, data: Data) -> None:
         """Take the answer to the question ``number``."""
         with self._lock:
-            # Under the lock, so that nothing preliminary follows.
+            # The partial is sent under the lock, so that no partial of the unfinished search follows it.
             if self._tells_done:
                 self._receiver.partial({**data, "done": True})
             self._answers[number] = data
@@ -338,7 +334,7 @@ class PendingAnalysis:
             self._search_more()
 
     def failed(self, error: RequestError) -> None:
-        """Take the error of a search that cannot be finished."""
+        """End the analysis with the error of a search."""
         if not self.cancelled:
             self.service.health.refused(error.code)
             self._receiver.fail(error)
@@ -357,19 +353,19 @@ class PendingAnalysis:
         return {"results" if self._terms.listed else "plies": answers, "nodes": nodes, "time_ms": spent}
 
     def found(self) -> Data | None:
-        """Return the results so far as the data of a final with ``finished`` false; None without any."""
+        """Return a final with the results so far and ``finished`` false; None without results."""
         with self._lock:
             answers, searches = list(self._answers), dict(self._searches)
         for number, answer in enumerate(answers):
             if answer is None:
-                so_far = searches[number].so_far() if number in searches else None
-                preliminary = so_far or self._preliminary.get(number)
+                interim = searches[number].so_far() if number in searches else None
+                preliminary = interim or self._preliminary.get(number)
                 answers[number] = {**preliminary, "finished": False} if preliminary is not None else None
         told = [answer for answer in answers if answer is not None]
         return {**self._result(told), "finished": False} if told else None
 
     def progressed(self) -> None:
-        """Send a partial for each question in progress whose interval has passed. Called after each iteration."""
+        """Send a partial for each running search that has sent none for an interval."""
         if not self._interval:
             return
         with self._lock:
@@ -383,12 +379,12 @@ class PendingAnalysis:
 
 
 class QuestionSearch(ResumableSearch):
-    """The search for one question. The moves of a sufficient answer of the book are not searched again."""
+    """The search for one question, without the moves that a sufficient answer of the book has settled."""
 
     def __init__(self, analysis: PendingAnalysis, question: Question, settled: list[Data]) -> None:
         terms = question.terms
         self.reported_at = 0.0
-        """Time of the last partial, by `time.perf_counter`."""
+        """`time.perf_counter` of the last partial."""
         self._analysis = analysis
         self._question = question
         self._settled = settled
@@ -410,11 +406,11 @@ class QuestionSearch(ResumableSearch):
         )
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """See `ResumableSearch.search`; each turn takes its share of the budget."""
+        """Search for one turn, with a share of the request's node budget if it has one."""
         budget = self._analysis.budget
         share, nodes, again = budget.take() if budget is not None else most_nodes, self.nodes, False
         try:
-            # Given here and not to the constructor: an object that holds its own method is freed by the collector only.
+            # Passed here: a search that kept its own bound method would be freed only by the garbage collector.
             again = super().search(engine, share, progress=self._progress, **options)
         finally:
             if budget is not None:
@@ -422,7 +418,6 @@ class QuestionSearch(ResumableSearch):
         return again
 
     def ended(self) -> None:
-        """See `ResumableSearch.ended`."""
         service, result, question = self._analysis.service, self.result, self._question
         if result is not None:
             service.health.searched(self.nodes)
@@ -438,7 +433,6 @@ class QuestionSearch(ResumableSearch):
         self._analysis.answered(question.number, data)
 
     def fail(self, error: Exception) -> None:
-        """See `Work.fail`."""
         if not isinstance(error, EngineFailure):
             self._analysis.service.health.mistake("analyze")
         self._analysis.failed(RequestError("internal", str(error) if isinstance(error, EngineFailure) else _MISTAKE))
@@ -447,27 +441,29 @@ class QuestionSearch(ResumableSearch):
         with self._lock:
             self._lines.add(rank, line)
             complete = self._lines.complete
-        # Before the first iteration has come to all moves, which takes it no time, a partial would tell one of them
-        # and keep the others waiting for its interval; should it take long, `AnalysisService` asks.
+        # Before every move has a line of the first iteration, at once as a rule, a partial would tell one move and make
+        # the others wait for the next interval. If that takes long, the clock of `AnalysisService` sends one.
         if complete:
             self.reported = True
             self._analysis.progressed()
 
     def so_far(self) -> Data | None:
-        """Return the answer with the lines found so far, earlier turns included; None without any. Any thread."""
+        """Return an answer of the lines found in all turns so far; None without any. Any thread."""
         with self._lock:
             lines = self._lines.known()
         return self._answer([line_data(line) for line in lines], *self.spent()) if lines else None
 
-    def _answer(self, found: list[Data], nodes: int, ms: float) -> Data:
-        # The book has compared its best move with all others: a score that is higher is one of a shallower search.
-        moves = sorted([*self._settled[1:], *found], key=lambda move: -int(move["score"]))
+    def _answer(self, searched: list[Data], nodes: int, ms: float) -> Data:
+        # The book's best move stays first: it was compared with all others, so a higher score is that of a shallower
+        # search.
+        moves = sorted([*self._settled[1:], *searched], key=lambda move: -int(move["score"]))
         return self._question.answer([*self._settled[:1], *moves][: self._question.terms.multipv], nodes, ms)
 
 
 class FoundLines:
-    """The ``count`` best lines of a search that deepens: each iteration reports them by rank from 0, in an order of its
-    own. Not thread-safe.
+    """The ``count`` best lines of a running search. One thread at a time.
+
+    Each iteration reports its lines from rank 0 down, the moves perhaps in another order than the one before.
     """
 
     def __init__(self, count: int) -> None:
@@ -476,27 +472,27 @@ class FoundLines:
         self._before: list[Line] = []
 
     def add(self, rank: int, line: Line) -> None:
-        """Take a line of the iteration at hand; rank 0 begins one."""
+        """Take a line of the present iteration; rank 0 begins a new one."""
         if rank == 0:
             self._before, self._latest = self.known(), []
         self._latest.append(line)
 
     def known(self) -> list[Line]:
-        """Return the lines of the running iteration so far, then those of the earlier one for the remaining moves."""
+        """Return the present iteration's lines, then those of the one before for moves that it has not reached."""
         moves = {line.move for line in self._latest}
         return [*self._latest, *(line for line in self._before if line.move not in moves)][: self._count]
 
     @property
     def complete(self) -> bool:
-        """Whether every line that the search can have is known."""
+        """Whether all ``count`` lines are known."""
         return len(self._latest) == self._count or len(self._before) == self._count
 
 
 class Budget:
-    """The node limit that all searches of a request share. Any thread.
+    """The node limit that the searches of a request share. Any thread.
 
-    Each starting search may use an equal part of the rest; nodes that it does not use are left for the others. With
-    ``deterministic`` all have equal parts, because the rest depends on which search is first.
+    A starting search may use an equal part of the nodes left; nodes that it does not use go to the others. With
+    ``deterministic`` all get the same part, because the nodes left depend on the order of the searches.
     """
 
     def __init__(self, nodes: int, questions: int, *, deterministic: bool = False) -> None:
@@ -516,18 +512,17 @@ class Budget:
             return share
 
     def settle(self, share: int, used: int, *, goes_on: bool) -> None:
-        """Account a turn that had reserved ``share`` and visited ``used`` nodes; ``goes_on``: it will reserve again."""
+        """Take back the nodes of ``share`` that a turn did not use. ``goes_on``: the search will reserve again."""
         with self._lock:
             self._left += share - used
             self._without_share += goes_on
 
 
 def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
-    """Return the book's moves of a position, best first, as items of ``moves``, and whether they suffice.
+    """Return the book's moves in a position as items of ``moves``, best first, and whether they answer the question.
 
-    They do if each of them, and the best move that leaves the book, is exact or at least of the level (or depth and
-    selectivity) asked for. Otherwise the scores are preliminary, and a search is needed. Any thread; takes microseconds
-    for each move that the book has.
+    They do if each of them, and the best move that leaves the book, is exact or searched at least as well as asked.
+    Otherwise they are preliminary. Any thread; takes microseconds for each move in the book.
     """
     terms, position = question.terms, question.position
     look = books.look_up(position.player, position.opponent) if terms.book != "ignore" else None
@@ -535,15 +530,17 @@ def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
         return [], False
     moves: list[Data] = []
     leaving: list[Data] = []
-    for known in sorted(look.moves, key=lambda known: (-known.score, known.move)):
-        leaf = known is look.leaf
-        # A leaf stands for its mirror images, too.
-        images = rules.squares(equivalents(position, known.move)) if leaf and known.move != rules.PASS else [known.move]
+    for scored in sorted(look.moves, key=lambda scored: (-scored.score, scored.move)):
+        leaf = scored is look.leaf
+        # A leaf move stands for its mirror images, too.
+        images = (
+            rules.squares(equivalents(position, scored.move)) if leaf and scored.move != rules.PASS else [scored.move]
+        )
         for move in images:
             if move == rules.PASS or question.allow >> move & 1:
-                moves.append(_book_move(books, position, move, known.score, look.leaf_level if leaf else None))
+                moves.append(_book_move(books, position, move, scored.score, look.leaf_level if leaf else None))
                 leaving += moves[-1:] if leaf else []
-    # Outside the book the other moves of a position may be better.
+    # Moves that leave the book are compared by the best of them alone, so its score decides as well.
     decisive = moves[: terms.multipv] + leaving
     return moves, look.inside and bool(moves) and all(_is_enough(move, question) for move in decisive)
 
@@ -572,7 +569,7 @@ def _book_move(books: Books, position: Position, move: int, score: int, level: i
         if child:
             lower, upper = -child.upper, -child.lower
     level = max(0, min(level, MAX_LEVEL))
-    # A leaf was searched where it is played, the others a move later.
+    # A leaf was searched in this position, other moves in the position after them.
     limits = level_limits(level, position.empties if leaf else after.empties)
     depth = limits.depth + (move != rules.PASS and not leaf)
     return {

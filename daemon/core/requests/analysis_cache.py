@@ -1,7 +1,7 @@
-"""The cache of analyses: lines of searches by position, shared by all clients, bounded, kept in a file over restarts.
+"""The cache of analyses: lines of searches by position, shared by all clients and kept in a file over restarts.
 
-One entry serves the eight mirror images of a position. The file ends with a checksum; a damaged file, or one made with
-other weights, is discarded.
+One entry serves the eight mirror images of a position. A file that is damaged, as its checksum shows, or was made with
+other weights is discarded.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _MAGIC = b"desdaemon analyses 1\n"
 _KEY = struct.Struct("<QQ")
 _LINE = struct.Struct("<bbbbBBQdBB")
 _TURNED = tuple(bytes(rules.transform_move(move, symmetry) for move in range(256)) for symmetry in range(8))
-"""For each symmetry, a table for `bytes.translate` that maps a move's byte to its image."""
+"""By symmetry: the image of each move, a table for `bytes.translate`."""
 _OVERHEAD = 200
-"""Approximate bytes of an entry besides its content."""
+"""Estimated bytes of memory that an entry takes besides its content."""
 _BLOCK = 1000
-"""Entries written at a time."""
+"""Entries that are compressed at a time when the file is written."""
 
 
 class AnalysisCache:
-    """Lines of searches by canonical position. Every method may be called from any thread."""
+    """Lines of searches by canonical position. Any thread may call the methods."""
 
     def __init__(self, largest: int, origin: str = "") -> None:
-        """``largest`` is the most bytes to keep; ``origin`` names the weights that the scores come from."""
+        """Keep at most ``largest`` bytes. ``origin`` names the weights that the scores come from."""
         self._largest = largest
         self._origin = blake2b(origin.encode(), digest_size=16).digest()
         self._entries: OrderedDict[bytes, bytes] = OrderedDict()
@@ -53,22 +53,22 @@ class AnalysisCache:
         return len(self._entries)
 
     def put(self, player: int, opponent: int, lines: tuple[Line, ...]) -> None:
-        """Store the best lines of a position unless the present entry is at least as good."""
+        """Store a position's best lines, unless the entry in the cache is worth more."""
         player, opponent, symmetry = rules.canonical_with_symmetry(player, opponent)
         content = _packed(lines, symmetry)
         key = _KEY.pack(player, opponent)
         with self._lock:
-            before = self._entries.pop(key, b"")
-            if before and _worth(before) > _worth(content):
-                content = before
+            old = self._entries.pop(key, b"")
+            if old and _worth(old) > _worth(content):
+                content = old
             else:
                 self.changed = True
-            self._size += len(content) - len(before) + (0 if before else _OVERHEAD)
+            self._size += len(content) - len(old) + (0 if old else _OVERHEAD)
             self._entries[key] = content
             self._shrink()
 
     def _shrink(self) -> None:
-        """Drop the entries that were not used for the longest time, until the rest fits."""
+        """Drop the least recently used entries until the rest fits."""
         while self._size > self._largest and self._entries:
             _, dropped = self._entries.popitem(last=False)
             self._size -= len(dropped) + _OVERHEAD
@@ -76,10 +76,10 @@ class AnalysisCache:
     def get(
         self, player: int, opponent: int, number: int, depth: int, selectivity: Selectivity
     ) -> tuple[Line, ...] | None:
-        """Return at least ``number`` lines of a position, of at least this depth and selectivity; None without such an
-        entry.
+        """Return the lines of a position, at least ``number``, each of at least this depth (plies) and selectivity.
 
-        The moves are those of the board given. There are fewer lines only if the position has no more moves.
+        None if the entry does not reach that. Moves are those of the board given. There are fewer lines only if the
+        position has fewer moves.
         """
         own, other, symmetry = rules.canonical_with_symmetry(player, opponent)
         key = _KEY.pack(own, other)
@@ -98,7 +98,7 @@ class AnalysisCache:
         return lines if fits else None
 
     def clear(self) -> int:
-        """Remove all entries and the file that was loaded or saved. Returns the number of entries; raises `OSError`."""
+        """Remove all entries and their file. Returns the number of entries; raises `OSError`."""
         with self._saving:
             with self._lock:
                 number = len(self._entries)
@@ -113,13 +113,13 @@ class AnalysisCache:
     # The file
 
     def save(self, path: str) -> None:
-        """Write all entries; one caller at a time. Raises `OSError`, leaving the old file."""
+        """Write all entries, one caller at a time. If it raises `OSError`, the old file stays."""
         with self._saving:
             self._path = path
             self._save(path)
 
     def _save(self, path: str) -> None:
-        # Block by block: whole, it would take as much memory again, and leave holes where it was.
+        # In blocks: one copy of all would double the memory, and leave holes in it.
         with self._lock:
             keys = list(self._entries)
             self.changed = False
@@ -133,8 +133,8 @@ class AnalysisCache:
                     file.write(data)
 
                 write(_MAGIC + self._origin)
-                for at in range(0, len(keys), _BLOCK):
-                    write(squeeze.compress(self._block(keys[at : at + _BLOCK])))
+                for first in range(0, len(keys), _BLOCK):
+                    write(squeeze.compress(self._block(keys[first : first + _BLOCK])))
                 write(squeeze.flush())
                 file.write(digest.digest())
         except OSError:
@@ -142,13 +142,13 @@ class AnalysisCache:
             raise
 
     def _block(self, keys: list[bytes]) -> bytes:
-        """Return the entries of these keys in the file's form, without those evicted since the keys were listed."""
+        """Return the entries of these keys as the file has them; keys evicted meanwhile are skipped."""
         with self._lock:
-            found = [(key, self._entries[key]) for key in keys if key in self._entries]
-        return b"".join(struct.pack("<H", len(content)) + key + content for key, content in found)
+            entries = [(key, self._entries[key]) for key in keys if key in self._entries]
+        return b"".join(struct.pack("<H", len(content)) + key + content for key, content in entries)
 
     def load(self, path: str) -> str:
-        """Add the entries of a file; a missing one is empty. Returns the reason why it cannot be used, or ""."""
+        """Add the entries of a file, none if it is missing. Returns the reason why the file is not used, or ""."""
         self._path = path
         try:
             with open(path, "rb") as file:  # noqa: PTH123
@@ -163,11 +163,11 @@ class AnalysisCache:
         if data[len(_MAGIC) : head] != self._origin:
             return f"{path}: made with other weights: it is begun again"
         body = zlib.decompress(data[head:-16])
-        at = 0
-        while at < len(body):
-            (length,) = struct.unpack_from("<H", body, at)
-            key, content = body[at + 2 : at + 18], body[at + 18 : at + 18 + length]
-            at += 18 + length
+        offset = 0
+        while offset < len(body):
+            (length,) = struct.unpack_from("<H", body, offset)
+            key, content = body[offset + 2 : offset + 18], body[offset + 18 : offset + 18 + length]
+            offset += 18 + length
             self._entries[key] = content
             self._size += length + _OVERHEAD
         self._shrink()
@@ -175,7 +175,7 @@ class AnalysisCache:
 
 
 def _worth(content: bytes) -> tuple[bool, int, int, int]:
-    """Return the sort key that ranks two entries of a position: exact first, then depth, selectivity, lines."""
+    """Return the worth of an entry as a sort key: exact, then depth, selectivity, number of lines."""
     lines = list(_unpacked(content, 0, 0))
     depth = min(line.depth for line in lines)
     percent = min(line.selectivity for line in lines)
@@ -196,12 +196,12 @@ def _unpacked(content: bytes, symmetry: int, empties: int) -> Iterator[Line]:
     from desdaemon.engine.result import Line
 
     turned = _TURNED[symmetry]
-    at = 0
-    while at < len(content):
-        move, score, lower, upper, depth, percent, nodes, ms, left, length = _LINE.unpack_from(content, at)
-        at += _LINE.size
-        pv = tuple(content[at : at + length].translate(turned))
-        at += length
+    offset = 0
+    while offset < len(content):
+        move, score, lower, upper, depth, percent, nodes, ms, left, length = _LINE.unpack_from(content, offset)
+        offset += _LINE.size
+        pv = tuple(content[offset : offset + length].translate(turned))
+        offset += length
         yield Line(
             turned[move],
             score,

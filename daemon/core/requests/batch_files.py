@@ -1,8 +1,8 @@
-"""The file of a batch: its items, and their results as they come, until the batch is removed.
+"""The file of a batch: its items, and their results as they come.
 
-A file is lines of text, each a CRC-32 in hexadecimal, a blank and JSON: a head, one line for each item, then results,
-and at the end the final state. It is created by replacement, then only appended to; a torn end is truncated before the
-next write. Offsets of lines are kept in memory, their content is not. For one thread at a time.
+Each line is a CRC-32 in hexadecimal, a blank and JSON: first a head, then a line for each item, then the results, at
+last the final state. The file is created by replacement, then only appended to; a torn last line is cut off before the
+next write. Memory holds the offsets of lines, not their content. For one thread at a time.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Data = dict[str, Any]
 
 
 class BatchFile:
-    """One batch. ``job`` is its number, ``owner`` the key or client that requested it, ``args`` the arguments of
-    `analyze` for each item.
+    """The file of one batch. ``job`` is the batch's number, ``owner`` the key or client that requested it, ``args`` the
+    arguments of `analyze` for all items.
 
-    ``state`` is "" until it has ended. Results are numbered in the order in which they were appended.
+    ``state`` is "" until the batch has ended. Results are numbered in the order of appending.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,7 +38,7 @@ class BatchFile:
         self.args: Data = {}
         self.state = ""
         self.answered = bytearray()
-        """For each item: 1 if its result is in the file, otherwise 0."""
+        """For each item 1 if its result is in the file, else 0."""
         self._items = array("Q")
         self._results = array("Q")
         self._size = 0
@@ -51,17 +51,17 @@ class BatchFile:
 
     @property
     def results(self) -> int:
-        """The number of results on the disk."""
+        """The number of results in the file."""
         return len(self._results)
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """The file's length, bytes."""
         return self._size
 
     @classmethod
     def create(cls, folder: Path, job: int, owner: str, created: float, args: Data, items: list[Data]) -> BatchFile:
-        """Write a new batch and sync it. Raises `OSError`, leaving nothing."""
+        """Write the file of a new batch to the disk. Raises `OSError`, leaving nothing."""
         batch = cls(folder / f"{job}{SUFFIX}")
         head = {"version": _VERSION, "job": job, "owner": owner, "created": created, "args": args, "items": len(items)}
         try:
@@ -77,11 +77,11 @@ class BatchFile:
         return batch
 
     def open(self) -> None:
-        """Read the offsets of an existing file. Raises `OSError`, and `ValueError` for a file that is no batch."""
+        """Read the offsets of an existing file. Raises `OSError`, and `ValueError` if it is no batch."""
         try:
             self._file = platform.open_file(self.path, os.O_RDWR)
         except OSError:
-            # Results can also be read from a read-only file system.
+            # On a read-only disk results can still be read.
             self._file = platform.open_file(self.path, os.O_RDONLY)
         try:
             self._scan()
@@ -90,51 +90,51 @@ class BatchFile:
             raise
 
     def _scan(self) -> None:
-        at = 0
+        offset = 0
         with open(self.path, "rb") as file:  # noqa: PTH123
             head = _content(file.readline())
             if head is None or head.get("version") != _VERSION:
                 raise ValueError(f"{self.path.name}: no batch of this version")
-            at = file.tell()
+            offset = file.tell()
             self.job, self.owner, self.args = int(head["job"]), str(head["owner"]), dict(head["args"])
             self.created = float(head["created"])
             for _ in range(int(head["items"])):
                 if _content(file.readline()) is None:
-                    raise ValueError(f"{self.path.name}: damaged at byte {at}")
-                self._items.append(at)
-                at = file.tell()
+                    raise ValueError(f"{self.path.name}: damaged at byte {offset}")
+                self._items.append(offset)
+                offset = file.tell()
             self.answered = bytearray(len(self._items))
-            while (found := _content(file.readline())) is not None:
-                if "state" in found:
-                    self.state = str(found["state"])
+            while (content := _content(file.readline())) is not None:
+                if "state" in content:
+                    self.state = str(content["state"])
                 else:
-                    self._results.append(at)
-                    self.answered[int(found["item"])] = 1
-                at = file.tell()
-        self._size = at
+                    self._results.append(offset)
+                    self.answered[int(content["item"])] = 1
+                offset = file.tell()
+        self._size = offset
 
     def item(self, number: int) -> Data:
         """Return an item as the client sent it. Raises `OSError`, and `ValueError` for a damaged line."""
         return self._read(self._items[number])
 
     def result(self, place: int) -> Data:
-        """Return a result by its number. Raises as `item` does."""
+        """Return the result of that number. Raises `OSError`, and `ValueError` for a damaged line."""
         return self._read(self._results[place])
 
     def length(self, place: int) -> int:
-        """Return the bytes of a result in the file."""
+        """Return the length of a result in the file, bytes."""
         end = self._results[place + 1] if place + 1 < len(self._results) else self._size
         return end - self._results[place]
 
     def append(self, results: list[Data], state: str = "") -> None:
-        """Append results, and the final state of a batch that has ended, and sync them.
+        """Append results to the file, and the final state of a batch that has ended, and sync it to the disk.
 
         Raises `OSError`; the file is then unchanged, and the call may be repeated.
         """
         lines = [_line(result) for result in results] + ([_line({"state": state})] if state else [])
         content = b"".join(lines)
         try:
-            # Cut what a crash or a failed write has left after the last whole line.
+            # Cut off the torn line that a crash or a failed write has left.
             os.ftruncate(self._file, self._size)
             os.lseek(self._file, self._size, os.SEEK_SET)
             written = 0
@@ -154,19 +154,18 @@ class BatchFile:
             self.state = state
 
     def close(self) -> None:
-        """Close the file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
     def remove(self) -> None:
-        """Delete it. Raises `OSError`."""
+        """Delete the file. Raises `OSError`."""
         self.close()
         self.path.unlink(missing_ok=True)
         platform.sync_folder(self.path.parent)
 
-    def _read(self, at: int) -> Data:
-        os.lseek(self._file, at, os.SEEK_SET)
+    def _read(self, offset: int) -> Data:
+        os.lseek(self._file, offset, os.SEEK_SET)
         line, length = b"", 1 << 12
         while b"\n" not in line:
             piece = os.read(self._file, length)
@@ -176,7 +175,7 @@ class BatchFile:
             length *= 4
         content = _content(line.partition(b"\n")[0] + b"\n")
         if content is None:
-            raise ValueError(f"{self.path.name}: damaged at byte {at}")
+            raise ValueError(f"{self.path.name}: damaged at byte {offset}")
         return content
 
 
@@ -193,7 +192,7 @@ def _content(line: bytes) -> Data | None:
     if line[:8] != b"%08x" % zlib.crc32(body):
         return None
     try:
-        found = json.loads(body)
+        content = json.loads(body)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None

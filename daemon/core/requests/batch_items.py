@@ -1,6 +1,4 @@
-"""The arguments of a batch: its items, from a request or a file, and the arguments of `analyze` for all of them. No
-state.
-"""
+"""The items of a batch, from a request or a file, and the arguments of `analyze` for all of them."""
 
 from __future__ import annotations
 
@@ -24,10 +22,7 @@ _BOARD = 64
 
 
 def check_arguments(values: Data, level: int) -> None:
-    """Check the arguments for all items, and add ``level``, the daemon's default, if no limit is given.
-
-    Raises `RequestError`.
-    """
+    """Check the arguments for all items; without a limit add the daemon's ``level``. Raises `RequestError`."""
     for name in ("allow", "avoid"):
         read_moves(name, values.get(name) or [])
     Terms(values, level)
@@ -36,15 +31,16 @@ def check_arguments(values: Data, level: int) -> None:
 
 
 def item_data(item: Data) -> Data:
-    """Return the data of a request's item that the batch keeps."""
+    """Return the fields of a request's item that the batch stores."""
     return {field.name: item[field.name] for field in ITEM if item.get(field.name) is not None}
 
 
 def _line_items(text: str) -> Iterator[Data]:
-    """Yield the items of a file: a position a line, as JSON, a board with its side to move, or moves from the start.
+    """Yield an item for each line of a file: JSON, a board with its side to move, or moves from the start.
 
-    Empty lines, and those that begin with # or %, are left out. The id of an item is the number of its line unless JSON
-    gives one. An unreadable line becomes an item whose answer is an error.
+    ``{"moves": "f5d6", "id": 7}``, ``---...--- X`` and ``f5d6`` are such lines. Empty lines, and those that begin with
+    # or %, are skipped. The id is the line's number unless JSON gives one. An unreadable line becomes an item whose
+    answer is an error.
     """
     for number, line in enumerate(text.splitlines(), 1):
         content = line.strip()
@@ -65,7 +61,7 @@ def _line_items(text: str) -> Iterator[Data]:
 
 
 def file_items(path: Path, name: str) -> list[Data]:
-    """Return the items of a file, see `_line_items`; ``name`` is the client's name for it. Raises `RequestError`."""
+    """Return the items of a file, which the client calls ``name``; see `_line_items`. Raises `RequestError`."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
@@ -75,8 +71,8 @@ def file_items(path: Path, name: str) -> list[Data]:
         raise RequestError("bad_request", f"{name}: {error.strerror}", "file") from None
     if len(content) > LARGEST_FILE:
         raise RequestError("too_large", f"{name}: expected at most {LARGEST_FILE} bytes", "file")
-    found = list(_line_items(content.decode("utf-8-sig", "replace")))
-    if len(found) > MOST_LINES_OF_FILE:
-        message = f"{name}: {len(found)} positions: expected at most {MOST_LINES_OF_FILE}"
+    items = list(_line_items(content.decode("utf-8-sig", "replace")))
+    if len(items) > MOST_LINES_OF_FILE:
+        message = f"{name}: {len(items)} positions: expected at most {MOST_LINES_OF_FILE}"
         raise RequestError("too_large", message, "file")
-    return found
+    return items

@@ -1,7 +1,7 @@
 """`analyze.batch`: many positions as a job of the lowest priority that survives a restart.
 
-One thread owns all batches: requests and results of searches are queued for it as calls, and it alone does the disk
-access and JSON. A result can be fetched once it is on the disk, until the batch is removed.
+One thread owns all batches: other threads queue calls for it, and only it reads and writes files and JSON. A result can
+be fetched once it is on the disk, until the batch is removed.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from .request import ClientRecord, Data, PendingRequest, ServerLimits
 
 SYNC_S = 0.3
-"""Seconds between writes of collected results."""
+"""Seconds between two writes of collected results."""
 
 RETRY_S = 2.0
-"""Seconds between a failed write and the next attempt."""
+"""Seconds until a failed write is tried again."""
 
 LARGEST_REPLY = 512 << 10
-"""Approximate bytes of the results in one reply, at most."""
+"""Approximate bytes of results in one reply, at most."""
 
 _MOST_UNSYNCED = 1000
 _RESULT_BYTES = 300
 _LINE_BYTES = 250
-"""Estimated bytes on the disk of a result, and of each line of moves in it, for the limit."""
+"""Estimated bytes of a result in the file, and of each line of moves in it, for the limit on a client's batches."""
 
 _MOST_SUBMITTED = 4
-"""Most batches that wait to be written; each may take tens of megabytes of memory until then."""
+"""Most new batches that wait to be written; each may hold tens of megabytes until then."""
 
 _HELD = "another daemon keeps the batches of this data folder"
 
@@ -63,14 +63,14 @@ class _Batch:
         self.file = file
         self.job = job
         self.next = 0
-        """The first item that may still need a search."""
+        """No item before this one needs a search to be started."""
         self.in_flight: dict[int, PendingAnalysis] = {}
-        self.found: list[Data] = []
+        self.unwritten: list[Data] = []
         """Results that are not on the disk yet."""
         self.ending = ""
-        """The final state still to be written."""
+        """The final state, while it is still to be written; "" before the end."""
         self.retry = 0.0
-        """Time before which nothing is written."""
+        """`time.monotonic` before which nothing is written."""
 
     @property
     def over(self) -> bool:
@@ -78,12 +78,12 @@ class _Batch:
 
     @property
     def weight(self) -> int:
-        """The bytes that it takes, or will probably take, on the disk."""
+        """The bytes that the batch takes, or will probably take, on the disk."""
         return self.file.size + _result_bytes(self.file.args) * (self.file.items - self.file.results)
 
 
 class _BatchItem:
-    """Receives the answer to one item of a batch (`analysis.AnalysisReceiver`)."""
+    """Passes the answer to one item of a batch on."""
 
     def __init__(self, on_answer: Callable[[Data], None]) -> None:
         self._on_answer = on_answer
@@ -101,7 +101,7 @@ class _BatchItem:
 
 
 class Batches:
-    """The service for batches. Every method may be called from any thread and returns at once, except `close`."""
+    """The service for batches. Any thread may call the methods; all but `close` return at once."""
 
     def __init__(
         self,
@@ -112,9 +112,7 @@ class Batches:
         limits: ServerLimits,
         confine: Callable[[str], Path],
     ) -> None:
-        """``folder`` is the folder of the files, "" for none; ``confine`` resolves a client's file name or raises
-        `BadInput`.
-        """
+        """``folder`` is for the files, "" for none; ``confine`` resolves a client's file name or raises `BadInput`."""
         self.unfinished = 0
         self._folder = Path(folder) if folder else None
         self._jobs = jobs
@@ -131,7 +129,7 @@ class Batches:
         self._starting = threading.Lock()
         self._begun = False
         self._ended = threading.Event()
-        """Set when the thread has written everything and released the folder, or was never started."""
+        """Set unless the thread of batches runs: then everything is written and the folder released."""
         self._ended.set()
 
     @property
@@ -141,11 +139,11 @@ class Batches:
 
     @property
     def kept(self) -> int:
-        """The number of batches, finished ones included."""
+        """The number of stored batches, unfinished ones included."""
         return len(self._batches)
 
     def start(self) -> None:
-        """Continue the unfinished batches of an earlier process."""
+        """Resume the unfinished batches of an earlier process."""
         if self._folder is not None and self._folder.is_dir():
             self._put(self._hold)
 
@@ -166,7 +164,7 @@ class Batches:
         self._answer(request, self._forget)
 
     def close(self, timeout_s: float = 1.0) -> None:
-        """Write the results so far and release the folder; the next process continues unfinished batches."""
+        """Write the results so far and release the folder; the next process resumes unfinished batches."""
         self._closing = True
         if self._begun:
             self._put(lambda: None)
@@ -207,7 +205,7 @@ class Batches:
 
     def _run(self) -> None:
         while not self._closing:
-            waiting = any(batch.found or batch.ending for batch in self._batches.values())
+            waiting = any(batch.unwritten or batch.ending for batch in self._batches.values())
             with contextlib.suppress(queue.Empty):
                 self._guarded(self._calls.get(timeout=SYNC_S if waiting else None))
                 while not self._closing:
@@ -231,13 +229,13 @@ class Batches:
         try:
             call()
         except RequestError:
-            # Another process holds the folder: requests get an error that says so.
+            # Another process holds the folder; whoever asks gets an error that says so.
             return
         except Exception:
             self._health.mistake("batches")
 
     def _hold(self) -> None:
-        """Lock the folder and read its batches, unless that is done. Raises `RequestError` and `OSError`."""
+        """Lock the folder and read its batches, the first time. Raises `RequestError` and `OSError`."""
         if self._folder is None:
             raise RequestError("not_found", "there is no data folder: batches are kept by a server only")
         if self._lock is not None:
@@ -271,22 +269,22 @@ class Batches:
             job.on_cancel(lambda: self._put(lambda: self._cancel(batch)))
         return batch
 
-    # What is asked for
+    # The operations
 
     def _create(self, request: PendingRequest) -> Data:
         client, values = request.client, dict(request.values)
         items, name = values.pop("items", None), values.pop("file", None)
         if (items is None) == (name is None):
             raise RequestError("bad_request", "expected either items or file", "items")
-        found = [item_data(item) for item in items] if items is not None else self._of_file(client, str(name))
-        if not found:
+        fields = [item_data(item) for item in items] if items is not None else self._of_file(client, str(name))
+        if not fields:
             raise RequestError("bad_request", "there is nothing to analyse: expected at least one item", "items")
         check_arguments(values, self._analyses.level)
-        self._check_limits(client, found, values)
+        self._check_limits(client, fields, values)
         assert self._folder is not None
         created = time.time()
         number = max(self._last + 1, int(created))
-        batch = self._add(BatchFile.create(self._folder, number, client.account, created, values, found))
+        batch = self._add(BatchFile.create(self._folder, number, client.account, created, values, fields))
         return {"job": batch.job.id, "items": batch.file.items}
 
     def _of_file(self, client: ClientRecord, name: str) -> list[Data]:
@@ -324,15 +322,15 @@ class Batches:
         file = batch.file
         first = min(request.values.get("after", 0), file.results)
         most = request.values.get("limit", MOST_RESULTS)
-        found: list[Data] = []
+        results: list[Data] = []
         size = 0
-        while len(found) < most and first + len(found) < file.results and size < LARGEST_REPLY:
-            place = first + len(found)
-            found.append(file.result(place))
+        while len(results) < most and first + len(results) < file.results and size < LARGEST_REPLY:
+            place = first + len(results)
+            results.append(file.result(place))
             size += file.length(place)
-        cursor = first + len(found)
+        cursor = first + len(results)
         return {
-            "results": found,
+            "results": results,
             "cursor": cursor,
             "done": bool(file.state) and cursor == file.results,
             "state": batch.job.state,
@@ -363,16 +361,16 @@ class Batches:
 
     def _first_of_each(self) -> list[_Batch]:
         """Return the oldest unfinished batch of each owner."""
-        found: dict[str, _Batch] = {}
+        oldest: dict[str, _Batch] = {}
         for batch in sorted(self._batches.values(), key=lambda batch: batch.job.id):
             if not batch.over and not batch.ending:
-                found.setdefault(batch.file.owner, batch)
-        return list(found.values())
+                oldest.setdefault(batch.file.owner, batch)
+        return list(oldest.values())
 
     def _search(self, batch: _Batch) -> None:
-        """Keep twice as many items in flight as can be searched at a time."""
+        """Start searches of a batch's items, until twice as many are in flight as there are search threads."""
         file = batch.file
-        while len(batch.in_flight) < 2 * self._analyses.scheduler.slots and len(batch.found) < _MOST_UNSYNCED:
+        while len(batch.in_flight) < 2 * self._analyses.scheduler.slots and len(batch.unwritten) < _MOST_UNSYNCED:
             while batch.next < file.items and file.answered[batch.next]:
                 batch.next += 1
             if batch.next >= file.items:
@@ -412,22 +410,21 @@ class Batches:
 
     def _found(self, batch: _Batch, number: int, result: Data) -> None:
         if batch.in_flight.pop(number, None) is not None and not batch.over:
-            batch.found.append(result)
+            batch.unwritten.append(result)
 
     def _sync(self, batch: _Batch) -> None:
-        """Write new results, and the final state of a batch that has ended, to its file."""
+        """Write new results, and the final state of a batch that has ended, to the batch's file."""
         now = time.monotonic()
-        if now < batch.retry or not (batch.found or batch.ending):
+        if now < batch.retry or not (batch.unwritten or batch.ending):
             return
-        found = batch.found
         try:
-            batch.file.append(found, batch.ending)
+            batch.file.append(batch.unwritten, batch.ending)
         except OSError as error:
             batch.retry = now + RETRY_S
             self._health.problem("batches", f"batches cannot be written: {error.strerror}")
             return
         self._health.problem("batches")
-        batch.found = []
+        batch.unwritten = []
         batch.retry = now + SYNC_S
         batch.job.report("analyze", batch.file.results, batch.file.items, 0)
         if batch.ending:
@@ -436,6 +433,6 @@ class Batches:
 
 
 def _result_bytes(args: Data) -> int:
-    """Estimate the bytes of an item's result on the disk."""
+    """Estimate the bytes of one item's result on the disk."""
     lines, plies = int(args.get("multipv", 1)), max(1, len(args.get("plies") or ()))
     return (_RESULT_BYTES + _LINE_BYTES * lines) * plies

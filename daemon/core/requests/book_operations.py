@@ -1,4 +1,4 @@
-"""The operations on the book: look-ups, answered at once, and the book commands as jobs."""
+"""The operations on the book: look-ups, answered at once, and book commands, run as jobs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _LINES_KEPT = 50_000
 _AT_ONCE_S = 0.004
 
 NONE, OPENING, OPEN = "none", "opening", "open"
-"""States of the book in `status`, besides `FAILED`: its file could not be opened."""
+"""States of the book in `status`; the fourth is `FAILED`: the book's file could not be opened."""
 
 
 class BookOperations:
-    """Handles the book operations of requests, from any thread."""
+    """Carries out the operations on the book. Any thread."""
 
     def __init__(
         self,
@@ -52,9 +52,7 @@ class BookOperations:
         health: ServerMetrics,
         hidden: re.Pattern[str],
     ) -> None:
-        """``settings`` apply to the searches of jobs; ``hidden`` matches the names of the daemon's folders, which are
-        removed from texts for remote clients.
-        """
+        """``settings`` apply to searches of jobs; matches of ``hidden`` are removed from texts for remote clients."""
         self.books = books
         self.jobs = jobs
         self._settings = settings
@@ -66,8 +64,9 @@ class BookOperations:
         self._commands_deferred = 0
         """Number of commands deferred, counted by the thread that calls `command`."""
         self._commands_done = 0
-        """Number of deferred commands that are done, counted by the thread of deferred work. While it is less than the
-        number deferred, later commands are deferred too, to keep the order.
+        """Number of deferred commands that are done, counted by the thread of deferred work.
+
+        While it is less than the number deferred, later commands are deferred too, to keep the order.
         """
 
     def status(self) -> Data:
@@ -91,7 +90,7 @@ class BookOperations:
         return data
 
     def _dirty(self) -> bool:
-        """Whether any change is not on the disk yet, including changes of a running job."""
+        """Whether changes may be missing on the disk; during a job, which may be changing the book, always true."""
         opened = self.books.opened
         if opened is None:
             return False
@@ -130,36 +129,36 @@ class BookOperations:
         )
 
     def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
-        """Collect replies in the order of the positions: quick ones here, the rest beside the loop."""
+        """Collect replies in the order of the positions: quick ones here, from the first slow one on another thread."""
         values = request.values
         check_list_alone(values)
         items = values["positions"]
-        found: list[Prepared] = []
+        replies: list[Prepared] = []
         until = time.perf_counter() + _AT_ONCE_S
         for number, item in enumerate(items):
-            at = read_listed(number, item, self._known_lines.last)
-            data = self.looks.get(at.player, at.opponent, children=children)
+            position = read_listed(number, item, self._known_lines.last)
+            data = self.looks.get(position.player, position.opponent, children=children)
             if data is None or time.perf_counter() > until:
                 admit()
-                self._beside(request, lambda: self._get_rest(request, items, found, children=children))
+                self._beside(request, lambda: self._get_rest(request, items, replies, children=children))
                 return
-            found.append(data)
-        request.final(PreparedList({"results": found}))
+            replies.append(data)
+        request.final(PreparedList({"results": replies}))
 
-    def _get_rest(self, request: PendingRequest, items: list[Data], found: list[Prepared], *, children: bool) -> None:
-        for number in range(len(found), len(items)):
+    def _get_rest(self, request: PendingRequest, items: list[Data], replies: list[Prepared], *, children: bool) -> None:
+        for number in range(len(replies), len(items)):
             if request.over:
                 return
-            at = read_listed(number, items[number], self._known_lines.last)
-            found.append(self.looks.find(at.player, at.opponent, children=children))
-        request.final(PreparedList({"results": found}))
+            position = read_listed(number, items[number], self._known_lines.last)
+            replies.append(self.looks.find(position.player, position.opponent, children=children))
+        request.final(PreparedList({"results": replies}))
 
     def aside(self, request: PendingRequest, work: Callable[[], Data]) -> None:
-        """Reply with the result of ``work``, computed beside the loop of the sockets."""
+        """Compute ``work`` beside the loop of the sockets and reply with its result."""
         self._beside(request, lambda: request.final(work()))
 
     def _beside(self, request: PendingRequest, work: Callable[[], object]) -> None:
-        """Run the ``work`` of a request, which sends the reply, beside the loop of the sockets."""
+        """Run ``work``, which replies to the request, beside the loop of the sockets."""
 
         def carry_out() -> None:
             try:
@@ -175,9 +174,9 @@ class BookOperations:
         self.looks.defer(carry_out, fail)
 
     def command(self, request: PendingRequest, operation: Operation) -> None:
-        """Handle any other operation on the book; its job outlives the client."""
+        """Run the book command of a request as a job, which outlives the client."""
         command = BY_NAME[operation.name.removeprefix("book.")]
-        # The modules that carry commands out are imported with the first; that takes longer than the loop may be held.
+        # The first command imports the modules of all; that takes longer than the loop may be held.
         if self.books.opening or not self._commands_done or self._commands_done < self._commands_deferred:
             self._commands_deferred += 1
             self._beside(request, lambda: self._command_in_order(request, command))
@@ -239,7 +238,7 @@ class BookOperations:
 
 
 def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
-    """Return the error for a failed job; ``elsewhere``: another process writes the book."""
+    """Return the error reply for a failed job; ``elsewhere``: another process writes the book."""
     from desdaemon.book.errors import ReadOnly, WriteFailed
 
     if isinstance(failure, RequestError):
@@ -270,8 +269,8 @@ def _causes(failure: BaseException | None) -> Iterator[BaseException]:
 
 
 def progress_data(job: BookJob) -> Data:
-    """Return the progress of a job."""
-    # Changes are reported only once they are on the disk.
+    """Return a job's progress as data."""
+    # Changes of the book are told only once they are on the disk.
     progress = job.reported if job.on_book else job.progress
     data: Data = {**progress._asdict(), "rate": round(progress.rate, 3)}
     for name in ("step", "round", "added", "searches", "budget"):

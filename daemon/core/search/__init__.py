@@ -1,1 +1,1 @@
-"""Engines and the scheduling of searches: loading, the scheduler, search threads and leases."""
+"""Engines, and who may search with them when."""

@@ -1,4 +1,4 @@
-"""Loads the engine on a thread of its own, so that commands that need no search do not wait for it."""
+"""Loading of engines on a thread of their own, so that commands that need no search do not wait."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 _POLL_S = 0.01
 
 Progress = Callable[[int, "Line"], None]
-"""Called with the number of a line and the line, each time a search has finished an iteration of it."""
+"""Called with a line and its rank each time a search has finished an iteration of this line."""
 
 
 class EngineConfig(NamedTuple):
-    """The parameters of an engine: search threads, log2 of the number of table entries, a weights file or "" for the
-    built-in one, and how many other threads (``guests``) may join its searches.
+    """The parameters of an engine.
+
+    It searches with ``threads`` threads, and ``guests`` other threads may join. The table has 2 to the power
+    ``hash_bits`` entries. ``eval_file`` is a file of weights, "" for the built-in ones.
     """
 
     threads: int
@@ -30,7 +32,7 @@ class EngineConfig(NamedTuple):
 
 
 class SearchProtocol(Protocol):
-    """The interface of a search as sessions use it; `desdaemon.engine.search.Searcher` documents the arguments."""
+    """A search as sessions use it; `desdaemon.engine.search.Searcher` documents the arguments."""
 
     def search(
         self,
@@ -57,16 +59,16 @@ class SearchProtocol(Protocol):
 
 
 class Stoppable(Protocol):
-    """The control of a running search, such as `desdaemon.engine.search.Control`."""
+    """The control of a running search, like `desdaemon.engine.search.Control`."""
 
     def stop(self) -> None:
         """Make the search end soon, with its results so far."""
 
 
 class LoadedEngine(NamedTuple):
-    """A searcher, and the constructor of the controls that stop its searches.
+    """A searcher, and the constructor of controls that stop its searches.
 
-    ``short_searches`` searches many positions in one call on the same tables; None where the engine has no such call.
+    ``short_searches`` searches many positions in one call with the searcher's tables; None if the engine cannot.
     """
 
     searcher: SearchProtocol
@@ -79,15 +81,15 @@ class EngineFailure(Exception):
 
 
 class Abandoned(Exception):
-    """The caller abandoned its wait for an engine or a turn."""
+    """The caller no longer waits for an engine or a turn."""
 
 
 class TooLate(Exception):
-    """The time for the move was up before the engine was loaded."""
+    """The time for the move was over before the engine was loaded."""
 
 
 def built(build: Callable[[EngineConfig], LoadedEngine], config: EngineConfig) -> LoadedEngine:
-    """Return the engine that ``build`` makes. Raises `EngineFailure`, whatever goes wrong."""
+    """Return the engine that ``build`` makes. Turns every exception of it into `EngineFailure`."""
     try:
         return build(config)
     except EngineFailure:
@@ -99,15 +101,17 @@ def built(build: Callable[[EngineConfig], LoadedEngine], config: EngineConfig) -
 
 
 class Engines(Protocol):
-    """The source of a session's engine: `EngineSource`, or `shared_engines.SharedEngines` in a server. Any thread."""
+    """Where a session gets its engine: `EngineSource`, or in a server `shared_engines.SharedEngines`. Any thread."""
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """Start to build the engine unless that was done; return at once. ``on_failure`` is called if it fails."""
+        """Start to build the engine, unless that was done; return at once. ``on_failure`` gets the reason if it
+        fails.
+        """
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
-        """Return the engine once it is built.
+        """Wait until the engine is built and return it.
 
-        Raises `EngineFailure`, or `Abandoned` soon after ``abandoned`` returns true.
+        Raises `EngineFailure`, and `Abandoned` soon after ``abandoned``, called at intervals, returns true.
         """
 
 
@@ -115,21 +119,19 @@ class EngineSource:
     """Builds the engine of a configuration once, on a thread of its own. Any thread."""
 
     def __init__(self, build: Callable[[EngineConfig], LoadedEngine]) -> None:
-        """``build`` makes the engine, importing what it needs; it may raise `EngineFailure`."""
+        """``build`` imports the engine and makes one; it may raise `EngineFailure`."""
         self._build = build
         self._lock = threading.Lock()
         self._config: EngineConfig | None = None
         self._job: _EngineBuild | None = None
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """See `Engines.prepare`."""
         with self._lock:
             if self._job is None or self._config != config:
                 self._config = config
                 self._job = _EngineBuild(self._build, config, on_failure)
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
-        """See `Engines.get`."""
         self.prepare(config)
         job = self._job
         assert job is not None
@@ -145,7 +147,7 @@ class EngineSource:
 
 
 class _EngineBuild:
-    """The thread that builds one engine; ``done`` is set at its end."""
+    """The thread that builds one engine; ``done`` is set when it ends."""
 
     def __init__(
         self,
@@ -176,7 +178,7 @@ SHORT_SEARCHES = True
 
 
 def build_engine(config: EngineConfig) -> LoadedEngine:
-    """Load the compiled search and the weights; return the real engine."""
+    """Import the compiled search, load the weights, and return an engine."""
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
     from desdaemon.engine.search import Control, Searcher
     from desdaemon.engine.short_searches import ShortSearches

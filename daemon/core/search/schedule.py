@@ -44,10 +44,10 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 SHORT_S = 0.1
-"""Thread time up to which a task is short."""
+"""Seconds of thread time up to which a task is short."""
 
 LEAST_RUN_S = 0.01
-"""Nothing is interrupted sooner after its start, except idle tasks."""
+"""Seconds from the start of a task, unless it is idle, in which it is not interrupted."""
 
 AHEAD_S = 0.25
 CREDIT_S = 0.25
@@ -56,7 +56,7 @@ SLICE_PART = 8
 LONGEST_SLICE_S = 60.0
 OLDEST_EVERY = 32
 METERS_KEPT = 1000
-"""Meters without a task that are remembered; the one unused for longest is forgotten first."""
+"""Meters without a task that are remembered; beyond that the one unused for longest is dropped."""
 
 _LOOK_AGAIN_S = 0.05
 _MOST_LATE = 64
@@ -64,7 +64,7 @@ _MOMENT_S = 0.001
 
 
 class Purpose(IntEnum):
-    """The purpose of a task."""
+    """What a task is for: it decides how dear its thread time is, see `CHARGES`."""
 
     INTERACTIVE = 0
     ANALYSIS = 1
@@ -79,7 +79,7 @@ CHARGES = {
     Purpose.BOOK: (8.0, 8.0, 8.0),
     Purpose.BATCH: (16.0, 16.0, 16.0),
 }
-"""Charge for a second of a thread, for the key, the client, and the client's purpose; powers of two add up exactly."""
+"""Charge for a second of a thread to the key, the client, and the client's purpose. Powers of two add up exactly."""
 
 
 class Task:
@@ -109,54 +109,52 @@ class Task:
         self.interruptible = interruptible
         self.restarts = restarts
         self.reported = False
-        """Whether its client has a first result. Set by its owner, from any thread."""
+        """Whether the client has a first result of this task. Set by the owner, from any thread."""
         self.waiting = False
         self.running = False
         """Mutually exclusive with ``waiting``."""
         self.interrupted = False
-        """Whether it was told to release its threads since its last start."""
+        """Whether the task was told to release its threads since its last start."""
         self.granted = 0
-        """Number of its threads while it runs."""
+        """Number of threads that the running task holds."""
         self.began = 0.0
-        """Time of its last start."""
+        """Time of the last start."""
         self.used_s = 0.0
-        """Thread time between its starts and releases."""
+        """Seconds of thread time between starts and releases, the present start not included."""
         self.left_s = 0.0
-        """Seconds that were left of its turn at the last start."""
+        """Seconds left of the turn at the last start."""
         self.order = 0
-        """Its place among all tasks by the time when they began to wait."""
+        """A number that grows with the time at which the task began to wait."""
         self.lone = False
-        """Whether it had never run, and its client had no other waiting task for the same purpose, when it began to
-        wait.
-        """
+        """Whether it was the first time that the task waited, and its client's only waiting task for the purpose."""
         self.host: Task | None = None
-        """The task on whose thread it runs as a guest."""
+        """The task on whose thread this one runs as a guest; None for tasks with threads of their own."""
         self.meters: tuple[Meter, ...] = ()
-        """The meters of its key, client and purpose."""
+        """The meters that the task charges: of its key, its client, its purpose."""
 
     def start(self) -> None:
-        """Use the threads granted. Called from any thread; must return at once."""
+        """Use the granted threads. Called from any thread; must return at once."""
         raise NotImplementedError
 
     def interrupt(self) -> None:
-        """Release the threads soon. Called from any thread, and only if the task is ``interruptible``."""
+        """Release the threads soon. Called from any thread, only if the task is ``interruptible``."""
         raise NotImplementedError
 
     def is_short(self, now: float) -> bool:
-        """Whether it counts as short at ``now``, waiting or running."""
+        """Whether the task, waiting or running, is short at ``now``."""
         ran = (now - self.began) * self.granted if self.running else 0.0
         return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
 
     def slice_s(self) -> float:
-        """Return the length of its next turn, seconds."""
+        """Return the length of the next turn, seconds."""
         return max(SLICE_S, self.used_s if self.restarts else min(self.used_s / SLICE_PART, LONGEST_SLICE_S))
 
 
 class Meter:
-    """The time charged to a key, to a client of a key, or to a purpose of a client; a node of a tree.
+    """The time charged to a key, to a client of a key, or to a purpose of a client; nodes of a tree in this order.
 
     The charge at ``now`` is ``base + rate * now``. A node is active while it has ``tasks``; ``bases`` and ``rates`` are
-    the sums of its active children.
+    the sums over its active children.
     """
 
     def __init__(self, parent: Meter | None) -> None:
@@ -164,34 +162,34 @@ class Meter:
         self.base = 0.0
         self.rate = 0.0
         self.short = 0.0
-        """The charge for short tasks, raised to at least the average less `CREDIT_S`."""
+        """Seconds charged for short tasks, raised to at least the average less `CREDIT_S`."""
         self.tasks = 0
-        """Tasks that wait or run."""
+        """Number of tasks that wait or run."""
         self.waiting = 0
         self.queue: list[tuple[int, int, Task]] = []
-        """The waiting tasks of a purpose, by priority, then age."""
+        """The waiting tasks of a purpose, sorted by priority, then age."""
         self.active = 0
         self.bases = 0.0
         self.rates = 0.0
         self.heap: list[tuple[float, int, Meter]] = []
-        """The children with waiting tasks, and some without, with their charges when they were listed."""
+        """Heap of children by their charge when they were listed: all with waiting tasks, some without."""
         self.listed = False
-        """Whether it is in its parent's heap."""
+        """Whether the node is in its parent's heap."""
 
     def charged(self, now: float) -> float:
         """Return the charge at ``now``, seconds."""
         return self.base + self.rate * now
 
     def average(self, now: float) -> float:
-        """Return the mean charge of the active children; without any, the charge of the last one."""
+        """Return the mean charge of the active children, seconds; without any, the last one's charge."""
         return (self.bases + self.rates * now) / (self.active or 1)
 
     def hurries(self, now: float) -> bool:
-        """Whether its short tasks go first, because its short work is not far ahead of the others' average work."""
+        """Whether the node's short tasks go first: its short work is not far ahead of its siblings' average work."""
         return self.short <= self.parent.average(now) + AHEAD_S
 
     def enter(self, now: float) -> None:
-        """Count a task in; the first one makes the node active."""
+        """Count a task in; the first makes the node active."""
         parent = self.parent
         if not self.tasks:
             self.base = max(self.base, parent.average(now) - CREDIT_S)
@@ -200,7 +198,7 @@ class Meter:
         self.tasks += 1
 
     def leave(self) -> None:
-        """Count a task out; after the last one the node is not active."""
+        """Count a task out; without tasks the node is not active."""
         parent = self.parent
         self.tasks -= 1
         if not self.tasks:
@@ -208,18 +206,18 @@ class Meter:
             parent.bases = parent.bases - self.base if parent.active else self.base
 
     def run(self, rate: float, now: float) -> None:
-        """Let the charge grow by ``rate`` a second more from ``now`` on."""
+        """From ``now`` on let the charge grow faster by ``rate`` a second."""
         self.rate += rate
         self.base -= rate * now
         self.parent.rates += rate
         self.parent.bases -= rate * now
 
     def charge_short(self, seconds: float, now: float) -> None:
-        """Charge short work."""
+        """Charge seconds of short work."""
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
     def enlist(self, order: int, now: float) -> None:
-        """Add it to its parent's heap, for `least`; of equal charges the lower ``order`` comes first."""
+        """List the node in its parent's heap; of equal charges the lower ``order`` comes first."""
         parent = self.parent
         if not self.listed:
             if len(parent.heap) > 2 * parent.active + 8:
@@ -238,14 +236,14 @@ class Meter:
                 heapq.heappop(self.heap)
                 child.listed = False
             elif child.charged(now) > charged:
-                # Charges only grow, so a listed charge can only be too small.
+                # The charge has grown since it was listed: charges never fall.
                 heapq.heapreplace(self.heap, (child.charged(now), order, child))
             else:
                 return child
 
 
 class Instructions(NamedTuple):
-    """Tasks to start, tasks to interrupt (their owners then release them), and the latest time of the next decision."""
+    """Tasks to start; tasks whose owners shall release them soon; the time of the next decision at the latest."""
 
     start: list[Task]
     interrupt: list[Task]
@@ -253,44 +251,44 @@ class Instructions(NamedTuple):
 
 
 class ThreadSchedule:
-    """Decides which waiting task is started next and which running task is interrupted. For one thread at a time."""
+    """Decides which waiting task starts next and which running task is interrupted. For one thread at a time."""
 
     def __init__(self, slots: int) -> None:
-        """At most ``slots`` threads run at a time, guests not counted."""
+        """``slots`` is the number of search threads; guests need none of their own."""
         self.slots = slots
         self.free = slots
         self.running: dict[Task, None] = {}
         self.waiting: OrderedDict[Task, None] = OrderedDict()
-        """All waiting tasks except idle ones, oldest first."""
+        """Waiting tasks except idle ones, oldest first."""
         self._idle: OrderedDict[Task, None] = OrderedDict()
-        """The waiting tasks of `Purpose.IDLE`."""
+        """Waiting tasks of `Purpose.IDLE`."""
         self._lone: OrderedDict[Task, None] = OrderedDict()
         self._short: OrderedDict[Task, None] = OrderedDict()
-        """The waiting tasks that go first because they are short: lone ones; others."""
+        """Waiting short tasks that go first: in ``_lone`` the lone ones, in ``_short`` the others."""
         self._late: OrderedDict[Task, None] = OrderedDict()
-        """Short tasks that do not go first, because their key or client is ahead of the others."""
+        """Waiting short tasks that do not go first, because their key or client is ahead of the others."""
         self._resuming: OrderedDict[Task, None] = OrderedDict()
-        """The waiting tasks that were interrupted within a turn and continue with it."""
+        """Waiting tasks that were interrupted within a turn and go on with it."""
         self._guests: dict[Task, Task] = {}
-        """Guests by host."""
+        """The guest on the thread of each host."""
         self._wanted = 0
-        """Threads that the waiting tasks, except idle ones, could use."""
+        """Threads that the waiting tasks, except idle ones, can use."""
         self._coming = 0
-        """Threads of running tasks that have been interrupted, and will be released."""
+        """Threads of interrupted tasks that were not released yet."""
         self._order = 0
         self._given_out = 0
         self._next_look = 0.0
         """Time of the next check for turns that are over."""
         self._root = Meter(None)
         self._meters: dict[tuple[Hashable, ...], Meter] = {}
-        """By key; by key and client; by key, client and purpose."""
+        """Meters by name: (key,), (key, client) and (key, client, purpose)."""
         self._unused: OrderedDict[tuple[Hashable, ...], None] = OrderedDict()
-        """Names of meters without a task, the one unused for longest first; a parent comes after its children."""
+        """Names of meters without a task, the one unused for longest first, children before their parents."""
 
     # Events
 
     def add(self, task: Task, now: float) -> None:
-        """Add a task that waits from ``now`` on."""
+        """Add a task; it waits from ``now`` on."""
         self._order += 1
         task.order = self._order
         task.threads = min(task.threads, self.slots)
@@ -328,7 +326,7 @@ class ThreadSchedule:
         return True
 
     def release(self, task: Task, now: float, *, again: bool = False) -> float:
-        """Take back the threads of a task that has ended or was interrupted; with ``again`` it waits for more time.
+        """Take back the threads of a task that has ended or was interrupted; with ``again`` it waits for another turn.
 
         Returns the thread time since its start, seconds; 0 if it did not run.
         """
@@ -346,7 +344,7 @@ class ThreadSchedule:
         else:
             self.free += task.granted
             if guest is not None:
-                # Now the thread is the guest's.
+                # The guest now has the host's thread for itself.
                 guest.host = None
                 self.free -= guest.granted
         short = task.purpose <= Purpose.ANALYSIS and task.used_s < SHORT_S
@@ -383,13 +381,13 @@ class ThreadSchedule:
                 self._unused[name] = None
         while len(self._unused) > METERS_KEPT:
             name, _ = self._unused.popitem(last=False)
-            # Without the cycle of references it is freed at once.
+            # Breaks the cycle of references, so that the meter is freed at once.
             self._meters.pop(name).heap.clear()
 
     # Decisions
 
     def decide(self, now: float) -> Instructions:
-        """Return the instructions for the time ``now``."""
+        """Return the instructions at ``now``; tasks to start count as running from now on."""
         start: list[Task] = []
         interrupt: list[Task] = []
         again = math.inf
@@ -397,7 +395,7 @@ class ThreadSchedule:
         while self.free and self.waiting:
             task = self._next(now)
             if task.threads > self.free and any(other.interrupted for other in self.running if not other.meters):
-                # Threads of idle tasks come in a moment.
+                # Interrupted idle tasks release their threads in a moment.
                 break
             start.append(self._start(task, now))
         while self.free and self._idle and not self.waiting:
@@ -427,9 +425,7 @@ class ThreadSchedule:
         return next(iter(self._resuming)) if self._resuming else self._fairest(now)
 
     def _hurries(self, task: Task, now: float) -> bool:
-        """Whether a short task goes first; otherwise it waits for its share, or until its key and client are no longer
-        ahead.
-        """
+        """Whether a short task goes first; if not, it waits for its share or until its key and client are not ahead."""
         key, client, _ = task.meters
         if key.hurries(now) and client.hurries(now):
             return True
@@ -439,12 +435,12 @@ class ThreadSchedule:
         return False
 
     def _fairest(self, now: float) -> Task:
-        """Return the first task of the least charged purpose of the least charged client of the least charged key."""
+        """Return the first task of the least charged purpose, of the least charged client, of the least charged key."""
         return self._root.least(now).least(now).least(now).queue[0][2]
 
     def _start(self, task: Task, now: float, host: Task | None = None) -> Task:
         if task not in self._resuming:
-            # A task started because it is short has no turn left once it is no longer short.
+            # A short task has no turn beyond its first `SHORT_S`.
             task.left_s = 0.0 if task.is_short(now) else task.slice_s()
         self._unlist(task)
         task.running = True
@@ -470,7 +466,7 @@ class ThreadSchedule:
         return [task for task in self.running if task.interruptible and not task.interrupted]
 
     def _take_idle_threads(self, interrupt: list[Task]) -> None:
-        """Interrupt idle tasks until all waiting tasks can have the threads they can use."""
+        """Interrupt idle tasks until the waiting tasks have the threads that they can use."""
         missing = self._wanted - self.free - self._coming
         for task in self._interruptible() if missing > 0 else ():
             if missing > 0 and task.purpose is Purpose.IDLE:
@@ -478,7 +474,7 @@ class ThreadSchedule:
                 missing -= task.granted
 
     def _interrupt_for_short(self, now: float, start: list[Task], interrupt: list[Task]) -> float:
-        """Make room for the short tasks that go first. Returns the time to try again."""
+        """Find threads for the short tasks that go first. Returns the time to try again."""
         again = math.inf
         for task in list(islice(chain(self._lone, self._short), self._coming, self._coming + 2 * self.slots)):
             if not self._hurries(task, now):
@@ -535,7 +531,7 @@ class ThreadSchedule:
             if now < ends:
                 self._next_look = min(self._next_look, ends)
             elif lag > max(most, SHORT_S if task.is_short(now) or running.used_s < SHORT_S else running.slice_s() / 2):
-                # With a smaller lag the two would only change places.
+                # With a smaller lag the two tasks would only change places again and again.
                 best, most = running, lag
         if best is not None:
             self._interrupt(best, interrupt)
@@ -548,14 +544,15 @@ def _names(task: Task) -> tuple[tuple[Hashable, ...], ...]:
 
 
 def _first(task: Task, now: float) -> Task:
-    """Return a short task, or one of its client's for the same purpose that is short too and has a higher priority."""
+    """Return the first in the queue of ``task``'s purpose, maybe of a higher priority, if it is short; or ``task``."""
     first = task.meters[-1].queue[0][2]
     return first if first.is_short(now) else task
 
 
 def _lag(task: Task, other: Task, now: float) -> float | None:
-    """Return the charge of another task's key, client or purpose beyond that of a task's; None within the same
-    purpose.
+    """Return the seconds by which ``other``'s key, client or purpose was charged more than ``task``'s.
+
+    None if both charge the same purpose.
     """
     for mine, theirs in zip(task.meters, other.meters, strict=True):
         if mine is not theirs:

@@ -1,7 +1,7 @@
-"""The scheduler of search threads: applies the instructions of a `schedule.ThreadSchedule` to threads.
+"""The scheduler: applies the decisions of a `schedule.ThreadSchedule` to threads.
 
 A `Task` waits after `Scheduler.add`, is started when its turn comes, and holds its threads until `Scheduler.release`.
-After an interruption its owner releases it soon, with ``again`` if it is not over.
+An interrupted task is released by its owner soon, with ``again`` if it is not over.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _POLL_S = 0.01
 
 
 class Lease(Task):
-    """A task of a thread that waits for its turn itself; see `Scheduler.turn_of`.
+    """A task for a thread that itself waits for its turn, in `Scheduler.turn_of`.
 
-    Without ``on_interrupt`` it keeps its threads until it is over.
+    ``on_interrupt`` is called to end the turn early; without it the turn is not interrupted.
     """
 
     def __init__(
@@ -42,23 +42,21 @@ class Lease(Task):
         interruptible = on_interrupt is not None
         super().__init__(purpose, key, client, threads=threads, interruptible=interruptible, restarts=restarts)
         self.again = False
-        """Whether to wait for another turn when this one ends; its thread sets it within `Scheduler.turn_of`."""
+        """Whether the task needs another turn; set by its thread within `Scheduler.turn_of`."""
         self.news = threading.Event()
-        """Set when its turn begins."""
+        """Set when the turn begins."""
         self._on_interrupt = on_interrupt
 
     def start(self) -> None:
-        """See `Task.start`."""
         self.news.set()
 
     def interrupt(self) -> None:
-        """See `Task.interrupt`."""
         assert self._on_interrupt is not None
         self._on_interrupt()
 
 
 class Scheduler:
-    """Applies the instructions of a `ThreadSchedule` to threads. Every method may be called from any thread."""
+    """Applies the decisions of a `ThreadSchedule` to threads. Any thread may call the methods."""
 
     def __init__(self, slots: int) -> None:
         """``slots`` is the number of search threads."""
@@ -69,21 +67,21 @@ class Scheduler:
         self._news = threading.Condition(self._lock)
         self._again = math.inf
         self._clocked = False
-        """Whether the thread that waits for ``_again`` was started."""
+        """Whether the thread that runs `_look_again` was started."""
 
     @property
     def queued(self) -> int:
-        """The number of waiting tasks, except those for idle threads."""
+        """The number of waiting tasks, idle ones not counted."""
         return len(self._schedule.waiting)
 
     @property
     def running(self) -> int:
-        """The number of running tasks, except those on idle threads."""
+        """The number of running tasks, idle ones not counted."""
         with self._lock:
             return sum(task.purpose is not Purpose.IDLE for task in self._schedule.running)
 
     def add(self, task: Task) -> None:
-        """Add a task; it may be started before this returns. It may be added again once released."""
+        """Add a task; it may be started before this returns. A released task may be added again."""
         with self._lock:
             now = time.monotonic()
             self._schedule.add(task, now)
@@ -91,7 +89,7 @@ class Scheduler:
         _carry_out(instructions)
 
     def remove(self, task: Task) -> bool:
-        """Remove a waiting task. Returns False if it has been started."""
+        """Remove a waiting task. Returns False if it no longer waits."""
         with self._lock:
             if not self._schedule.remove(task):
                 return False
@@ -100,7 +98,7 @@ class Scheduler:
         return True
 
     def release(self, task: Task, *, again: bool = False) -> None:
-        """Release the threads of a task, if it has any; with ``again`` it waits for its next turn."""
+        """Take back a task's threads, if it holds any; with ``again`` it waits for another turn."""
         with self._lock:
             now = time.monotonic()
             self.accounts.ran(task.key, self._schedule.release(task, now, again=again))
@@ -108,7 +106,7 @@ class Scheduler:
         _carry_out(instructions)
 
     def drop(self, task: Task) -> None:
-        """Remove a task, waiting or running."""
+        """Remove a task, whether it waits or runs."""
         self.remove(task)
         self.release(task)
 
@@ -124,7 +122,7 @@ class Scheduler:
         return instructions
 
     def _look_again(self) -> None:
-        """Decide each time that the last decision asked for. The loop of a thread."""
+        """Decide whenever the last decision said to look again. The loop of a thread."""
         while True:
             with self._lock:
                 while (wait := self._again - time.monotonic()) > 0:
@@ -135,10 +133,10 @@ class Scheduler:
 
     @contextmanager
     def turn_of(self, lease: Lease, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
-        """Make a context in which the calling thread may use the lease's search threads; entering it waits for them.
+        """Make a context in which the calling thread may use the lease's threads; entering waits for the turn.
 
-        `Lease.again` asks for the next turn. ``abandoned`` is called at intervals: soon after it returns true, raises
-        `Abandoned`.
+        Set `Lease.again` to get another turn. ``abandoned`` is called at intervals while waiting; once it returns true,
+        raises `Abandoned`.
         """
         if not (lease.waiting or lease.running):
             self.add(lease)

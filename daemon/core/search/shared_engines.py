@@ -1,4 +1,4 @@
-"""The engines of remote text sessions: their searches take turns on the search threads, as those of requests do."""
+"""The engine of a remote text session: its searches wait for turns on the daemon's search threads, as requests do."""
 
 from __future__ import annotations
 
@@ -18,37 +18,36 @@ if TYPE_CHECKING:
 
 
 class SharedEngines:
-    """The engines of a remote session (`loader.Engines`): its searches take turns on those of the daemon's pool."""
+    """The engines of one remote session (`loader.Engines`), lent by the daemon's pool for each turn of a search."""
 
     def __init__(self, helpers: HelperPool, key: Hashable, client: Hashable) -> None:
-        """The searches are charged to ``key`` and ``client``."""
+        """``key`` and ``client`` are charged for the searches."""
         self._helpers = helpers
         self._owner = Owner(Purpose.INTERACTIVE, key, client)
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """Do nothing: an engine is built for the first search."""
+        """Do nothing: an engine is built when a search needs one."""
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
-        """See `loader.Engines`; `EngineFailure` is raised by the search instead."""
+        """Return an engine at once; if none can be built, its searches raise `EngineFailure`."""
         return LoadedEngine(_SessionSearcher(self._helpers, self._owner, config.threads), _SessionControl)
 
 
 class _SessionControl:
-    """The control of a session's search, made before the search."""
+    """The control of a session's search; exists before the search does."""
 
     def __init__(self) -> None:
         self.stopped = False
         self.search: _SessionSearch | None = None
 
     def stop(self) -> None:
-        """See `Stoppable`."""
         self.stopped = True
         if self.search is not None:
             self.search.stop()
 
 
 class _SessionSearcher:
-    """A searcher whose searches run on the search threads, while the caller waits."""
+    """A searcher whose searches run on the daemon's search threads while the caller waits."""
 
     def __init__(self, helpers: HelperPool, owner: Owner, threads: int) -> None:
         self._helpers = helpers
@@ -66,9 +65,9 @@ class _SessionSearcher:
         welcome: object = None,
         **options: Any,
     ) -> Result:
-        """See `SearchProtocol`; ``control`` is a `_SessionControl`, ``welcome`` is ignored.
+        """Search as `SearchProtocol` says; ``control`` is a `_SessionControl`, ``welcome`` is ignored.
 
-        Raises `Abandoned` if stopped before any turn, and the exceptions of ``progress``.
+        Raises `Abandoned` if stopped before the first turn, and the exceptions of ``progress``.
         """
         search = _SessionSearch(
             self._helpers,
@@ -92,7 +91,6 @@ class _SessionSearcher:
         return search.result._replace(nodes=search.nodes, time_ms=search.ms)
 
     def evaluate(self, player: int, opponent: int) -> float:
-        """See `SearchProtocol`."""
         workers = self._helpers.workers
         with workers.scheduler.turn_of(Lease(self._owner.purpose, self._owner.key, self._owner.client)):
             engine = workers.engines.borrow()
@@ -102,11 +100,11 @@ class _SessionSearcher:
                 workers.engines.give_back(engine)
 
     def clear(self) -> None:
-        """Do nothing: other sessions use the same tables."""
+        """Do nothing: other sessions use the tables too."""
 
 
 class _SessionSearch(ResumableSearch):
-    """A search that a session waits for."""
+    """The search that a session's thread waits for."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -114,17 +112,15 @@ class _SessionSearch(ResumableSearch):
         self.error: Exception | None = None
 
     def ended(self) -> None:
-        """See `ResumableSearch.ended`."""
         self.over.set()
 
     def fail(self, error: Exception) -> None:
-        """See `Work.fail`."""
         self.error = error
         self.over.set()
 
 
 def _without_repetitions(progress: Progress) -> Progress:
-    """Report each line once, although a resumed search repeats its first iterations."""
+    """Return a callback that reports each line once: a resumed search repeats its first iterations."""
     reported: dict[int, tuple[int, int]] = {}
 
     def report(rank: int, line: Line) -> None:

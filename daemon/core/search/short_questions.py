@@ -1,10 +1,8 @@
-"""Short questions: many of them share one turn of a search thread.
+"""Short questions share turns of search threads, because a turn costs more than a search of level 5.
 
-A turn of a search thread costs more than a search of level 5. The questions of one client for one purpose therefore
-share turns: each turn takes about `LONGEST_TURN_US` of work from their queue and searches it in one compiled call.
-`QuestionQueue` decides, as a state machine without threads; `QuestionTurns` carries its decisions out on the
-scheduler's threads. A turn is bounded by estimates, so that others wait for it a few milliseconds at most; it can be
-interrupted as well.
+Each turn takes questions of one client for one purpose, about `LONGEST_TURN_US` of work, and searches them in one
+compiled call. `QuestionQueue` decides, a state machine without threads; `QuestionTurns` carries out. Turns are bounded
+by estimates, so that others wait a few milliseconds at most; they can be interrupted, too.
 """
 
 from __future__ import annotations
@@ -24,27 +22,27 @@ if TYPE_CHECKING:
     from .loader import LoadedEngine
 
 LONGEST_TURN_US = 3000
-"""Estimated work of one turn in microseconds, unless a single question takes more."""
+"""Estimated µs of work in one turn, unless a single question takes more."""
 
 SHORTEST_TURN_US = 500
-"""Estimated work that is not divided between search threads."""
+"""Estimated µs of work that is not divided among search threads."""
 
 MOST_IN_TURN = 128
-"""Most questions of one turn."""
+"""Most questions in one turn."""
 
 
 class QuestionReceiver(Protocol):
-    """The receiver of results, by the numbers of its questions. Called from search threads."""
+    """Who gets the results, by the numbers of its questions. Called from search threads."""
 
     def short_answered(self, number: int, result: Result) -> None:
-        """Take the result of a question."""
+        """Take the result of the question ``number``."""
 
     def short_failed(self, number: int, error: Exception) -> None:
-        """Take the error of a question that cannot be searched."""
+        """Take the error of the question ``number``, which cannot be searched."""
 
 
 class ShortQuestion(NamedTuple):
-    """A position to be searched: the question ``number`` of ``receiver``, about ``estimated_us`` microseconds long."""
+    """A position to search: the question ``number`` of ``receiver``, estimated to take ``estimated_us``."""
 
     receiver: QuestionReceiver
     number: int
@@ -58,13 +56,13 @@ _Question = TypeVar("_Question", bound=Hashable)
 
 
 class QuestionQueue(Generic[_Question]):
-    """The waiting questions of one owner and the state of their turns. No threads, no I/O.
+    """The waiting questions of one owner and the state of its turns. For one thread at a time.
 
-    At most one turn waits at the scheduler (``turn_waiting``); any number of them may run. For one thread at a time.
+    At most one turn waits at the scheduler (``turn_waiting``); any number may run.
     """
 
     def __init__(self, slots: int) -> None:
-        """``slots`` is the number of search threads; a turn leaves work for the others."""
+        """``slots`` is the number of search threads: a turn leaves work for the others."""
         self._slots = slots
         self._costs: dict[_Question, int] = {}
         self._total_us = 0
@@ -74,18 +72,20 @@ class QuestionQueue(Generic[_Question]):
         return len(self._costs)
 
     def put(self, question: _Question, estimated_us: int) -> bool:
-        """Add a question. Returns whether to request a turn."""
+        """Add a question. Returns whether to add a turn to the scheduler."""
         self._costs[question] = estimated_us
         self._total_us += estimated_us
         return self._ask()
 
     def remove(self, unwanted: Callable[[_Question], bool]) -> None:
-        """Remove the questions for which ``unwanted`` is true."""
+        """Remove the questions for which ``unwanted`` returns true."""
         for question in [question for question in self._costs if unwanted(question)]:
             self._total_us -= self._costs.pop(question)
 
     def begin_turn(self) -> tuple[list[_Question], bool]:
-        """Start the requested turn. Returns its questions, oldest first, and whether to request another turn."""
+        """Begin the turn that waited at the scheduler. Returns its questions, oldest first, and whether to add one
+        more.
+        """
         self.turn_waiting = False
         bound = min(LONGEST_TURN_US, max(SHORTEST_TURN_US, -(-self._total_us // self._slots)))
         taken: list[_Question] = []
@@ -101,13 +101,13 @@ class QuestionQueue(Generic[_Question]):
         return taken, self._ask()
 
     def put_back(self, questions: dict[_Question, int]) -> bool:
-        """Queue the questions of an interrupted turn again, before all others. Returns whether to request a turn."""
+        """Queue the questions of an interrupted turn before all others. Returns whether to ask for another turn."""
         self._costs = {**questions, **self._costs}
         self._total_us += sum(questions.values())
         return self._ask()
 
     def drain(self) -> list[_Question]:
-        """Remove and return all questions, because their turn failed."""
+        """Remove and return all questions; their turn has failed."""
         self.turn_waiting = False
         drained = list(self._costs)
         self._costs.clear()
@@ -122,10 +122,10 @@ class QuestionQueue(Generic[_Question]):
 
 
 class QuestionTurns:
-    """The queues of all owners, on the search threads. Every method may be called from any thread."""
+    """The queues of all owners, on the search threads. Any thread may call the methods."""
 
     def __init__(self, workers: SearchThreads, mistake: Callable[[], None]) -> None:
-        """``mistake`` is called inside the handler of an unexpected exception."""
+        """``mistake`` is called in the handler of an unexpected exception."""
         self.workers = workers
         self.mistake = mistake
         self._lock = threading.Lock()
@@ -141,13 +141,13 @@ class QuestionTurns:
         self._request(owner, wanted=wanted)
 
     def cancel(self, owner: Owner, receiver: QuestionReceiver) -> None:
-        """Remove the questions of a receiver; those being searched are answered all the same."""
+        """Remove the waiting questions of a receiver; those in a running turn are answered all the same."""
         with self._lock:
             if owner in self._queues:
                 self._queues[owner].remove(lambda question: question.receiver is receiver)
 
     def begin(self, owner: Owner) -> list[ShortQuestion]:
-        """Return the questions of a starting turn."""
+        """Begin a turn for an owner. Returns its questions."""
         with self._lock:
             queue = self._queue(owner)
             questions, wanted = queue.begin_turn()
@@ -157,13 +157,13 @@ class QuestionTurns:
         return questions
 
     def put_back(self, owner: Owner, questions: list[ShortQuestion]) -> None:
-        """Queue questions that an interrupted turn did not reach for the next one."""
+        """Queue the questions that an interrupted turn did not reach, for the next turn."""
         with self._lock:
             wanted = self._queue(owner).put_back({question: question.estimated_us for question in questions})
         self._request(owner, wanted=wanted)
 
     def fail(self, owner: Owner, error: Exception) -> None:
-        """Fail all waiting questions of an owner, because there is no engine for their turn."""
+        """Fail the waiting questions of an owner: there is no engine for their turn."""
         with self._lock:
             queue = self._queues.pop(owner, None)
         for question in queue.drain() if queue is not None else ():
@@ -181,27 +181,24 @@ class QuestionTurns:
 
 
 class _SharedTurn(Work):
-    """A turn shared by short questions of one owner."""
+    """A turn that short questions of one owner share."""
 
     def __init__(self, turns: QuestionTurns, owner: Owner) -> None:
         super().__init__(turns.workers, owner)
         self._turns = turns
         self._owner = owner
         self._searches: ShortSearches | None = None
-        """The searches of the turn while it runs."""
+        """The searches of the turn; None unless it runs."""
 
     def interrupt(self) -> None:
-        """See `Task.interrupt`."""
         searches = self._searches
         if searches is not None:
             searches.stop()
 
     def fail(self, error: Exception) -> None:
-        """See `Work.fail`."""
         self._turns.fail(self._owner, error)
 
     def run(self, engine: LoadedEngine) -> bool:
-        """See `Work.run`."""
         questions = self._turns.begin(self._owner)
         if not questions:
             return False

@@ -1,4 +1,4 @@
-"""A quick check of a weights file by its size and first bytes, before the prompt; the engine reads the rest later."""
+"""A quick check of a file of weights, before the prompt; the engine reads the whole file later."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import os
 EDAX_MAGIC = b"XADELAVE"
 EDAX_BYTES = 13_952_436
 MAGICS = (b"DESDEVAL", EDAX_MAGIC, b"\xfd7zXZ\x00")
-"""The first bytes of the files that `desdaemon.engine.evaluation.weights_file` reads; that module is too slow to load
-here.
-"""
+"""First bytes of the files of weights that the engine reads; its own module for that is too slow to load here."""
 
 
 def wrong_head(path: str) -> str:
-    """Return the reason, in a line, why a file cannot hold weights, or "" if its size and its first bytes are right."""
+    """Return why a file cannot hold weights, by its size and first bytes, in one line; "" if it may."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
             head = file.read(8)

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 class EnginePool:
-    """Engines of one search thread each, which all other threads may join. Any thread."""
+    """Engines of one search thread each, whose searches all other search threads may join. Any thread."""
 
     def __init__(
         self, build: Callable[[EngineConfig], LoadedEngine], most: int, hash_bits: int, eval_file: str = ""
     ) -> None:
-        """``build`` is that of `EngineSource`. ``most`` threads search at a time; ``hash_bits`` is log2 of the table
-        entries of an engine.
+        """``build`` makes an engine, as for `EngineSource`. ``most`` threads search at a time; a table has 2 to the
+        power ``hash_bits`` entries.
         """
         self._build = build
         self._most = most
@@ -47,9 +47,9 @@ class EnginePool:
         self._lock = threading.Lock()
 
     def borrow(self, prefer: int = 0) -> LoadedEngine:
-        """Lease an engine, built if none is idle. Raises `EngineFailure`.
+        """Lease an engine, a new one if none is idle. Raises `EngineFailure`.
 
-        ``prefer`` is the ``id`` of the searcher to lease if it is idle: its table still has the earlier turns.
+        ``prefer`` is the ``id`` of a searcher to lease if it is idle, because its table has this search's results.
         """
         with self._lock:
             if self._idle:
@@ -58,14 +58,14 @@ class EnginePool:
         return built(self._build, self._config)
 
     def give_back(self, engine: LoadedEngine) -> None:
-        """Release a leased engine; surplus ones are dropped with their tables."""
+        """Return a leased engine to the pool; one too many is dropped with its table."""
         with self._lock:
             if len(self._idle) < self._most:
                 self._idle.append(engine)
 
 
 class Owner(NamedTuple):
-    """The client that a search is charged to, and its priority among this client's searches for the same purpose."""
+    """Who is charged for a search, and its priority among the client's searches for the same purpose."""
 
     purpose: Purpose
     key: Hashable
@@ -74,21 +74,20 @@ class Owner(NamedTuple):
 
 
 class Work(Task):
-    """A task whose turns run on a search thread, each with an engine of the pool."""
+    """A task of one thread that gets an engine of the pool for each turn."""
 
     engine = 0
-    """The ``id`` of the searcher of the last turn, whose table may still hold this search's results."""
+    """``id`` of the searcher of the last turn, whose table may still have this search's results; 0 before the first."""
 
     def __init__(self, workers: SearchThreads, owner: Owner, *, restarts: bool = False) -> None:
         super().__init__(owner.purpose, owner.key, owner.client, priority=owner.priority, restarts=restarts)
         self.workers = workers
 
     def start(self) -> None:
-        """See `Task.start`."""
         self.workers.put(self)
 
     def turn(self, engines: EnginePool) -> bool:
-        """Use a thread until the turn ends. Returns whether to wait for another turn. Must not raise."""
+        """Use the thread until the turn ends. Returns whether to wait for another turn. Must not raise."""
         try:
             engine = engines.borrow(prefer=self.engine)
         except EngineFailure as error:
@@ -100,20 +99,20 @@ class Work(Task):
         return again
 
     def run(self, engine: LoadedEngine) -> bool:
-        """Search for a turn. Returns whether to wait for another one. Must not raise."""
+        """Search for one turn. Returns whether to wait for another one. Must not raise."""
         raise NotImplementedError
 
     def fail(self, error: Exception) -> None:
-        """Give up, because there is no engine (`EngineFailure`) or for another reason. Must not raise."""
+        """Give up: there is no engine (`EngineFailure`), or the turn raised ``error``. Must not raise."""
         raise NotImplementedError
 
     def release(self, *, again: bool) -> None:
-        """Release the thread after a turn; with ``again`` wait for another one."""
+        """Release the thread; with ``again`` wait for another turn."""
         self.workers.scheduler.release(self, again=again)
 
 
 class SearchThreads:
-    """The search threads, started on demand. Each carries out one turn of a `Work` at a time. Any thread."""
+    """The search threads, started on demand; each runs one turn of a `Work` at a time. Any thread."""
 
     def __init__(self, scheduler: Scheduler, engines: EnginePool) -> None:
         self.scheduler = scheduler
@@ -121,13 +120,14 @@ class SearchThreads:
         self._waiting: deque[Work] = deque()
         self._lock = threading.Condition()
         self._free = 0
-        """Threads that wait for work."""
+        """Number of threads that wait for work."""
         self._local = threading.local()
 
     def put(self, work: Work) -> None:
-        """Run a turn of ``work``; return at once."""
+        """Run a turn of ``work``; returns at once."""
         if getattr(self._local, "between", False):
-            # A thread that has just ended a turn goes on with this one: waking another thread would take longer.
+            # Called by a thread that has just ended a turn: it goes on with this one, sooner than another thread would
+            # wake.
             self._local.between, self._local.next = False, work
             return
         with self._lock:
@@ -162,7 +162,7 @@ class SearchThreads:
 
 
 class HelperPool:
-    """Idle threads and the searches that they may help. Every method may be called from any thread."""
+    """Idle threads and the searches that they may help. Any thread may call the methods."""
 
     def __init__(self, workers: SearchThreads) -> None:
         self.workers = workers
@@ -170,15 +170,15 @@ class HelperPool:
         self._lock = threading.Lock()
         self._searches: dict[HelpedSearch, None] = {}
         self._resting = [_Helper(self) for _ in range(self.scheduler.slots - 1)]
-        """Helpers that neither have a thread nor wait for one."""
+        """Helpers without a thread that do not wait for one."""
 
     def most(self, threads: int) -> int:
-        """Return the number of helpers that a search by at most ``threads`` threads (0: all) can have."""
+        """Return the most helpers that a search with up to ``threads`` threads (0: all) can have."""
         return min(threads or self.scheduler.slots, self.scheduler.slots) - 1
 
     @contextmanager
     def helped(self, engine: LoadedEngine, threads: int, key: Hashable) -> Iterator[Callable[[], None] | None]:
-        """Make a context in which idle threads may join a search on ``engine``, at most ``threads`` in all (0: all).
+        """Make a context in which idle threads may join a search on ``engine``, up to ``threads`` in all (0: all).
 
         Its value is the search's ``welcome``; None if no thread can join.
         """
@@ -194,7 +194,7 @@ class HelperPool:
             search.end()
 
     def open(self, search: HelpedSearch) -> None:
-        """Note that a search can be joined; others with more than an equal part of the helpers lose some."""
+        """Let helpers join a search. Searches with more than an equal part of the helpers lose some."""
         with self._lock:
             self._searches[search] = None
             part = -(-sum(len(other.helpers) for other in self._searches) // len(self._searches))
@@ -207,12 +207,12 @@ class HelperPool:
             self.scheduler.add(helper)
 
     def close(self, search: HelpedSearch) -> None:
-        """Let no more helpers join a search; nothing happens if none ever could."""
+        """Let no more helpers join a search, if any could."""
         with self._lock:
             self._searches.pop(search, None)
 
     def join(self, helper: _Helper) -> tuple[HelpedSearch, int] | None:
-        """Find the search with fewest helpers. Returns it with a seat there; None if no search wants another one."""
+        """Return the search with fewest helpers and a seat there; None if no search wants another helper."""
         with self._lock:
             for search in sorted(self._searches, key=lambda each: len(each.helpers)):
                 if len(search.helpers) < search.most and (seat := search.team.join()):
@@ -221,12 +221,12 @@ class HelperPool:
         return None
 
     def part(self, helper: _Helper, search: HelpedSearch) -> None:
-        """Note that a helper has left its search."""
+        """Note that a helper has left a search."""
         with self._lock:
             del search.helpers[helper]
 
     def turn_over(self, helper: _Helper) -> None:
-        """Note that a helper's thread is needed elsewhere, or that it found nothing to do."""
+        """Note that a helper's turn is over: another task needs the thread, or no search did."""
         self.scheduler.release(helper)
         with self._lock:
             wanted = next((each for each in self._searches if len(each.helpers) < each.most), None)
@@ -238,30 +238,26 @@ class HelperPool:
 
 
 class HelpedSearch:
-    """A search that idle threads may join between `begin`, its ``welcome``, and `end`. Their time is charged to
-    ``key``.
-    """
+    """A search that threads may join between `begin`, its ``welcome``, and `end`; ``key`` is charged for their time."""
 
     def __init__(self, pool: HelperPool, team: Team, most: int, key: Hashable) -> None:
-        """``most`` threads at most help at a time."""
+        """Up to ``most`` threads help at a time."""
         self.team = team
         self.most = most
         self.key = key
         self.helpers: dict[_Helper, None] = {}
-        """The present helpers; guarded by the pool's lock."""
+        """The present helpers, in a dict for its order; guarded by the pool's lock."""
         self._pool = pool
 
     def begin(self) -> None:
-        """Let helpers join from now on."""
         self._pool.open(self)
 
     def end(self) -> None:
-        """Let no more helpers join."""
         self._pool.close(self)
 
 
 class _Helper(Work):
-    """One idle thread at most: a task that spends each of its turns on one search, with that search's engine."""
+    """A task that helps one search a turn, on an idle thread, with that search's engine."""
 
     def __init__(self, pool: HelperPool) -> None:
         super().__init__(pool.workers, Owner(Purpose.IDLE, "", ""))
@@ -270,7 +266,6 @@ class _Helper(Work):
         self._seat: tuple[HelpedSearch, int] | None = None
 
     def interrupt(self) -> None:
-        """See `Task.interrupt`."""
         with self._lock:
             seated = self._seat
         if seated is not None:
@@ -278,9 +273,8 @@ class _Helper(Work):
             search.team.dismiss(seat)
 
     def turn(self, _: EnginePool) -> bool:
-        """See `Work.turn`."""
         with self._lock:
-            # An instruction to leave may come before the one to start.
+            # The scheduler may interrupt the turn before this thread has begun it.
             seated = self._seat = None if self.interrupted else self._pool.join(self)
         if seated is not None:
             search, seat = seated
@@ -294,14 +288,14 @@ class _Helper(Work):
         return False
 
     def release(self, *, again: bool) -> None:
-        """See `Work.release`; it waits for another turn if a search wants it."""
+        """Give the thread back; wait for another one if a search wants help."""
         self._pool.turn_over(self)
 
 
 class ResumableSearch(Work):
-    """A search of one or more turns, and its cost.
+    """A search in one or more turns, and its cost.
 
-    Subclasses define `ended`, which is called once unless `fail` is. `stop` and `spent` may be called from any thread.
+    Either `ended` or `fail`, which subclasses define, is called once. Any thread may call `stop` and `spent`.
     """
 
     def __init__(
@@ -318,28 +312,28 @@ class ResumableSearch(Work):
     ) -> None:
         """``options`` are those of `SearchProtocol`.
 
-        Up to ``most_threads`` search at a time (0: all), all but the first on idle threads. One that ``restarts``
-        begins each turn with an empty table and all of its limits.
+        Up to ``most_threads`` search at a time (0: all), all but the first on idle threads. A search that ``restarts``
+        begins each turn with an empty table and its full limits.
         """
         super().__init__(helpers.workers, owner, restarts=restarts)
         self.nodes = 0
         self.ms = 0.0
         """Milliseconds of the turns that are over."""
         self.result: Result | None = None
-        """The result of the last turn."""
+        """The result of the last turn; None before the first one ends."""
         self.stopped = False
         self._helpers = helpers
         self._player = player
         self._opponent = opponent
         self._limits = limits
-        """The limits of the next turn."""
+        """Limits of the next turn."""
         self._most_threads = most_threads
         self._options = options
         self._lock = threading.Lock()
         self._control: Stoppable | None = None
-        """The control of the running turn."""
+        """The control of the running turn; None between turns."""
         self._interrupted = False
-        """Whether the turn must end for another search. A late call meant for the last turn applies to this one."""
+        """Whether the turn must end for another task. A call that came too late for the last turn ends this one."""
         self._began = 0.0
 
     @property
@@ -365,7 +359,6 @@ class ResumableSearch(Work):
             self.ended()
 
     def interrupt(self) -> None:
-        """See `Task.interrupt`."""
         with self._lock:
             self._interrupted = True
             control = self._control
@@ -373,7 +366,6 @@ class ResumableSearch(Work):
             control.stop()
 
     def run(self, engine: LoadedEngine) -> bool:
-        """See `Work.run`."""
         try:
             again = self.search(engine)
             if not again:
@@ -384,13 +376,12 @@ class ResumableSearch(Work):
             return False
 
     def release(self, *, again: bool) -> None:
-        """See `Work.release`."""
         super().release(again=again)
         if again and self.stopped:
             self._end_if_waiting()
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """Search for one turn, of ``most_nodes`` if given. Returns whether another turn is needed."""
+        """Search for one turn, up to ``most_nodes`` (0: no limit). Returns whether another turn is needed."""
         control = engine.new_control()
         with self._lock:
             self._interrupted = self.interrupted
@@ -418,7 +409,7 @@ class ResumableSearch(Work):
         return self._interrupted and not (self.stopped or result.complete) and self._reduce_limits(result)
 
     def _reduce_limits(self, result: Result) -> bool:
-        """Set the limits of the next turn. Returns False if nothing is left of them."""
+        """Reduce the limits of the next turn by the cost of this one. Returns False if nothing is left."""
         if not self.restarts:
             limits = self._limits
             nodes, ms = limits.nodes - result.nodes, limits.time_ms - int(result.time_ms)
@@ -428,7 +419,7 @@ class ResumableSearch(Work):
         return True
 
     def spent(self) -> tuple[int, float]:
-        """Return the nodes and milliseconds of all turns, with the running one as far as it reports them."""
+        """Return the nodes and milliseconds of all turns, of the running one as far as known. Any thread."""
         with self._lock:
             if self._control is None:
                 return self.nodes, self.ms

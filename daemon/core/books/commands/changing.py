@@ -26,12 +26,12 @@ def _off(run: BookCommandRun) -> Result:
 
 
 def _shown(run: BookCommandRun, name: str, value: int) -> Result:
-    """Return the reply about a setting that was queried or set."""
+    """Return the reply of a command that shows or has set the number ``name``."""
     return {name: value, "text": [f"{name} = {value}"] if run.values[_SETTINGS[name]] is None else []}
 
 
 _SETTINGS = {"randomness": "discs", "depth": "depth", "level": "level", "verbose": "verbosity"}
-"""Commands that set a number, or show it if none is given, with the parameter of each."""
+"""Commands that set a number, or show it if called without one: the name of its parameter by that of the command."""
 
 
 def _randomness(run: BookCommandRun) -> Result:
@@ -74,7 +74,7 @@ def _rule(run: BookCommandRun) -> Result:
 
 
 def _legal(run: BookCommandRun, name: str) -> int:
-    """Return a parameter that is a move, legal on the board. Raises `BadInput`."""
+    """Return the parameter ``name``, a move that is legal on the board. Raises `BadInput`."""
     move = run.number(name)
     position = run.caller.positions[-1]
     if move == rules.PASS or not position.moves >> move & 1:
@@ -103,8 +103,8 @@ def _unedit(run: BookCommandRun) -> Result:
     except ValueError as error:
         raise BadInput(f"book unedit: {error}: book edits lists where it was") from None
     book.negamax(progress=run.progress)
-    found = book.entry(*place)
-    now = "is not in the book any more" if found is None else f"is worth {score_text(found.score)} to the side to move"
+    entry = book.entry(*place)
+    now = "is not in the book any more" if entry is None else f"is worth {score_text(entry.score)} to the side to move"
     return {"changed": 1, "text": [f"{board_text(*book.table.canonical(*place)[:2])} X {now}"]}
 
 

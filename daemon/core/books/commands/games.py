@@ -1,4 +1,4 @@
-"""The games of many files for the book: `book add` and `book check`."""
+"""Book commands that read files of games: `book add` and `book uncount`; `book check` reads them by `Games`."""
 
 from __future__ import annotations
 
@@ -26,41 +26,42 @@ from desdaemon.protocol.othello.openings import openings
 from desdaemon.protocol.othello.rules import PASS
 
 SHOWN = 5
-"""Unusable games that are named, at most; the rest are counted."""
+"""Unusable games that a reply names, at most; the rest are counted."""
 
 OPENINGS = "openings"
-"""The name that stands for the lines of the named openings, unless there is a file of this name."""
+"""The file name that stands for the lines of the named openings, unless a file has this name."""
 
 
 def game_files(run: BookCommandRun) -> list[Path]:
-    """Return the files that a command names; for a folder all game files in it. Raises `BadInput`."""
-    found: list[Path] = []
+    """Return the files of games that a command names; a folder stands for those in it. Raises `BadInput`."""
+    paths: list[Path] = []
     for path in run.paths():
         if not path.is_dir():
-            found.append(path)
+            paths.append(path)
             continue
         files = run.books.files.inside(path, remote=run.caller.remote)
         inside = [file for file in files if extension_of(file.name) in BASE_FORMATS]
         if not inside:
             raise BadInput(f"{quoted(str(path))}: no game file in this folder: expected {' '.join(BASE_FORMATS)}")
-        found += inside
-    return found
+        paths += inside
+    return paths
 
 
-def _about(*known: str) -> str:
-    """Return what identifies a game besides its moves: players, event and date; "" if there is nothing."""
-    return "\n".join(known).strip("\n") and "\n".join(known)
+def _about(*details: str) -> str:
+    """Return a game's players, event and date, which tell it from games with the same moves; "" without any."""
+    return "\n".join(details).strip("\n") and "\n".join(details)
 
 
-def counted_text(counted: int, known: int) -> str:
+def counted_text(counted: int, already: int) -> str:
     """Return a text such as ``12 games counted, 3 known already``."""
-    return f"{counted} games counted, {known} known already"
+    return f"{counted} games counted, {already} known already"
 
 
 class Games:
-    """The games of files from the standard start, file by file; may be iterated repeatedly.
+    """The games in the files that a command names, from the standard start. May be iterated more than once.
 
-    After that ``games`` is their number; ``problems`` (at most `SHOWN`) and ``left_out`` describe the unusable ones.
+    After an iteration ``games`` is their number, ``left_out`` that of unusable ones, ``problems`` a line about each of
+    the first `SHOWN`.
     """
 
     def __init__(self, run: BookCommandRun) -> None:
@@ -70,7 +71,7 @@ class Games:
         self.problems: list[str] = []
 
     def complain(self, line: str) -> None:
-        """Record a game that cannot be used."""
+        """Count a game that cannot be used; ``line`` says why."""
         self.left_out += 1
         if self.left_out <= SHOWN:
             self.problems.append(line)
@@ -88,7 +89,7 @@ class Games:
             yield from (BookGame(bytes(opening.moves)) for opening in openings())
             return
         if extension_of(path.name) == "wtb":
-            # The book library replays faster than the reader of game files does.
+            # Unchecked moves: the book replays them, faster than `read_games` would.
             base = read_wthor(str(path), self.complain)
             players, tournaments = (names_beside(str(path), extension, None) for extension in (".jou", ".trn"))
             for game in base.games.values():
@@ -96,21 +97,21 @@ class Games:
                 about = _about(*named, name_of(tournaments, game.tournament), wthor_date(base.header))
                 yield BookGame(game.moves, 2 * game.discs - 64 if game.discs <= 64 else None, about, path.name)
             return
-        for found in read_games(str(path), self.complain):
-            record = found.record
+        for file_game in read_games(str(path), self.complain):
+            record = file_game.record
             if record.initial != START:
-                self.complain(f"{quoted(str(path))}: game {found.number} begins on another board: it is left out")
+                self.complain(f"{quoted(str(path))}: game {file_game.number} begins on another board: it is left out")
                 continue
             final = record.final
-            score = black_score(final) if final.over else found.result
+            score = black_score(final) if final.over else file_game.result
             moves = bytes(played.move for played in record.moves if played.move != PASS)
-            yield BookGame(moves, score, _about(record.black, record.white, found.event, found.date), path.name)
+            yield BookGame(moves, score, _about(record.black, record.white, file_game.event, file_game.date), path.name)
 
 
 def _add(run: BookCommandRun) -> Result:
     games = Games(run)
     book = run.book
-    outcome, illegal, counted, known = add_games(
+    outcome, illegal, counted, known_games = add_games(
         book,
         games,
         run.worker(),
@@ -128,8 +129,8 @@ def _add(run: BookCommandRun) -> Result:
         f"{games.games} games of {len(games.files)} files added to book: {outcome.added} positions added, "
         f"{outcome.searches} searches, book now has {len(book)} positions" + ("" if outcome.finished else "; stopped")
     )
-    if counted or known:
-        lines.append(counted_text(counted, known))
+    if counted or known_games:
+        lines.append(counted_text(counted, known_games))
     return {
         "finished": outcome.finished,
         "games": games.games,
@@ -137,7 +138,7 @@ def _add(run: BookCommandRun) -> Result:
         "added": outcome.added,
         "searches": outcome.searches,
         "counted": counted,
-        "known": known,
+        "known": known_games,
         "text": lines,
     }
 

@@ -1,4 +1,4 @@
-"""Book commands that search: store, add, deviate, enhance, fill, play, extend, deepen, correct, learn, fix and more."""
+"""Book commands that search to store more positions or better scores: store, deviate, enhance, fill, fix and more."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: 
 
 
 def _store(run: BookCommandRun) -> Result:
-    # From the last position back, as Edax does.
+    # The last position first, as in Edax.
     positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
     outcome = add_positions(run.book, positions, run.worker())
     result = _result_of(run, "store", outcome)
-    # The positions are stored once it has begun; only its dialogue knows whether the command is repeated.
+    # A stopped command counts its game too if a dialogue remembers that; otherwise a repetition would count it again.
     if outcome.finished or run.caller.counted is not None:
         _count(run, result)
     return result
 
 
 def _count(run: BookCommandRun, result: Result) -> None:
-    """Count the result of the game on the board once, if it is over."""
+    """Count the result of the game on the caller's board, if it is over and was not counted before."""
     caller = run.caller
     last = caller.positions[-1]
     if not last.over or not caller.moves or (caller.counted is not None and caller.counted()):
@@ -112,10 +112,10 @@ def _correct(run: BookCommandRun) -> Result:
     outcome, wrong = research.correct(book, run.worker())
     result = _result_of(run, "correct", outcome, changed=len(wrong))
     for correction in wrong:
-        before = f"{move_name(correction.entry.leaf_move)}:{correction.entry.leaf_score:+d}"
+        old_leaf = f"{move_name(correction.entry.leaf_move)}:{correction.entry.leaf_score:+d}"
         now = book.entry(correction.entry.player, correction.entry.opponent)
         if now is not None:
-            result["text"].append(f"Error found: {entry_text(book, now)} instead of <{before}>")
+            result["text"].append(f"Error found: {entry_text(book, now)} instead of <{old_leaf}>")
     return result
 
 

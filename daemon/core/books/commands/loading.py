@@ -24,7 +24,7 @@ from desdaemon.protocol.errors import BadInput
 from .games import counted_text
 
 SHOWN = 10
-"""Positions of a kind that are named, at most; the rest are counted."""
+"""Positions that a reply names for each kind of difference, at most; the rest are counted."""
 
 
 def _count(book: Book) -> str:
@@ -51,7 +51,7 @@ def _enumerate(run: BookCommandRun) -> Result:
 
 
 def _shown(path: Path) -> Path:
-    """Return the name of a book that was read, as the user gave it."""
+    """Return the name of a book that was read, as the user gives it: the book that ships is called `BUILTIN_BOOK`."""
     return Path(BUILTIN_BOOK) if path == registry.SHIPPED else path
 
 
@@ -68,7 +68,7 @@ def _load(run: BookCommandRun) -> Result:
 
 
 def _about(path: Path, what: str) -> list[str]:
-    """Return one line about data that was lost or assumed in converting between a book and a file, if any."""
+    """Return a line about data that was lost or assumed in converting a book; none if ``what`` is ""."""
     return [f"{path}: {what}"] if what else []
 
 
@@ -125,13 +125,13 @@ def _save(run: BookCommandRun) -> Result:
 
 
 def _import(run: BookCommandRun) -> Result:
-    path, before = run.source(), run.books.book
+    path, old_book = run.source(), run.books.book
     loaded = registry.load(path, level=1, progress=run.progress)
     book = loaded.book
     assumed = loaded.assumed
-    if assumed and before is not None:
-        # As in Edax, whose errors stay what they were.
-        errors = before.options[2:4]
+    if assumed and old_book is not None:
+        # The file gives no error bounds: as in Edax they stay those of the book in use before.
+        errors = old_book.options[2:4]
         book.options = book.options._replace(midgame_error=errors[0], endcut_error=errors[1])
         assumed = assumed_by_reading(book.options, loaded.format)
     run.books.use(registry.Opened(book, None, loaded.format, loaded.notes), None)
@@ -180,7 +180,7 @@ def _undo(run: BookCommandRun) -> Result:
 
 @contextmanager
 def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
-    """Read a second book with its journal."""
+    """Open the book that the parameter ``name`` names, with its journal, for reading."""
     path = run.source(name)
     opened = run.books.opened
     if opened is not None and opened.store is not None and opened.store.path == path.resolve():
@@ -239,28 +239,28 @@ def _diff(run: BookCommandRun) -> Result:
 
 
 def _compared(run: BookCommandRun, first: Book, second: Book, first_name: str, second_name: str) -> Result:
-    found = compare.diff(first, second, examples=SHOWN, progress=run.progress)
+    diff = compare.diff(first, second, examples=SHOWN, progress=run.progress)
     lines = [
-        f"only in {first_name}: {found.only_first} positions",
-        f"only in {second_name}: {found.only_second} positions",
-        f"in both: {found.same} the same, {found.other_score} with another score, {found.other_leaf} with another "
-        f"leaf, {found.other_level} with another level",
+        f"only in {first_name}: {diff.only_first} positions",
+        f"only in {second_name}: {diff.only_second} positions",
+        f"in both: {diff.same} the same, {diff.other_score} with another score, {diff.other_leaf} with another "
+        f"leaf, {diff.other_level} with another level",
     ]
-    for example in found.examples:
+    for example in diff.examples:
         board = text.board_text(example.first.player, example.first.opponent)
         ours, theirs = entry_moves_text(first, example.first), entry_moves_text(second, example.second)
         lines.append(f"{board} X: {example.first.score:+d} {ours} | {example.second.score:+d} {theirs}")
-    return {**found._asdict(), "examples": len(found.examples), "text": lines}
+    return {**diff._asdict(), "examples": len(diff.examples), "text": lines}
 
 
 def _salvage(run: BookCommandRun) -> Result:
     path = run.path()
-    found = salvage(path, run.progress)
-    run.books.use(registry.Opened(found.book, None, registry.NATIVE, found.notes), None)
+    salvaged = salvage(path, run.progress)
+    run.books.use(registry.Opened(salvaged.book, None, registry.NATIVE, salvaged.notes), None)
     return {
-        "notes": found.notes,
-        "lost": found.lost,
-        "text": [f"{path}: {_count(found.book)} saved, {found.lost} lost; book save FILE keeps them"],
+        "notes": salvaged.notes,
+        "lost": salvaged.lost,
+        "text": [f"{path}: {_count(salvaged.book)} saved, {salvaged.lost} lost; book save FILE keeps them"],
     }
 
 

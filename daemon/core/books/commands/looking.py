@@ -26,7 +26,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from .games import Games
 
 FED = 1 << 17
-"""Scores given to a search's table, at most; the nearest ones."""
+"""Scores that `book feed-hash` gives to the search's table, at most: of the positions nearest to the board."""
 
 _LINES = 64
 _OUTSIDE = "the position is not in the book"
@@ -44,63 +44,63 @@ def _show(run: BookCommandRun) -> Result:
 
 def _edits(run: BookCommandRun) -> Result:
     most, book = run.number("count"), run.book
-    before = {edit.key: edit.before for edit in book.edits}
+    old_entries = {edit.key: edit.before for edit in book.edits}
     shown: list[str] = []
-    found = 0
+    count = 0
     for entry in book.edited(run.progress):
-        found += 1
-        if found > most:
+        count += 1
+        if count > most:
             continue
         line = f"{board_text(entry.player, entry.opponent)} X {entry.score:+d}"
-        if entry[:2] in before:
-            old = before[entry[:2]]
+        if entry[:2] in old_entries:
+            old = old_entries[entry[:2]]
             line += f", {report.score_text(old.score)} before" if old is not None else ", not in the book before"
         shown.append(line)
-    return {"edits": found, "text": [*shown, f"{found} scores set by hand"]}
+    return {"edits": count, "text": [*shown, f"{count} scores set by hand"]}
 
 
 def _info(run: BookCommandRun) -> Result:
-    found = report.summary(run.book, run.progress, reached=False)
-    lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(found), *report.more_lines(run.book)]
-    # The book that ships has no name of a file.
+    summary = report.summary(run.book, run.progress, reached=False)
+    lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(summary), *report.more_lines(run.book)]
+    # The book that ships has no file name.
     if run.books.file and Path(run.books.file).exists():
         written = datetime.datetime.fromtimestamp(Path(run.books.file).stat().st_mtime).astimezone()
         lines.append(f"Date: {written:%Y-%m-%d %H:%M:%S}")
-    if found.unreachable > 0:
-        lines.append(f"Not reached from the initial position: {found.unreachable}")
+    if summary.unreachable > 0:
+        lines.append(f"Not reached from the initial position: {summary.unreachable}")
     return {
-        "links": found.links,
-        "leaves": found.leaves,
-        "finished_games": found.finished,
-        "depth": found.depth,
+        "links": summary.links,
+        "leaves": summary.leaves,
+        "finished_games": summary.finished,
+        "depth": summary.depth,
         "rule": run.book.options.rule.name.lower(),
-        "levels": {str(level): count for level, count in found.levels.items()},
-        "memory_bytes": found.memory,
+        "levels": {str(level): count for level, count in summary.levels.items()},
+        "memory_bytes": summary.memory,
         "text": lines,
     }
 
 
 def _stats(run: BookCommandRun) -> Result:
-    found = report.summary(run.book, run.progress)
+    summary = report.summary(run.book, run.progress)
     lines = ["empties  positions      links     leaves   finished"]
     lines += [
         f"{row.empties:7d} {row.positions:10d} {row.links:10d} {row.leaves:10d} {row.finished:10d}"
-        for row in found.by_empties
+        for row in summary.by_empties
     ]
     lines.append("  score  positions")
     lines += [
         f"{score:+7d} {count:10d}" if -64 <= score <= 64 else f"{'none':>7} {count:10d}"
-        for score, count in found.scores.items()
+        for score, count in summary.scores.items()
     ]
-    return {"scores": {str(score): count for score, count in found.scores.items()}, "text": lines}
+    return {"scores": {str(score): count for score, count in summary.scores.items()}, "text": lines}
 
 
-def _judged(book: Book, before: Position, move: int, ply: int) -> JudgedMove | None:
-    """Return the book's judgement of a move that was played; None if the book lacks the position or the move."""
-    scores = {move.move: move.score for move in book.moves_on(before.player, before.opponent)}
+def _judged(book: Book, position: Position, move: int, ply: int) -> JudgedMove | None:
+    """Return a played move beside the book's best other one; None if the book lacks the position or the move."""
+    scores = {move.move: move.score for move in book.moves_on(position.player, position.opponent)}
     if move not in scores:
         return None
-    same = equivalents(before, move)
+    same = equivalents(position, move)
     others = [other for other in scores if other < rules.PASS and not same >> other & 1]
     best = max(others, key=lambda other: scores[other], default=None)
     played, other = (
@@ -108,16 +108,16 @@ def _judged(book: Book, before: Position, move: int, ply: int) -> JudgedMove | N
         for one in (move, best)
     )
     assert played is not None
-    return JudgedMove(ply, before, played, other)
+    return JudgedMove(ply, position, played, other)
 
 
 def _game(run: BookCommandRun) -> Iterator[JudgedMove]:
-    """Yield the moves of the game that the book knows, the last one first."""
+    """Yield a judgement of each move of the game on the board that the book knows, the last move first."""
     positions, moves = run.caller.positions, run.caller.moves
     wanted = run.values["n"]
     first = max(0, len(moves) - wanted) if isinstance(wanted, int) else 0
-    for at in range(len(moves) - 1, first - 1, -1):
-        judged = _judged(run.book, positions[at], moves[at], at + 1) if moves[at] != rules.PASS else None
+    for ply in range(len(moves) - 1, first - 1, -1):
+        judged = _judged(run.book, positions[ply], moves[ply], ply + 1) if moves[ply] != rules.PASS else None
         if judged is not None:
             yield judged
 
@@ -143,17 +143,17 @@ def _best_lines(run: BookCommandRun, limit: int) -> list[list[int]]:
     player, opponent = run.caller.position
     if run.book.table.find(player, opponent) < 0:
         raise BadInput(f"book {run.command.name}: {_OUTSIDE}")
-    found = []
+    lines = []
     for line in report.best_lines(run.book, player, opponent, run.number("loss"), limit):
-        found.append(line)
-        if len(found) % _LINES == 0:
-            run.progress("lines", len(found), 0)
-    return found
+        lines.append(line)
+        if len(lines) % _LINES == 0:
+            run.progress("lines", len(lines), 0)
+    return lines
 
 
 def _lines(run: BookCommandRun) -> Result:
-    found = _best_lines(run, run.number("count"))
-    shown = ["".join(move_text(move).lower() for move in line) or "(nothing is linked here)" for line in found]
+    lines = _best_lines(run, run.number("count"))
+    shown = ["".join(move_text(move).lower() for move in line) or "(nothing is linked here)" for line in lines]
     return {"lines": shown, "text": shown}
 
 
@@ -182,20 +182,20 @@ def _verify(run: BookCommandRun) -> Result:
     opened = run.books.opened
     if opened is not None and opened.store is not None:
         opened.store.check(run.progress)
-    found = check.verify(book, run.progress, threads=run.worker().threads)
-    for problem in found.problems:
+    checked = check.verify(book, run.progress, threads=run.worker().threads)
+    for problem in checked.problems:
         lines.append(f"{problem.what}: {problem.positions} positions")
         lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
     lines.append(
-        f"Book verify...{'no errors' if found.clean else 'errors (book verify --repair mends them)'}: "
-        f"{found.positions} positions, {found.open} still to be searched"
-        + (f", {found.stale} have scores that wait for book negamax" if found.stale else "")
+        f"Book verify...{'no errors' if checked.clean else 'errors (book verify --repair mends them)'}: "
+        f"{checked.positions} positions, {checked.open} still to be searched"
+        + (f", {checked.stale} have scores that wait for book negamax" if checked.stale else "")
     )
     return {
-        "clean": found.clean,
-        "open": found.open,
-        "due": found.stale,
-        "problems": {problem.what: problem.positions for problem in found.problems},
+        "clean": checked.clean,
+        "open": checked.open,
+        "due": checked.stale,
+        "problems": {problem.what: problem.positions for problem in checked.problems},
         "text": lines,
     }
 
@@ -203,11 +203,11 @@ def _verify(run: BookCommandRun) -> Result:
 def _check(run: BookCommandRun) -> Result:
     book = run.book
     games = Games(run)
-    found, illegal = report.check_games(book, (game.moves for game in games), run.progress)
+    totals, illegal = report.check_games(book, (game.moves for game in games), run.progress)
     for complaint in illegal:
         games.complain(complaint)
-    line = f"Positions : {found.missing} missing, {found.good} good, {found.bad} bad ({found.bad_percent:.2f}% bad)"
-    return {"missing": found.missing, "good": found.good, "bad": found.bad, "text": [*games.problems, line]}
+    line = f"Positions : {totals.missing} missing, {totals.good} good, {totals.bad} bad ({totals.bad_percent:.2f}% bad)"
+    return {"missing": totals.missing, "good": totals.good, "bad": totals.bad, "text": [*games.problems, line]}
 
 
 def _problem(run: BookCommandRun) -> Result:
@@ -220,9 +220,9 @@ def _feed_hash(run: BookCommandRun) -> Result:
     searcher = run.caller.engine().searcher if run.caller.engine is not None else None
     if not isinstance(searcher, Searcher):
         raise BadInput("book feed-hash: expected a dialogue on standard input: searches for others share no memory")
-    known = list(known_scores(book, position, FED, run.progress))
-    searcher.feed(*position, known)
-    return {"fed": len(known), "text": [f"Book feed-hash...{len(known)} positions"]}
+    scores = list(known_scores(book, position, FED, run.progress))
+    searcher.feed(*position, scores)
+    return {"fed": len(scores), "text": [f"Book feed-hash...{len(scores)} positions"]}
 
 
 WORK: dict[str, Work] = {
