@@ -1,6 +1,6 @@
-"""The base of all sub-commands' argument parsers: errors of one line, suggestions, checked numbers, help.
+"""Parsers of sub-commands' arguments: errors of one line with a suggestion, checked numbers, help.
 
-Used by every package that has a sub-command; imports argparse, so the dialogue must not import it.
+This imports argparse, so the prompt must not import it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Fills paragraphs to the terminal's width and leaves indented ones as they are."""
+    """Fill paragraphs to the terminal's width; leave indented ones as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """See `argparse`."""
         paragraphs = [part.strip("\n") for part in re.split(r"\n\s*\n", text)]
         return "\n\n".join(
             part if part.startswith(" ") else super(HelpFormatter, self)._fill_text(part, width, indent)
@@ -32,22 +31,18 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that reports an error in one line, with a suggestion, and exits with status 2. Options cannot
-    be abbreviated.
-    """
+    """Report an error in one line with a suggestion, and exit with status 2. Options cannot be abbreviated."""
 
     def __init__(self, *positional: object, **named: object) -> None:
-        """As `argparse.ArgumentParser`."""
         named.setdefault("allow_abbrev", False)
         named.setdefault("formatter_class", HelpFormatter)
         super().__init__(*positional, **named)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
-        """See `argparse`."""
-        told = (
+        text = (
             message if re.search(": (expected|did you mean) ", message) else f"{message}: {self._suggestion(message)}"
         )
-        self.exit(2, f"{self.prog}: {told}\n")
+        self.exit(2, f"{self.prog}: {text}\n")
 
     def _suggestion(self, message: str) -> str:
         expected = f"what {self.prog} --help shows"
@@ -62,7 +57,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
-    """Return the type of an argument: a whole number from ``low`` to ``high``."""
+    """Return a type for `add_argument`: a whole number from ``low`` to ``high``."""
 
     def parse(text: str) -> int:
         number = whole_number(text)
@@ -74,7 +69,7 @@ def whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def real(low: float, high: float) -> Callable[[str], float]:
-    """Return the type of an argument: a number from ``low`` to ``high``."""
+    """Return a type for `add_argument`: a number from ``low`` to ``high``."""
 
     def parse(text: str) -> float:
         try:

@@ -1,4 +1,4 @@
-"""The errors that become one line for the user, and how messages quote input."""
+"""Errors that become one line for the user, and quotation of input in messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ LONGEST_QUOTE = 60
 
 
 class BadInput(ValueError):
-    """Invalid input; the message is one line that names it and says what is expected."""
+    """Invalid input; the message is one line that quotes the input and says what was expected."""
 
 
 class Unfinished(BadInput):

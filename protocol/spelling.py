@@ -1,4 +1,4 @@
-"""Suggestions for misspelt commands, options and names, for error messages."""
+"""Suggestions for misspelt words, for error messages."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ from collections.abc import Iterable
 from .errors import quoted
 
 _LETTERS_A_SLIP = 3
-"""Letters for each permitted slip: a word of at most this many may differ by one slip, of twice as many by two, and so
-on.
-"""
+"""Letters of a word for each permitted slip, rounded up: a word of four to six letters may have two."""
 
 
 def slips(word: str, other: str) -> int:
     """Return the edit distance of two words: letters inserted, deleted, replaced, or exchanged with their neighbour."""
-    before: list[int] = []
+    second_above: list[int] = []
     row = list(range(len(other) + 1))
-    for at, letter in enumerate(word, 1):
-        above, row = row, [at]
-        for to, wanted in enumerate(other, 1):
-            cost = min(above[to] + 1, row[to - 1] + 1, above[to - 1] + (letter != wanted))
-            if before and to > 1 and letter == other[to - 2] and word[at - 2] == wanted:
-                cost = min(cost, before[to - 2] + 1)
+    for row_number, letter in enumerate(word, 1):
+        above, row = row, [row_number]
+        for column, wanted in enumerate(other, 1):
+            cost = min(above[column] + 1, row[column - 1] + 1, above[column - 1] + (letter != wanted))
+            if second_above and column > 1 and letter == other[column - 2] and word[row_number - 2] == wanted:
+                cost = min(cost, second_above[column - 2] + 1)
             row.append(cost)
-        before = above
+        second_above = above
     return row[-1]
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """Return the name that ``word`` is most likely a misspelling of, or "" if none is near. Case does not count."""
+    """Return the name that ``word`` most likely misspells, ignoring case; "" if none is near."""
     lower = word.lower()
     most = -(-len(lower) // _LETTERS_A_SLIP) if len(lower) > 1 else 0
     best, least = "", (most + 1, False)
@@ -46,6 +44,6 @@ def nearest(word: str, names: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, names: Iterable[str], expected: str) -> str:
-    """Return ``did you mean "hint"?`` for the end of a message, and what was expected if no name is near."""
-    found = nearest(word, list(names))
-    return f"did you mean {quoted(found)}?" if found and found.lower() != word.lower() else f"expected {expected}"
+    """Return the end of a message: ``did you mean "hint"?``, or ``expected ...`` if no name is near."""
+    guess = nearest(word, list(names))
+    return f"did you mean {quoted(guess)}?" if guess and guess.lower() != word.lower() else f"expected {expected}"

@@ -20,9 +20,7 @@ BookValue = int | bool | str | list[str] | None
 BookValues = dict[str, BookValue]
 
 BOOK, OPTIONS, OUTPUT, SEARCH = "book", "options", "output", "search"
-"""Subjects of book commands: the book itself; the options of the client's own dialogue; the output of commands; the
-memory of a dialogue's own search.
-"""
+"""What a command is about: the book; the options of the client's dialogue; commands' output; the hash table."""
 
 _EXPECTED = {
     "flag": "true or false",
@@ -99,19 +97,17 @@ class BookCommand(NamedTuple):
 
     @property
     def goes_on(self) -> bool:
-        """Whether it has a budget and, given again, continues from the state of the book; on a server such a job is
-        resumed after a restart.
-        """
+        """Whether a second run continues the first one: commands with a budget. Servers resume them after a restart."""
         return self.parameters[-len(BUDGET) :] == BUDGET
 
     @property
     def names_files(self) -> bool:
-        """Whether a parameter is a file."""
+        """Whether a parameter names a file."""
         return any(parameter.kind in ("path", "paths") for parameter in self.parameters)
 
     @property
     def op(self) -> str:
-        """The operation on the wire and the name of its jobs."""
+        """The name of the operation on the wire and of its jobs: ``book.deviate``."""
         return f"book.{self.name}"
 
     @property
@@ -154,9 +150,7 @@ BUDGET = (
     _limit("nodes", 10**15, "Nodes to search at most."),
     _limit("positions", 10**10, "Positions to add at most."),
 )
-"""The parameters of a budget; the first limit that is reached ends a command as a stop does. They are checked after
-each search and round.
-"""
+"""The first limit that is reached ends the command as a stop does; limits are checked after each search and round."""
 
 
 def _grower(name: str, parameters: tuple[Parameter, ...], help: str, *, role: str = EDITOR) -> BookCommand:
@@ -532,7 +526,7 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
 
 
 def written_line(command: BookCommand, values: BookValues) -> str:
-    """Return the line after `book` that gives a command these values."""
+    """Return the line that `parse_line` reads as this command with these values, defaults left out."""
     words = [command.name]
     for parameter in command.parameters:
         value = values[parameter.name]
@@ -557,10 +551,10 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
         if parameter.kind != "flag" and not parameter.named:
             positional.append(parameter)
         elif flag in words and parameter.named:
-            at = words.index(flag)
-            # Without a value after it, the message is about an empty one.
-            given[parameter.name] = _read(command, parameter, "".join(words[at + 1 : at + 2]))
-            del words[at : at + 2]
+            index = words.index(flag)
+            # A missing value is read as "", which raises the error that names the parameter.
+            given[parameter.name] = _read(command, parameter, "".join(words[index + 1 : index + 2]))
+            del words[index : index + 2]
         elif flag in words:
             words.remove(flag)
             given[parameter.name] = True
@@ -573,33 +567,31 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
     if words:
         after = f"book {command.usage}" if command.parameters else f"nothing after {quoted(command.name)}"
         raise BadInput(f"book {command.name}: {quoted(words[0])} is too much: expected {after}")
-    missing = next((found for found in command.parameters if found.required and found.name not in given), None)
+    missing = next((each for each in command.parameters if each.required and each.name not in given), None)
     if missing is not None:
         raise BadInput(f"book {command.name}: {missing.name} is missing: expected book {command.usage}")
     return complete(command, given)
 
 
 def _words(command: BookCommand, rest: str) -> list[str]:
-    """Split a line into words; double quotes keep blanks together. A file name may contain blanks without quotes if
-    only flags and numbers can follow.
-    """
+    """Split a line at blanks outside quotes; one file name may hold blanks if only numbers and flags follow."""
     kinds = [parameter.kind for parameter in command.parameters if parameter.kind != "flag" and not parameter.named]
     if '"' not in rest and kinds[:1] == ["path"] and set(kinds[1:]) <= {"int"}:
-        named = list[str]()
+        options = list[str]()
         for parameter in command.parameters:
             flag = f"--{parameter.name}"
             if flag in rest.split():
-                before, _, after = rest.partition(flag)
-                named.append(flag)
+                head, _, tail = rest.partition(flag)
+                options.append(flag)
                 if parameter.named:
-                    value, _, after = after.strip().partition(" ")
-                    named += [value] if value else []
-                rest = f"{before.rstrip()} {after.lstrip()}"
+                    value, _, tail = tail.strip().partition(" ")
+                    options += [value] if value else []
+                rest = f"{head.rstrip()} {tail.lstrip()}"
         name, numbers = rest.strip(), list[str]()
         while len(numbers) < len(kinds) - 1 and whole_number(name.rpartition(" ")[2]) is not None and " " in name:
             name, _, last = name.rpartition(" ")
             name, numbers = name.strip(), [last, *numbers]
-        return [*named, *([name] if name else []), *numbers]
+        return [*options, *([name] if name else []), *numbers]
     return split_words(rest)
 
 
@@ -624,7 +616,7 @@ def _read(command: BookCommand, parameter: Parameter, word: str) -> BookValue:
 
 
 def complete(command: BookCommand, given: Mapping[str, BookValue]) -> BookValues:
-    """Return a value for every parameter: the given one, which has been checked, or its default."""
+    """Return a value for every parameter: the checked one that is ``given``, or the default."""
     return {
         parameter.name: given.get(parameter.name, False if parameter.kind == "flag" else parameter.default)
         for parameter in command.parameters

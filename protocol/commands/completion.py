@@ -18,5 +18,5 @@ def candidates(line: str, word: str) -> list[str]:
         "base": [command.name for command in BASE_COMMANDS],
         "help": ["commands", "options", "book", "base", "test", *commands],
     }
-    before = " ".join(line[: len(line) - len(word)].split())
-    return sorted(name for name in words.get(before, ()) if name.startswith(word.lower()))
+    head = " ".join(line[: len(line) - len(word)].split())
+    return sorted(name for name in words.get(head, ()) if name.startswith(word.lower()))

@@ -1,7 +1,7 @@
-"""The options: on the command line ``-name value``, in an option file and as a command ``[set] name [=] value``.
+"""The options: on the command line ``-name value``, in an option file and as a command ``[set] name [=] value``; and
+the readers of words, numbers and file names in a line.
 
-One table serves all three, `help` and the documentation. Durations are milliseconds, 0 meaning none. What commands
-read of a line, words, numbers and names of files, is read here too.
+One table serves all three, `help` and the documents. Durations are in milliseconds, 0 for none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity, S
 from . import EDITOR, READER
 
 BUILTIN_BOOK = "builtin"
-"""The name of the installed book, accepted instead of a file name."""
+"""The name that stands for the installed book where a file name is expected."""
 
 Value = int | bool | str | None
 
@@ -36,7 +36,7 @@ _EXPECTED = {
 
 
 def expected_value(kind: str, low: int, high: int, choices: tuple[str, ...]) -> str:
-    """Return the expected value of the kinds ``int`` and ``choice``, for messages; "" for other kinds."""
+    """Return what a message says was expected for the kinds ``int`` and ``choice``; "" for other kinds."""
     if kind == "int":
         return f"a whole number from {low} to {high}"
     return f"one of {' '.join(choices)}" if kind == "choice" else ""
@@ -47,8 +47,9 @@ class Option(NamedTuple):
 
     ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
     ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are accepted and checked for
-    users of Edax but have no effect. ``role`` is the least role of a remote client that sets it. Setting a ``shared``
-    one remotely has no effect, because it concerns all clients: the engine's memory, or the searchers for book jobs.
+    users of Edax but have no effect; ``edax`` is false for options that Edax lacks. ``role`` is the least role of a
+    remote client that may set the option. ``shared`` options concern all clients (the engine's memory, the searchers
+    for book jobs), so a remote client that sets one changes nothing.
     """
 
     name: str
@@ -65,12 +66,12 @@ class Option(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The attribute of the settings that holds the value."""
+        """The name of the attribute of `SessionSettings` that holds the value."""
         return self.name.replace("-", "_")
 
     @property
     def expected(self) -> str:
-        """The expected value, for messages."""
+        """What a message says was expected."""
         return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
 
@@ -265,12 +266,12 @@ def split_words(text: str) -> list[str]:
 
 
 def file_names(text: str) -> list[str]:
-    """Return the names of files in a line, as `split_words` divides it; ``~`` is the home folder."""
+    """Return the file names in a line, split like `split_words`; ``~`` is the home folder."""
     return [os.path.expanduser(word) for word in split_words(text)]  # noqa: PTH111  pathlib costs start-up time
 
 
 def file_name(text: str) -> str:
-    """Return the one name that a line is, its blanks in quotes or not; ``~`` is the home folder."""
+    """Return the line as one file name, with or without quotes around its blanks; ``~`` is the home folder."""
     name = text.strip()
     if len(name) > 1 and name[0] == name[-1] == '"':
         name = name[1:-1]

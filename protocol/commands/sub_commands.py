@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class SubCommand(NamedTuple):
     """A sub-command: its name of one or two words, its description, and the module that implements it.
 
-    The module's ``main`` takes the arguments after the name and returns the exit status; its ``command_line`` makes the
-    argument parser if it has one, otherwise ``USAGE`` of ``texts`` is the text of ``--help``.
+    The module has ``main``, which takes the arguments after the name and returns the exit status, and either
+    ``command_line``, which returns the argument parser, or in the module ``texts`` the text ``USAGE`` for ``--help``.
     """
 
     name: str
@@ -26,21 +26,21 @@ class SubCommand(NamedTuple):
     module: str
     texts: str = ""
     prefix: str = ""
-    """Prefix of the names of these functions, in a module that has several sub-commands."""
+    """What these names begin with in a module that has several sub-commands: ``perft_main``."""
 
     @property
     def main(self) -> Callable[[list[str]], int]:
-        """The function that runs the sub-command; imports its module."""
+        """Import the module and return its function that runs the sub-command."""
         found: Callable[[list[str]], int] = _loaded(self.module, f"{self.prefix}main")
         return found
 
     def parser(self) -> argparse.ArgumentParser | None:
-        """Return its argument parser; None if it reads its arguments by itself."""
+        """Return the argument parser; None for a sub-command that reads its arguments by itself."""
         make: Callable[[], argparse.ArgumentParser] | None = _loaded(self.module, f"{self.prefix}command_line")
         return make() if make else None
 
     def usage(self) -> str:
-        """Return the text of its ``--help``."""
+        """Return the text of ``--help``."""
         parser = self.parser()
         return parser.format_help() if parser else str(_loaded(self.texts or self.module, "USAGE"))
 
@@ -76,10 +76,10 @@ ALIASES = {"analyse": "analyze"}
 
 
 def find_sub_command(arguments: list[str]) -> SubCommand | None:
-    """Return the sub-command that the arguments begin with, the longest name first."""
+    """Return the sub-command that ``arguments`` begin with; ``bench book`` is preferred to ``bench``."""
     words = [ALIASES.get(argument, argument) for argument in arguments[:1]] + arguments[1:2]
-    found = [command for command in SUB_COMMANDS if words[: len(command.name.split())] == command.name.split()]
-    return max(found, key=lambda command: len(command.name), default=None)
+    matching = [command for command in SUB_COMMANDS if words[: len(command.name.split())] == command.name.split()]
+    return max(matching, key=lambda command: len(command.name), default=None)
 
 
 def near_sub_command(word: str) -> str:

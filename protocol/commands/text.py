@@ -1,6 +1,4 @@
-"""The commands of the text protocol, in one table for parsing, roles, `help`, the documentation and the tests; and the
-parser of a line.
-"""
+"""The table of the text protocol's commands, for parsing, roles, `help`, documents, tests; and the parser of lines."""
 
 from __future__ import annotations
 
@@ -13,16 +11,16 @@ if TYPE_CHECKING:
     from .book import BookCommand
 
 SHORT, COUNTS, SEARCHES = "short", "counts", "searches"
-"""Kinds of work, each with threads of its own for remote clients: a moment; long counts in Python; engine searches."""
+"""Kinds of work, each with its own threads for remote clients: up to a moment; long counts in Python; engine searches.
+"""
 
 
 class Command(NamedTuple):
-    """A command of the text protocol, with all properties that distinguish it; of other protocols only the first four
-    fields.
+    """A command of the text protocol. Commands of other protocols use only the first four fields.
 
-    ``parameters`` are in the form of `help`, ``help`` is a sentence. ``role`` is the least role of a remote client,
-    None for a command that cannot be given remotely. ``work`` is one of the three kinds. ``asks``: it has no effect but
-    its reply. ``files``: a file name follows. ``tests``: it is on the page `help test`.
+    ``parameters`` are as `help` shows them, ``help`` is a sentence. ``role`` is the least role of a remote client, None
+    for a command that cannot be given remotely. ``work`` is one of the three kinds. ``asks``: the command has no effect
+    but its reply. ``files``: a file name follows. ``tests``: the command is on the page `help test`.
     """
 
     name: str
@@ -246,22 +244,22 @@ class TextLine(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its command, "" if it is none."""
+        """The name of the command, "" without one."""
         return self.command.name if self.command is not None else ""
 
     @property
     def work(self) -> str:
-        """The kind of work it needs."""
+        """The kind of work that the line needs."""
         return self.command.work if self.command is not None else SHORT
 
     @property
     def asks(self) -> bool:
-        """Whether it has no effect but its reply."""
+        """Whether the line has no effect but its reply."""
         return self.command.asks if self.command is not None else not self.word
 
     @property
     def outlives(self) -> bool:
-        """Whether it runs even when its client has gone, because it is a job on the book."""
+        """Whether the line runs even when its client has gone, because it is a job on the book."""
         return self.book is not None and self.book.job
 
     @property
@@ -284,7 +282,7 @@ class TextLine(NamedTuple):
 
 
 def read_line(text: str) -> TextLine:
-    """Read a line. A name after `set` or with a hyphen before it is an option's; `n 4` is the option, `n` a command."""
+    """Return the command or option of a line: ``set NAME`` and ``-NAME`` are options; so is ``n 4``, but not ``n``."""
     text = text.strip(" \t\r\n")
     if not text or text.startswith("#"):
         return TextLine(text)
@@ -317,5 +315,5 @@ def _first_word(text: str) -> tuple[str, str]:
 
 
 def find_command(word: str) -> Command | None:
-    """Return the command of that name or alias, in lower case."""
+    """Return the command with that name or alias in lower case, None without one."""
     return _BY_NAME.get(word)

@@ -1,1 +1,1 @@
-"""The texts of the protocols that GUIs speak: parsing and formatting, without state or I/O."""
+"""The texts of the protocols that GUIs speak: parsers and formatters, without state or I/O."""

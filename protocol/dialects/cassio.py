@@ -1,4 +1,4 @@
-"""Cassio's engine protocol: its commands, and the lines that an engine answers."""
+"""Cassio's engine protocol: its commands, and the lines with which an engine answers."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ COMMANDS = (
 )
 
 WITHOUT_AN_ANSWER = ("feed-hash", "empty-hash")
-"""Commands that have an answer only if they fail."""
+"""Commands that are answered only if they fail."""
 
 BESIDE_A_SEARCH = ("stop", "get-search-infos", "quit")
-"""The commands that do not wait for the running search."""
+"""Commands that are carried out while a search runs."""
 
 
 class CassioTask(NamedTuple):
-    """A search: its window in discs for the side to move, plies (None: to the end), and percent."""
+    """A search: the window in discs for the side to move, the depth in plies (None: to the end), and the confidence."""
 
     position: Position
     alpha: int
@@ -50,7 +50,7 @@ class CassioTask(NamedTuple):
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """Return the command and the rest of a line with the prefix; "" and the line for one without."""
+    """Return the command and the rest of a line that begins with the prefix, or "" and the whole line."""
     words = line.split(None, 2)
     if len(words) < 2 or words[0].upper() != PREFIX:
         return "", line
@@ -58,7 +58,7 @@ def split_line(line: str) -> tuple[str, str]:
 
 
 def unknown(line: str) -> str:
-    """Return the error message for an unknown line."""
+    """Return the error message for a line without a known command."""
     words = line.split(None, 2)
     if words[0].upper() != PREFIX:
         return f"Unknown protocol {quoted(line.strip())}: expected {PREFIX} and a command"
@@ -94,15 +94,15 @@ def _task(command: str, fields: list[str], depth: int | None, precision: str) ->
     lower, upper = (_value(command, field) for field in fields[1:3])
     if lower >= upper:
         raise BadInput(f"{command}: a window from {fields[1]} to {fields[2]}: expected the lower end first")
-    # Scores are whole discs: the window between the next whole ones outside has the same of them inside.
+    # Scores are whole discs: rounding the window outwards leaves the same scores inside.
     alpha, beta = math.floor(lower), math.ceil(upper)
     percent = number_within(command, precision, 0, 100)
-    selectivity = next(known for known in SELECTIVITIES if known >= percent)
+    selectivity = next(level for level in SELECTIVITIES if level >= percent)
     return CassioTask(parse_board(fields[0]), alpha, beta, depth, selectivity)
 
 
 def _value(command: str, text: str) -> float:
-    """Return a number of discs from -64 to 64, which may have decimals; raises `BadInput`."""
+    """Return a number of discs from -64 to 64, such as ``-0.51``; raises `BadInput`."""
     digits = (text[1:] if text[:1] in ("+", "-") else text).replace(".", "", 1)
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 18 or not -64 <= float(text) <= 64:
         raise BadInput(f"{command} {quoted(text)}: expected a number of discs from -64 to 64, such as 2 or -0.51")
@@ -112,7 +112,7 @@ def _value(command: str, text: str) -> float:
 def _fields(command: str, text: str, count: int) -> list[str]:
     fields = text.split()
     if len(fields) != count:
-        expected = next(known.parameters for known in COMMANDS if known.name == command)
+        expected = next(row.parameters for row in COMMANDS if row.name == command)
         raise BadInput(f"{command} {quoted(text)}: expected {expected}")
     return fields
 
@@ -127,9 +127,7 @@ def result_line(
     nodes: int,
     ms: float,
 ) -> str:
-    """Return the line of a search result: values are seen from the side to move, whose letter they carry; None is no
-    move.
-    """
+    """Return the line about a search's result; ``bounds`` are discs for the side to move, ``move`` may be None."""
     side = "B" if position.black_to_move else "W"
     lower, upper = (f"{side}{bound:+.2f}" for bound in bounds)
     name = "--" if move is None else move_text(move)
@@ -140,9 +138,9 @@ def result_line(
 
 
 def _line_text(pv: tuple[int, ...], black_to_move: bool) -> str:
-    """Return a line of play, Black's moves in upper case, White's in lower case."""
+    """Return a line of play as ``F5d6C3``: Black's moves in upper case, White's in lower case."""
     text = ""
-    for at, move in enumerate(pv):
-        black = black_to_move == (at % 2 == 0)
+    for ply, move in enumerate(pv):
+        black = black_to_move == (ply % 2 == 0)
         text += move_text(move) if black else move_text(move).lower()
     return text

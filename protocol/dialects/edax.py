@@ -1,7 +1,7 @@
-"""The output format of Edax's text protocol, column by column; no state, no I/O.
+"""The output of Edax's text protocol, column by column; no state, no I/O.
 
-Scores are discs from the side to move; durations are milliseconds. In the lines of play of the search table Black's
-moves are in lower case and White's in upper case; in announcements and the analysis it is the reverse.
+Scores are discs for the side to move; durations are milliseconds. In the search table's lines of play Black's moves are
+in lower case and White's in upper case; in announcements and the analysis it is the reverse.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GAME_OVER = "*** Game Over ***"
 TABLE_HEADER = " depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
 TABLE_RULE = "------+-----+--------------+-------------+----------+----------------------"
 DETAILED_RULE = "------+-----+--------------+-------------+----------+---------------------"
-"""The rule above and below the searches of a problem; its lines are as long as those of `SOLVE_RULE`."""
+"""The rule above and below the searches of one problem."""
 SOLVE_HEADER = " # | depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
 SOLVE_RULE = "---+------+-----+--------------+-------------+----------+---------------------"
 ANALYSIS_HEADER = """
@@ -29,14 +29,14 @@ ply  level   alt. move  score     score   move
 ---+-------+-----+-----------+--+---------------"""
 
 EXACT, AT_MOST, AT_LEAST, UNFINISHED = " ", "<", ">", "?"
-"""Marks of a row's score: exact within the window, upper bound, lower bound, from a search that was stopped."""
+"""Marks before a score: exact, upper bound, lower bound, from a search that was stopped."""
 
 _PV_COLUMN = 52
 _FILES = "  A B C D E F G H"
 
 
 class SearchRow(NamedTuple):
-    """A line of the search table; ``bound`` is one of the four marks above, ``pv`` moves of alternating sides."""
+    """A row of the search table; ``bound`` is one of the four marks above, ``pv`` the moves of both sides in turn."""
 
     depth: int
     selectivity: Selectivity
@@ -49,7 +49,7 @@ class SearchRow(NamedTuple):
 
 
 class SearchedLine(Protocol):
-    """A move's line as a result of a search; ``lower`` and ``upper`` are the bounds of its score, all in discs."""
+    """The result of a search for one move; its score lies from ``lower`` to ``upper``, discs for the side to move."""
 
     @property
     def depth(self) -> int: ...
@@ -72,7 +72,7 @@ class SearchedLine(Protocol):
 
 
 def search_row(line: SearchedLine, black_to_move: bool, complete: bool = True) -> SearchRow:
-    """Return a line of a search as a row of the table; ``complete`` is false if the search was stopped."""
+    """Return the result of a search as a row of the table; ``complete`` is false if the search was stopped."""
     if not complete and not line.exact:
         bound = UNFINISHED
     elif line.lower == line.score < line.upper:
@@ -85,7 +85,7 @@ def search_row(line: SearchedLine, black_to_move: bool, complete: bool = True) -
 
 
 def clock_text(ms: float) -> str:
-    """Return a duration: ``0:00.303``; with hours ``1:02:03.004``; with days ``02:01:02:03.004``."""
+    """Return a duration as ``0:00.303``, ``1:02:03.004`` with hours, ``02:01:02:03.004`` with days."""
     seconds, millis = divmod(round(ms), 1000)
     minutes, seconds = divmod(seconds, 60)
     if minutes < 60:
@@ -98,7 +98,7 @@ def clock_text(ms: float) -> str:
 
 
 def line_text(pv: tuple[int, ...], black_to_move: bool) -> list[str]:
-    """Return the moves of a line, Black's in lower case and White's in upper case."""
+    """Return the moves of a line of play, Black's in lower case and White's in upper case."""
     words = []
     for move in pv:
         word = move_text(move)
@@ -108,27 +108,25 @@ def line_text(pv: tuple[int, ...], black_to_move: bool) -> list[str]:
 
 
 def table_line(row: SearchRow, width: int = 80) -> str:
-    """Return a line of the search table, ``width`` - 1 columns long (but never shorter than the columns before the
-    moves).
-    """
+    """Return a row of the search table, at most ``width`` - 1 columns; only the line of play is cut."""
     shown = max(0, width - _PV_COLUMN) // 3
     return _table_columns(row, shown)
 
 
 def book_line(score: MoverScore, pv: tuple[int, ...], black_to_move: bool, width: int = 80) -> str:
-    """Return a line of the search table for a book move, which was not searched."""
+    """Return a row of the search table for a book move, which was not searched."""
     shown = max(0, width - _PV_COLUMN) // 3
     words = line_text(pv[:shown], black_to_move)
     return f"book    {score:+d}{'':42}" + "".join(f"{word} " for word in words)
 
 
 def solve_line(number: int, row: SearchRow, width: int = 80) -> str:
-    """Return a line of the table of `solve`: `detailed_line` after the number of the problem."""
+    """Return a row of the table of `solve`: the number of the problem, then `detailed_line`."""
     return f"{number:3d}|{detailed_line(row, width)}"
 
 
 def detailed_line(row: SearchRow, width: int = 80) -> str:
-    """Return a line of the search of a problem: like `table_line`, but two moves shorter."""
+    """Return a row of the search of a problem: as `table_line`, with two moves less."""
     return _table_columns(row, max(1, max(0, width - _PV_COLUMN) // 3 - 2))
 
 
@@ -147,9 +145,10 @@ def _table_columns(row: SearchRow, shown: int) -> str:
 def board_diagram(
     position: Position, initial: Position, moves: tuple[int, ...], black_ms: float, white_ms: float
 ) -> str:
-    """Return the board before the prompt: discs and legal moves, counts and times used, the order of the moves.
+    """Return the board that is shown before the prompt: discs and legal moves, counts and times used, the order of the
+    moves.
 
-    ``moves`` led from ``initial`` to ``position``, passes included; ends without a newline.
+    ``moves`` led from ``initial`` to ``position``, passes included. The text has no newline at its end.
     """
     left = _disc_rows(position)
     middle = _middle_rows(position, len(moves), black_ms, white_ms)
@@ -162,7 +161,7 @@ def board_diagram(
 
 
 def compact_board(position: Position) -> str:
-    """Return the board alone, ten lines, with facts beside rows 2, 4, 5 and 6, where scripts look for them."""
+    """Return the board in ten lines, with side to move, discs, moves and empties beside it where scripts look."""
     player, opponent = ("*", "O") if position.black_to_move else ("O", "*")
     rows = [f"{rank + 1} {row} {rank + 1}" for rank, row in enumerate(_disc_rows(position))]
     rows[1] += f" {player} to move"
@@ -231,7 +230,7 @@ def _move_rows(initial: Position, moves: tuple[int, ...]) -> list[str]:
 
 
 def analysis_line(judged: JudgedMove, engine: str) -> str:
-    """Return a line of the analysis; ``engine`` is the name that disagrees."""
+    """Return a row of the analysis; ``engine`` is the name in remarks such as ``<- desdaemon disagrees``."""
     search = judged.best
     depth = f"  {search.depth:2d}   "
     if search.selectivity < 100:
@@ -261,9 +260,7 @@ def _remark(judged: JudgedMove, engine: str) -> str:
 
 
 def analysis_summary(game: list[JudgedMove]) -> str:
-    """Return rejections (plies not proved) and errors (proved plies) of both sides; the error rate is discs per exact
-    ply.
-    """
+    """Return a table of the moves of each side that lost discs: rejections if not proved, errors if proved."""
     lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
     for name, black in (("Black", True), ("White", False)):
         own = [judged for judged in game if judged.position.black_to_move == black]
@@ -277,12 +274,12 @@ def analysis_summary(game: list[JudgedMove]) -> str:
 
 
 def _tally(game: list[JudgedMove]) -> tuple[int, int, int]:
-    """Return the number of moves with a better alternative, the number of all moves, and the sum of discs lost."""
+    """Return the numbers of moves that lost discs and of all moves, and the sum of discs lost."""
     losses = [judged.loss for judged in game if judged.loss]
     return len(losses), len(game), sum(losses)
 
 
 def solve_summary(name: str, nodes: int, ms: float, cpu_ms: float) -> str:
-    """Return the line below the problems; ``name`` is cut at 30 characters."""
+    """Return the line below the problems of `solve`; ``name`` is cut to 30 characters."""
     speed = f" ({round(nodes * 1000 / ms)} nodes/s)" if ms >= 1 else ""
     return f"{name[:30]}: {nodes} nodes in {clock_text(ms):>9} (cpu = {clock_text(cpu_ms):>9}){speed}."

@@ -1,4 +1,4 @@
-"""The Go Text Protocol, version 2, as Othello programs speak it: its commands, lines and answers."""
+"""The Go Text Protocol (GTP), version 2, as Othello programs speak it: its commands, lines and answers."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ MOST_SECONDS = 10**9
 
 
 class GtpRequest(NamedTuple):
-    """A command line: its id or "", the command in lower case, the rest."""
+    """A line with a command: the id or "", the command in lower case, its arguments."""
 
     id: str
     command: str
@@ -91,11 +91,11 @@ class GtpRequest(NamedTuple):
 
 
 class GtpError(ValueError):
-    """A command that fails; the message begins with GTP's standard words, if it has some for the case."""
+    """A command that fails. The message begins with GTP's standard words, such as "syntax error", if some apply."""
 
 
 def parse_request(line: str) -> GtpRequest | None:
-    """Return the request in a line without its control characters; None if it has none."""
+    """Return the request of a line; None for an empty line or a comment."""
     words = line.split("#", 1)[0].split()
     id = ""
     if words and words[0].isascii() and words[0].isdecimal():
@@ -106,13 +106,13 @@ def parse_request(line: str) -> GtpRequest | None:
 
 
 def response(id: str, text: str, failed: bool = False) -> str:
-    """Return an answer, ended by an empty line; ``text`` must not contain one, but may begin with a line end."""
+    """Return an answer with the empty line that ends it; ``text`` must not hold an empty line."""
     blank = " " if text and not text.startswith("\n") else ""
     return f"{'?' if failed else '='}{id}{blank}{text}\n\n"
 
 
 def parse_colour(text: str) -> bool:
-    """Return True for Black, from ``b``, ``w``, ``black`` or ``white`` in any case."""
+    """Return whether ``b``, ``black``, ``w`` or ``white``, in any case, is Black; raises `GtpError`."""
     lower = text.lower()
     if lower not in ("b", "w", "black", "white"):
         raise GtpError(f"syntax error: {quoted(text)} is not a colour: expected black or white")
@@ -133,12 +133,12 @@ def vertex_text(move: int) -> str:
 
 
 def colour_text(black: bool) -> str:
-    """black or white."""
+    """Return ``black`` or ``white``."""
     return "black" if black else "white"
 
 
 def parse_count(text: str, low: int, high: int) -> int:
-    """Parse a whole number; raises `GtpError`."""
+    """Parse a whole number from ``low`` to ``high``; raises `GtpError`."""
     number = whole_number(text)
     if number is None or not low <= number <= high:
         raise GtpError(f"syntax error: {quoted(text)}: expected a whole number from {low} to {high}")
@@ -146,11 +146,7 @@ def parse_count(text: str, low: int, high: int) -> int:
 
 
 def parse_seconds(text: str, *, overdrawn: bool = False) -> float:
-    """Return the milliseconds of a number of seconds, which may have a fraction; a clock may be ``overdrawn``, which
-    counts as 0.
-
-    Raises `GtpError`.
-    """
+    """Return a number of seconds in milliseconds; raises `GtpError`. ``overdrawn`` permits a negative one, as 0."""
     whole, _, fraction = (text.removeprefix("-") if overdrawn else text).partition(".")
     digits = whole + fraction
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 30 or float(whole or "0") > MOST_SECONDS:
@@ -159,21 +155,21 @@ def parse_seconds(text: str, *, overdrawn: bool = False) -> float:
 
 
 def legal_moves_text(position: Position) -> str:
-    """Return the legal moves in GoGui's form: nothing at the end of the game."""
+    """Return the legal moves as GoGui reads them; "" at the end of the game."""
     if position.must_pass:
         return "pass"
     return " ".join(square_text(square) for square in rules.squares(position.moves))
 
 
 def board_rows(position: Position) -> list[str]:
-    """Return the squares of each rank, rank 1 first: ``X`` black, ``O`` white, ``.`` empty, blanks between."""
+    """Return eight rows, rank 1 first, as ``. . X O . . . .``: ``X`` is black, ``O`` white, ``.`` empty."""
     black, white = position.black, position.white
-    squares = ["X" if black >> at & 1 else "O" if white >> at & 1 else "." for at in range(64)]
-    return [" ".join(squares[at : at + 8]) for at in range(0, 64, 8)]
+    squares = ["X" if black >> square & 1 else "O" if white >> square & 1 else "." for square in range(64)]
+    return [" ".join(squares[start : start + 8]) for start in range(0, 64, 8)]
 
 
 def board_gfx(position: Position) -> str:
-    """Return GoGui's marks for the legal moves, and the status line."""
+    """Return the commands that make GoGui mark the legal moves, and its status line."""
     moves = " ".join(square_text(square) for square in rules.squares(position.moves))
     black, white = position.black.bit_count(), position.white.bit_count()
     marked = f"CIRCLE {moves}\n" if moves else ""
@@ -181,7 +177,7 @@ def board_gfx(position: Position) -> str:
 
 
 def diagram(position: Position) -> str:
-    """Return the board with its files and ranks, discs and side to move."""
+    """Return the board with names of files and ranks, numbers of discs, and the side to move."""
     files = "  A B C D E F G H"
     rows = [f"{rank} {row} {rank}" for rank, row in enumerate(board_rows(position), 1)]
     black, white = position.black.bit_count(), position.white.bit_count()
@@ -206,7 +202,7 @@ def result_text(position: Position) -> str:
 
 
 class AnalyzedMove(NamedTuple):
-    """A move of an analysis: discs for the side to move, whether that is proved, nodes behind it, and its line."""
+    """A move of an analysis: score in discs for the side to move, whether proved, nodes searched, line of play."""
 
     move: int
     score: MoverScore
@@ -216,7 +212,9 @@ class AnalyzedMove(NamedTuple):
 
 
 class AnalysisOrder(NamedTuple):
-    """The arguments of an analysis: the side to move or None, ms between lines, number and mask of moves."""
+    """The arguments of an analysis: whether Black moves (None: whose turn it is), milliseconds between lines, most
+    moves to list, and a mask of the moves to look at.
+    """
 
     black: bool | None
     interval_ms: int
@@ -225,24 +223,23 @@ class AnalysisOrder(NamedTuple):
 
 
 AnalysisForm = Callable[[list[AnalyzedMove]], str]
-"""A function that returns a line about the moves of an analysis, best first."""
+"""A function that formats the moves of an analysis, best first, as a line."""
 
 INTERVAL_MS = 500
 LEAST_INTERVAL_MS = 10
 _MOST_CENTISECONDS = 10**6
 _DISCS_A_FOLD = 9.0
-"""Discs by which a score must grow for the odds of winning to grow e-fold, unless it is proved; fitted to games, see
-docs/protocols.md.
-"""
+"""Discs by which an unproved score must grow for the odds to grow e-fold: fitted to games, docs/protocols.md."""
 
 _IGNORED = ("minmoves", "rootInfo", "ownership", "ownershipStdev", "movesOwnership", "movesOwnershipStdev", "pvVisits")
 _VALUES = (*_IGNORED, "pvEdgeVisits", "noResultValue")
 
 
 def parse_analysis(arguments: list[str]) -> AnalysisOrder:
-    """``[colour] [centiseconds] [interval N] [maxmoves N] [allow|avoid colour squares plies] ...``; raises `GtpError`.
+    """Parse ``[colour] [centiseconds] [interval N] [maxmoves N] [allow|avoid colour squares plies] ...``; raises
+    `GtpError`.
 
-    Arguments about features that this program lacks (``ownership true``) are ignored.
+    Arguments about features that this program lacks, such as ``ownership true``, are ignored.
     """
     words = list(reversed(arguments))
     black: bool | None = None
@@ -253,15 +250,15 @@ def parse_analysis(arguments: list[str]) -> AnalysisOrder:
         interval = parse_count(words.pop(), 0, _MOST_CENTISECONDS)
     while words:
         key = words.pop()
-        wanted = 3 if key in ("allow", "avoid") else 1
-        if key not in (*_VALUES, "interval", "maxmoves", "allow", "avoid") or len(words) < wanted:
+        count = 3 if key in ("allow", "avoid") else 1
+        if key not in (*_VALUES, "interval", "maxmoves", "allow", "avoid") or len(words) < count:
             raise GtpError(f"syntax error: {quoted(key)}: expected interval, maxmoves, allow or avoid, and a value")
-        values = [words.pop() for _ in range(wanted)]
+        values = [words.pop() for _ in range(count)]
         if key == "interval":
             interval = parse_count(values[0], 0, _MOST_CENTISECONDS)
         elif key == "maxmoves":
             most = parse_count(values[0], 1, 10**6)
-        elif wanted == 3:
+        elif count == 3:
             parse_colour(values[0])
             squares = sum({1 << move for move in map(parse_vertex, values[1].split(",")) if move != PASS})
             parse_count(values[2], 1, 10**6)
@@ -270,16 +267,14 @@ def parse_analysis(arguments: list[str]) -> AnalysisOrder:
 
 
 def win_rate(candidate: AnalyzedMove) -> float:
-    """Return the chance to win from a score in discs, 0 to 1: 0, 1/2 or 1 for an exact score, else a logistic
-    function.
-    """
+    """Return the chance to win, 0 to 1: 0, 1/2 or 1 for a proved score, else a logistic function of the discs."""
     if candidate.exact:
         return (1 + (candidate.score > 0) - (candidate.score < 0)) / 2
     return 1 / (1 + math.exp(-candidate.score / _DISCS_A_FOLD))
 
 
 def _priors(candidates: list[AnalyzedMove]) -> list[float]:
-    """Return for each move a share of 1 by its score: the program has no prior of its own."""
+    """Return a share of 1 for each move by its score. GUIs expect the prior of a neural network here."""
     weights = [math.exp((candidate.score - candidates[0].score) / _DISCS_A_FOLD) for candidate in candidates]
     return [weight / sum(weights) for weight in weights]
 
@@ -289,7 +284,7 @@ def _line_of_play(pv: tuple[int, ...]) -> str:
 
 
 def lz_info(candidates: list[AnalyzedMove]) -> str:
-    """Return a line in the form of ``lz-analyze``: rates in hundredths of a percent."""
+    """Return the moves as a line of ``lz-analyze``; rates are in hundredths of a percent."""
     parts = []
     for order, (candidate, prior) in enumerate(zip(candidates, _priors(candidates), strict=True)):
         rate = round(10_000 * win_rate(candidate))
@@ -301,7 +296,7 @@ def lz_info(candidates: list[AnalyzedMove]) -> str:
 
 
 def kata_info(candidates: list[AnalyzedMove]) -> str:
-    """Return a line in the form of ``kata-analyze``: rates from 0 to 1, and the score in discs."""
+    """Return the moves as a line of ``kata-analyze``; rates are from 0 to 1, scores in discs."""
     parts = []
     for order, (candidate, prior) in enumerate(zip(candidates, _priors(candidates), strict=True)):
         rate, score = win_rate(candidate), candidate.score
@@ -320,18 +315,18 @@ STREAMS: dict[str, AnalysisForm] = {
     "lz-genmove_analyze": lz_info,
     "kata-genmove_analyze": kata_info,
 }
-"""The commands that send lines while a search runs, and the form of these lines."""
+"""The commands that send lines while a search runs, with the form of these lines."""
 
 ENDED_BY_A_LINE = ("lz-analyze", "kata-analyze")
-"""Those that run until the next line comes, even an empty one."""
+"""Those of `STREAMS` that run until the next line comes, even an empty one."""
 
 
 def live_graphics(
     pv: tuple[int, ...], black_to_move: bool, scores: dict[int, MoverScore], reached: str, done: int
 ) -> str:
-    """Return a block of GoGui's live graphics without its last line end: line of play, scores, depth, percent done."""
+    """Return GoGui's live graphics without the last newline; ``reached`` is the depth, ``done`` a percentage."""
     sides = "bw" if black_to_move else "wb"
-    line = " ".join(f"{sides[at % 2]} {vertex_text(move).replace('pass', 'PASS')}" for at, move in enumerate(pv))
+    line = " ".join(f"{sides[ply % 2]} {vertex_text(move).replace('pass', 'PASS')}" for ply, move in enumerate(pv))
     labels = " ".join(f"{vertex_text(move)} {score:+d}" for move, score in scores.items() if move != PASS)
     best = f"{vertex_text(pv[0])} {scores[pv[0]]:+d}" if pv else ""
     rows = ["gogui-gfx:", f"VAR {line}", *([f"LABEL {labels}"] if labels else [])]
@@ -339,7 +334,7 @@ def live_graphics(
 
 
 class GtpParameter(NamedTuple):
-    """A row of ``gogui-param``: its key, the option behind it, and GoGui's type of its value."""
+    """A row of ``gogui-param``: its key, the option that it sets, and GoGui's type of the value."""
 
     key: str
     option: str
@@ -359,4 +354,4 @@ PARAMETERS = (
 )
 
 LIVE_GRAPHICS = "live_graphics"
-"""The key of the one parameter that is not an option."""
+"""The key of the only parameter that sets no option."""

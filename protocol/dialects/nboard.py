@@ -1,4 +1,4 @@
-"""NBoard's protocol: its commands, and the lines that an engine sends."""
+"""NBoard's protocol: its commands, and the lines with which an engine answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_DEPTH = 60
 
 
 def first_word(line: str) -> tuple[str, str]:
-    """Return the command in lower case and the rest; ``set X`` is one command if X is one of its variables."""
+    """Return the command in lower case and the rest; ``set X`` is one command if X is one of NBoard's variables."""
     word, rest = (*line.split(None, 1), "", "")[:2]
     word = word.lower()
     if word == "set" and rest:
@@ -38,9 +38,9 @@ def first_word(line: str) -> tuple[str, str]:
 
 
 def parse_played(text: str) -> tuple[int, float]:
-    """Return the move and the milliseconds of ``F5/1.16/0.2``; blanks may stand for slashes, and fields may be missing.
+    """Return the move and the milliseconds of ``F5/1.16/0.2`` (move, score, seconds); raises `BadInput`.
 
-    Raises `BadInput`.
+    Blanks may stand for slashes; score and time may be missing.
     """
     fields = [field.strip() for field in text.split("/")] if "/" in text else text.split()
     move = parse_move(fields[0] if fields else "")
@@ -54,20 +54,20 @@ def parse_played(text: str) -> tuple[int, float]:
 
 
 SOLVED, OUTCOME_PROVED = "100%", "100%W"
-"""Stand in place of a depth: the value is proved, or only the winner is."""
+"""Texts in place of a depth: the score is proved; only the winner is proved."""
 
 
 def search_line(pv: tuple[int, ...], score: MoverScore, depth: str) -> str:
-    """Return the line of a searched move: its variation without blanks, its score, and its depth as a text."""
+    """Return the line about a searched move: its line of play without blanks, score and depth."""
     return f"search {'-'.join(move_text(move) for move in pv)} {score:.2f} 0 {depth}"
 
 
 def book_line(pv: tuple[int, ...], score: MoverScore, games: int, depth: int) -> str:
-    """Return the line of a book move: its variation, its score, the number of lines behind it, and its level."""
+    """Return the line about a book move: its line of play, score, number of the book's lines behind it, and level."""
     return f"book {'-'.join(move_text(move) for move in pv)} {score:.2f} {games} {depth}"
 
 
 def answer_line(move: int, score: MoverScore | None, ms: float) -> str:
-    """Return the move decided on, its value if it has one, and the seconds it took."""
+    """Return the line with the move to play, its score if known, and the seconds it took."""
     value = "" if score is None else f"{score:.2f}"
     return f"=== {move_text(move)}/{value}/{ms / 1000:.2f}"

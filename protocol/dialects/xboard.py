@@ -1,7 +1,7 @@
-"""The Chess Engine Communication Protocol, version 2, for Othello.
+"""The Chess Engine Communication Protocol (XBoard's), version 2, for Othello.
 
 XBoard's White moves first and stands for Othello's Black; its ranks are numbered like ours. Discs are pawns that are
-dropped: ``P@f5``; a pass is ``@@@@``.
+dropped, ``P@f5``; a pass is ``@@@@``.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _FEATURES = "setboard=1 playother=1 ping=1 draw=0 sigint=0 sigterm=0 analyze=1 c
 
 
 def feature_line(name: str) -> str:
-    """Return the features of the engine, without the final ``done=1``."""
+    """Return the line with the engine's features, without the final ``done=1``."""
     return f'feature myname="{name}" variants="{",".join(XBOARD_VARIANTS)}" {_FEATURES}'
 
 
@@ -86,7 +86,7 @@ def split_line(line: str) -> tuple[str, str]:
 
 
 def parse_drop(text: str) -> int | None:
-    """Return a move (``P@f5``, ``f5``, ``@@@@``, ``pass``) or None; `parse_move` knows more spellings."""
+    """Return the move of ``P@f5``, ``f5``, ``@@@@`` or ``pass``; None for any other text."""
     try:
         return parse_move(text)
     except BadInput:
@@ -99,7 +99,7 @@ def drop_text(move: int) -> str:
 
 
 def unturned(initial: Position, moves: Sequence[int]) -> Position:
-    """Return XBoard's own view of the position after those moves: it drops discs and flips none."""
+    """Return the position as XBoard sees it after ``moves``: it drops discs and turns none."""
     discs = [initial.black, initial.white]
     black_to_move = initial.black_to_move
     for move in moves:
@@ -111,9 +111,7 @@ def unturned(initial: Position, moves: Sequence[int]) -> Position:
 
 
 def result_line(position: Position) -> str:
-    """Return the claim at the end of a game: ``1-0 {White wins 40-24}``; White is the side that moved first, empty
-    squares are not counted.
-    """
+    """Return the claim at the end of a game, such as ``1-0 {White wins 40-24}``; empty squares are not counted."""
     score = black_score(position)
     first, second = position.black.bit_count(), position.white.bit_count()
     if score > 0:
@@ -122,14 +120,12 @@ def result_line(position: Position) -> str:
 
 
 def thinking_line(depth: int, score: MoverScore, ms: float, nodes: int, pv: tuple[int, ...]) -> str:
-    """Return depth, hundredths of discs for the side to move, centiseconds, nodes, and the line of play."""
+    """Return the line about a search: plies, 1/100 discs for the side to move, centiseconds, nodes, line of play."""
     return f"{depth:2d} {100 * score:5d} {int(ms / 10):6d} {nodes:10d} {' '.join(map(drop_text, pv))}".rstrip()
 
 
 def parse_level(text: str) -> tuple[int, float, float]:
-    """Return moves a session (0: the whole game), its ms, and the ms added a move, from ``40 5 0`` or ``0 2:30
-    1.5``.
-    """
+    """Return moves a session (0: the game), its ms, and ms added a move, of ``40 5 0`` or ``0 2:30 1.5``."""
     fields = text.split()
     if len(fields) == 3:
         moves = whole_number(fields[0])
@@ -150,7 +146,7 @@ def parse_seconds(command: str, text: str) -> float:
 
 
 def _number(text: str) -> float | None:
-    """Return a decimal number from 0 to a year of seconds; None for anything else."""
+    """Return a decimal number from 0 to the seconds of a year; None for other text."""
     digits = text.replace(".", "", 1)
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 12:
         return None
@@ -159,7 +155,7 @@ def _number(text: str) -> float | None:
 
 
 def must_be_turned(position: Position, move: int) -> bool:
-    """Whether a forced pass before ``move`` was left out."""
+    """Return whether a forced pass before ``move`` is missing."""
     return (
         move != PASS
         and position.must_pass

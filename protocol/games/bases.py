@@ -1,6 +1,6 @@
-"""Files of many games: .wtb .edx .ggf .sgf .pgn and move lists, read one game at a time, and written.
+"""Files of many games: .wtb .edx .ggf .sgf .pgn and lists of moves, packed or not.
 
-The format is that of the file's name if it has one of those extensions, otherwise that of its content.
+The name of a file says its format; if it has another extension, its content does.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _PACKED = {
     "xz": (b"\xfd7zXZ\0", "lzma"),
     "zst": (b"\x28\xb5\x2f\xfd", "compression.zstd"),
 }
-"""What packed files begin with, and the module that unpacks them, where this Python has it."""
+"""The first bytes of packed files, and the module that unpacks them; not every Python has all four."""
 
 
 class FileGame(NamedTuple):
-    """A game of a file and its data in the file.
+    """A game with its data in a file.
 
-    ``number`` counts from 1; ``date`` is ``2026-01-31``, a year or empty; ``result`` is the score that the file claims,
-    in discs from Black's side, even if the moves lead to another.
+    ``number`` counts from 1; ``date`` is ``2026-01-31``, a year or empty. ``result`` is the score that the file claims,
+    in discs for Black, even if the moves lead to another.
     """
 
     record: GameRecord
@@ -59,20 +59,20 @@ class FileGame(NamedTuple):
     date: str = ""
     result: BlackScore | None = None
     round: str = ""
-    """In PGN, such as ``12.1``; it is only written."""
+    """PGN's round, such as ``12.1``; only written."""
 
 
 def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
-    """Yield the games of a file, packed or not; ``format`` is one of `BASE_FORMATS` that is sure.
+    """Yield the games of a file; ``format``, one of `BASE_FORMATS`, overrides its name and content.
 
-    Raises `BadInput` if the file is not a file of games. With ``bad``, each unreadable game is reported to it in one
-    line and reading goes on; otherwise `BadInput` is raised.
+    Raises `BadInput` if the file is not a file of games. A game that cannot be read is passed over with a message to
+    ``bad``; without ``bad`` it raises `BadInput`.
     """
     return parse_games(content_of(path), path, bad, format)
 
 
 def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
-    """As `read_games`, for the content of a file; a ``.wtb`` gets its names from the files beside it."""
+    """As `read_games`, from the content of a file; a ``.wtb`` takes its names from the files beside ``name``."""
     if not data:
         raise BadInput(f"{quoted(name)}: the file is empty: expected games")
     format = format or format_of_base(name, data)
@@ -84,9 +84,7 @@ def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str
 
 
 def format_of_base(name: str, data: bytes) -> str:
-    """Return the one of `BASE_FORMATS` that fits the extension, or else the content; raises `BadInput` for unknown
-    content.
-    """
+    """Return the one of `BASE_FORMATS` that a file has; raises `BadInput` if neither name nor content tells."""
     extension = extension_of(name)
     if extension in BASE_FORMATS and extension != "txt":
         return extension
@@ -104,7 +102,7 @@ def format_of_base(name: str, data: bytes) -> str:
 
 
 def extension_of(name: str) -> str:
-    """Return the extension of a file's name in lower case, without that of its packing: ``pgn`` for ``x.PGN.gz``."""
+    """Return the extension of a file name in lower case, that of packing left out: ``pgn`` for ``x.PGN.gz``."""
     return os.path.splitext(_unpacked_name(name))[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
 
 
@@ -114,9 +112,9 @@ def _unpacked_name(name: str) -> str:
 
 
 def unpacked(data: bytes, name: str) -> bytes:
-    """Return the content of a file that may be packed, which its first bytes tell.
+    """Return the content of a file, unpacked if its first bytes are those of a packed one.
 
-    Raises `BadInput` for more than `LARGEST_FILE` bytes, and where this Python cannot unpack it.
+    Raises `BadInput` for more than `LARGEST_FILE` bytes, or if this Python cannot unpack it.
     """
     kind = next((kind for kind, (magic, _) in _PACKED.items() if data.startswith(magic)), "")
     if not kind:
@@ -127,7 +125,7 @@ def unpacked(data: bytes, name: str) -> bytes:
         raise BadInput(f"{quoted(name)}: this Python cannot unpack .{kind}: unpack it first") from None
     try:
         content: bytes = module.open(io.BytesIO(data)).read(LARGEST_FILE + 1)
-    # Each module has errors of its own.
+    # Each module raises other errors.
     except Exception as error:
         raise BadInput(f"{quoted(name)}: cannot be unpacked: {error}") from None
     if len(content) > LARGEST_FILE:
@@ -136,7 +134,7 @@ def unpacked(data: bytes, name: str) -> bytes:
 
 
 def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...]:
-    """Return moves with the missing forced passes inserted; raises `BadInput` for an illegal move."""
+    """Return the moves with missing forced passes inserted; raises `BadInput` for an illegal move."""
     player, opponent, black = initial
     played = []
     for number, move in enumerate(squares, 1):
@@ -156,7 +154,7 @@ def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...
 
 
 def content_of(path: str) -> bytes:
-    """Return the content of a file, unpacked. Raises `BadInput`."""
+    """Return the content of a file, unpacked; raises `BadInput`."""
     try:
         # A pipe could keep the reader waiting for ever.
         described = os.stat(path)  # noqa: PTH116
@@ -191,19 +189,20 @@ def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iter
 
 
 def wthor_date(header: wthor.WthorHeader) -> str:
-    """Return the year of a base's games; "" if there is none."""
+    """Return the year of a file's games; "" without one."""
     return str(header.year) if 0 < header.year < 10000 else ""
 
 
 def name_of(names: list[str], number: int) -> str:
-    """Return the name of this number; "" if it is unknown."""
+    """Return the name with this number; "" if it is unknown."""
     name = names[number] if number < len(names) else ""
     return "" if name.strip("?") == "" else name
 
 
 def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
-    """Return the names of the file of names for a ``.wtb``; none without one. Raises `BadInput`, unless ``bad`` takes
-    it.
+    """Return the names of the file of names that belongs to a ``.wtb``; none if it is missing.
+
+    An unreadable one is reported to ``bad``; without ``bad`` it raises `BadInput`.
     """
     path = names_file(base, extension)
     if not path:
@@ -216,7 +215,7 @@ def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
 
 
 def names_file(base: str, extension: str) -> str:
-    """Return the path of the file of names for a ``.wtb``, of the same name or ``WTH`` or ``WTHOR``; "" without one."""
+    """Return the path of a ``.wtb``'s file of names: of the same name, ``WTH`` or ``WTHOR``; "" if none exists."""
     folder, own = os.path.split(_unpacked_name(base))
     try:
         entries = {entry.lower(): entry for entry in sorted(os.listdir(folder or "."), reverse=True)}  # noqa: PTH208
@@ -241,14 +240,14 @@ def _edx_games(games: dict[int, edx.EdxGame], name: str, bad: Complain | None) -
 
 
 def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iterator[FileGame]:
-    number = line = at = 0
-    for found in game_texts(text, format):
+    number = line = start = 0
+    for game in game_texts(text, format):
         number += 1
-        line += text.count("\n", at, found.start)
-        at = found.start
+        line += text.count("\n", start, game.start)
+        start = game.start
         try:
-            record = game_of(found, format)
-            event, date, result = _described(found, format)
+            record = game_of(game, format)
+            event, date, result = _described(game, format)
         except BadInput as error:
             complain(f"{quoted(name)}: game {number}, line {line + 1}: {error}", bad)
             continue
@@ -258,7 +257,7 @@ def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iter
 
 
 def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None]:
-    """Return event, date and result of a game's text."""
+    """Return event, date and result (discs for Black) of a game."""
     if format == "txt":
         return "", "", None
     tags = text.tags()
@@ -270,9 +269,9 @@ def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None
 
 
 def _date(text: str) -> str:
-    found = _ISO_DATE.search(text)
-    if found:
-        return f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}"
+    day = _ISO_DATE.search(text)
+    if day:
+        return f"{day[1]}-{int(day[2]):02}-{int(day[3]):02}"
     # Some servers write the seconds since 1970.
     if re.fullmatch(r"\d{8,11}", text, re.ASCII):
         return time.strftime("%Y-%m-%d", time.gmtime(int(text)))
@@ -281,21 +280,21 @@ def _date(text: str) -> str:
 
 
 def _ggf_result(text: str) -> BlackScore | None:
-    found = re.match(r"[+-]?\d{1,2}(?:\.0*)?(?:$|:)", text)
-    return BlackScore(int(float(text.partition(":")[0]))) if found else None
+    number = re.match(r"[+-]?\d{1,2}(?:\.0*)?(?:$|:)", text)
+    return BlackScore(int(float(text.partition(":")[0]))) if number else None
 
 
 def _sgf_result(text: str) -> BlackScore | None:
-    found = re.fullmatch(r"([BW])\+(\d{1,2})", text, re.IGNORECASE)
-    if found:
-        return BlackScore(int(found[2]) if found[1] in "Bb" else -int(found[2]))
+    score = re.fullmatch(r"([BW])\+(\d{1,2})", text, re.IGNORECASE)
+    if score:
+        return BlackScore(int(score[2]) if score[1] in "Bb" else -int(score[2]))
     return BlackScore(0) if text.lower() in ("0", "draw") else None
 
 
 def _pgn_result(text: str) -> BlackScore | None:
-    found = re.fullmatch(r"(\d{1,2})-(\d{1,2})", text)
-    if found and int(found[1]) + int(found[2]) == 64:
-        return BlackScore(int(found[1]) - int(found[2]))
+    discs = re.fullmatch(r"(\d{1,2})-(\d{1,2})", text)
+    if discs and int(discs[1]) + int(discs[2]) == 64:
+        return BlackScore(int(discs[1]) - int(discs[2]))
     return None
 
 
@@ -303,7 +302,7 @@ def _pgn_result(text: str) -> BlackScore | None:
 
 
 def format_to_write(path: str) -> str:
-    """Return the one of `BASE_FORMATS` that fits a file's name; raises `BadInput`."""
+    """Return the one of `BASE_FORMATS` that a file name says; raises `BadInput`."""
     format = os.path.splitext(path)[1][1:].lower()  # noqa: PTH122
     if format not in BASE_FORMATS:
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(BASE_FORMATS)}")
@@ -311,10 +310,10 @@ def format_to_write(path: str) -> str:
 
 
 def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> int:
-    """Write games in the format of the file's name. Returns their number.
+    """Write games in the format that the file name says. Returns their number; raises `BadInput`.
 
-    With ``append`` they follow the file's present games. The file is replaced as a whole or, on an error, not at all. A
-    ``.wtb`` gets files of names with the same name beside it. Raises `BadInput`.
+    With ``append`` they follow the games that the file has. The file is replaced as a whole or, on an error, not at
+    all. A ``.wtb`` gets files of names beside it.
     """
     format = format_to_write(path)
     old = content_of(path) if append and os.path.exists(path) else b""  # noqa: PTH110
@@ -339,7 +338,7 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
 
 
 def replace_file(path: str, data: bytes) -> None:
-    """Replace the content of a file that the user names. Raises `BadInput`."""
+    """Replace the content of a file; raises `BadInput`."""
     try:
         files.replace(path, data)
     except files.NotAFile:
@@ -361,11 +360,11 @@ def _edx_bytes(game: FileGame) -> bytes:
 
 
 def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
-    kept = list(wthor.parse(old, path).games.values()) if old else []
-    known = max((max(game.black, game.white) for game in kept), default=0)
-    players = _Names(names_beside(path, ".jou", None) if old else [], "???", known)
-    known = max((game.tournament for game in kept), default=0)
-    tournaments = _Names(names_beside(path, ".trn", None) if old else [], "", known)
+    present = list(wthor.parse(old, path).games.values()) if old else []
+    most = max((max(game.black, game.white) for game in present), default=0)
+    players = _Names(names_beside(path, ".jou", None) if old else [], "???", most)
+    most = max((game.tournament for game in present), default=0)
+    tournaments = _Names(names_beside(path, ".trn", None) if old else [], "", most)
     years = {wthor.parse(old, path).header.year} if old else set()
     added = []
     for number, game in enumerate(games, 1):
@@ -380,7 +379,7 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
     made = (today.tm_year, today.tm_mon, today.tm_mday)
     # A file is of one year; the theoretical scores written here are the results themselves, at 0 empty squares.
     header = wthor.WthorHeader(made, 0, years.pop() if len(years) == 1 else 0, 8, 0)
-    data = wthor.to_bytes([*kept, *added], header)
+    data = wthor.to_bytes([*present, *added], header)
     replace_file(_own_names_file(path, ".jou"), wthor.names_to_bytes(players.names, made, wthor.PLAYER_BYTES))
     replace_file(_own_names_file(path, ".trn"), wthor.names_to_bytes(tournaments.names, made, wthor.TOURNAMENT_BYTES))
     replace_file(path, data)
@@ -388,14 +387,14 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
 
 
 def _own_names_file(base: str, extension: str) -> str:
-    """Return the path of a base's file of names: an existing one with an extension in any case, or a new one."""
+    """Return the path of the file of names to write for a ``.wtb``: of the same name in any case of letters."""
     stem = os.path.splitext(base)[0]  # noqa: PTH122
-    found = names_file(base, extension)
-    return found if found.lower() == f"{stem}{extension}".lower() else stem + extension
+    existing = names_file(base, extension)
+    return existing if existing.lower() == f"{stem}{extension}".lower() else stem + extension
 
 
 def _discs(game: FileGame) -> int:
-    """Return Black's discs at the end."""
+    """Return Black's discs at the end of a game."""
     final = game.record.final
     if final.over:
         return 32 + black_score(final) // 2
@@ -403,7 +402,7 @@ def _discs(game: FileGame) -> int:
 
 
 class _Names:
-    """Names and their numbers; number 0, and numbers up to ``known`` without a name, stand for no player."""
+    """The names of a WTHOR file by their numbers. 0 and numbers up to ``known`` without a name stand for no player."""
 
     def __init__(self, names: list[str], unknown: str, known: int) -> None:
         self.names = names + [unknown] * (known + 1 - len(names))

@@ -1,8 +1,7 @@
-"""Edax's binary game files, ``.edx``: its game structures as laid out by a 64-bit little-endian machine.
+"""Edax's binary game files, ``.edx``: its structures in memory on a 64-bit little-endian machine.
 
-160 bytes a game, one after the other: the two boards (the side to move first) as 64-bit words with A1 = bit 0; the
-date; the names of Black and White, 32 bytes each; 60 moves as squares 0..63; who moves first; a hash. Passes are not
-written.
+A game is 160 bytes: two boards (the side to move first) as 64-bit words, A1 = bit 0; the date; the names of Black and
+White, 32 bytes each; 60 moves as squares 0..63; who moves first; a hash. Passes are not written.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _PASS, _NO_SQUARE = 64, 65
 
 
 class EdxGame(NamedTuple):
-    """A game: its squares 0..63 without passes, and the date as six numbers from the year to the second."""
+    """A game: its squares 0..63 without passes, and the date as six numbers from year to second."""
 
     initial: Position
     moves: bytes
@@ -33,9 +32,9 @@ class EdxGame(NamedTuple):
 
 
 def parse(data: bytes, name: str, bad: Complain | None = None) -> dict[int, EdxGame]:
-    """Return the games of a file by their numbers, from 1; ``name`` is for the message of `BadInput`.
+    """Return the games of a file by number, from 1; ``name`` names the file in messages.
 
-    With ``bad`` a wrong game, or the rest of one, is reported to it in a line; otherwise `BadInput` is raised.
+    A wrong game is passed over with a message to ``bad``; without ``bad`` it raises `BadInput`.
     """
     if len(data) % GAME_BYTES:
         complain(f"{quoted(name)}: {len(data)} bytes: expected a multiple of {GAME_BYTES}, Edax's games", bad)
@@ -66,10 +65,12 @@ def _game(data: bytes, at: int, name: str) -> EdxGame:
 
 
 def _squares(moves: bytes, where: str, offset: int) -> bytes:
-    end = next((at for at, move in enumerate(moves) if move >= _NO_SQUARE), len(moves))
-    for at in range(end, len(moves)):
-        if moves[at] < _NO_SQUARE:
-            raise BadInput(f"{where}, offset {offset + at}: move {moves[at]} after the last: expected {_NO_SQUARE}")
+    end = next((index for index, move in enumerate(moves) if move >= _NO_SQUARE), len(moves))
+    for index in range(end, len(moves)):
+        if moves[index] < _NO_SQUARE:
+            raise BadInput(
+                f"{where}, offset {offset + index}: move {moves[index]} after the last: expected {_NO_SQUARE}"
+            )
     return moves[:end].replace(bytes([_PASS]), b"")
 
 
@@ -78,7 +79,7 @@ def _name(field: bytes) -> str:
 
 
 def to_bytes(game: EdxGame) -> bytes:
-    """Return a game in Edax's layout; the hash, which depends on Edax's build, is 0. Raises `BadInput`."""
+    """Return a game in Edax's layout; raises `BadInput`. The hash, which depends on Edax's build, is 0."""
     if len(game.moves) > 60:
         raise BadInput(f"{len(game.moves)} moves: expected at most 60")
     year, month, day, hour, minute, second = game.date
@@ -94,5 +95,5 @@ def to_bytes(game: EdxGame) -> bytes:
 
 
 def _name_bytes(name: str) -> bytes:
-    """Return at most 31 bytes of a name, without cutting a letter in two."""
+    """Return at most 31 bytes of a name in UTF-8, no letter cut in two."""
     return name.encode("utf-8", "replace")[:31].decode("utf-8", "ignore").encode()

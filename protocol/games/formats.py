@@ -1,6 +1,6 @@
-"""Games as move lists (txt), SGF and PGN.
+"""Games as lists of moves (txt), SGF and PGN.
 
-Forced passes are written if the format can express them, and inserted if they were left out.
+Forced passes are written if the format has them, and inserted where a text leaves them out.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ _BRACE = re.compile(r"[{}]")
 _RESULT = re.compile(r"\*|1/2(?:-1/2)?|\d{1,2}-\d{1,2}")
 _END_OF_LINE = re.compile(r"(?<![\w.])\d{1,2}\s*-\s*\d{1,2}(?![\w.])|\*\s*$")
 _BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*[-\u2013\u2014]+\s*(?=\w)")
-_FULL_WIDTH = {0xFF01 + at: 0x21 + at for at in range(94)} | {0x3000: 0x20}
+_FULL_WIDTH = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20}
 
 
 def game_texts(text: str, format: str) -> Iterator[GameText]:
-    """Yield the games of a text in that format, in one pass over it."""
+    """Yield the games of a text in one pass; ``format`` is ``txt``, ``ggf``, ``sgf`` or ``pgn``."""
     if format == "txt":
         return _lines(text)
     return pgn_texts(text) if format == "pgn" else trees(text, escapes=format == "sgf")
 
 
 def game_of(text: GameText, format: str) -> GameRecord:
-    """Return the game of a text in that format. Raises `BadInput`."""
+    """Return the game of a text that `game_texts` yielded; raises `BadInput`."""
     return {"txt": txt_game, "ggf": ggf_game, "sgf": sgf_game, "pgn": pgn_game}[format](text)
 
 
 def parse_game(text: str, format: str) -> GameRecord:
-    """Return the first game in a text of that format; raises `BadInput`."""
+    """Return the first game of a text; raises `BadInput`."""
     first = next(game_texts(text, format), None)
     if first is None:
         raise BadInput(f"{quoted(text)}: there is no game in it: expected {_EXAMPLES[format]}")
@@ -81,11 +81,11 @@ def game_text(
     scores: Sequence[MoverScore | None] = (),
     round: str = "",
 ) -> str:
-    """Return a game in that format, lines with their ends; ``date`` is ``2026-01-31 12:00:00``, a part of it or "".
+    """Return a game as text; ``date`` is ``2026-01-31 12:00:00``, a part of it or "".
 
-    Without an ``event`` GGF names this program as the place. ``result`` is Black's score of an unfinished game, if
-    known. ``comment`` is about the game; ``notes`` belong to the first moves in SGF and PGN, ``scores`` in GGF, from
-    the mover's side, None for no score. ``round`` is PGN's, such as ``12.1``.
+    Without an ``event`` GGF names this program as the place. ``result`` is Black's score if the game is unfinished.
+    ``comment`` is about the game; ``notes`` belong to the first moves in SGF and PGN, ``scores`` (discs for the mover,
+    None for none) in GGF. ``round`` is PGN's, such as ``12.1``.
     """
     if format == "txt":
         return txt_text(record)
@@ -102,50 +102,46 @@ def game_text(
 
 
 def _lines(text: str) -> Iterator[GameText]:
-    at = 0
+    start = 0
     for line in text.splitlines(keepends=True):
         if line.strip() and line.strip()[0] not in "#%":
-            yield GameText(at, [("", line)])
-        at += len(line)
+            yield GameText(start, [("", line)])
+        start += len(line)
 
 
 def txt_game(text: GameText) -> GameRecord:
-    """Return the game of a line: ``F5D6C3``, after another start as ``<board> <side>;F5D6``. Raises `BadInput`."""
+    """Return the game of a line: ``F5D6C3``, from another start ``<board> <side>;F5D6``. Raises `BadInput`."""
     board, semicolon, moves = text.properties[0][1].rpartition(";")
     return _alternating(parse_board(board) if semicolon else START, listed_moves(moves))
 
 
 def listed_moves(text: str) -> list[int]:
-    """Return the moves of a text as people write them: numbered, with dashes and a result, in full-width letters.
-
-    Raises `BadInput`.
-    """
+    """Return moves as people write them: numbered, with dashes, a result, full-width letters. Raises `BadInput`."""
     plain = _BETWEEN.sub(" ", _END_OF_LINE.sub(" ", text.translate(_FULL_WIDTH)))
     return parse_moves(" ".join(plain.split()))
 
 
 def txt_text(record: GameRecord) -> str:
-    """Return a line of moves without passes; before it the initial board, if it is another than the usual or there are
-    no moves.
-    """
+    """Return a line of moves without passes, after the initial board if it is unusual or there are no moves."""
     moves = "".join(move_text(played.move) for played in record.moves if played.move != PASS)
     return f"{moves}\n" if moves and record.initial == START else f"{board_text(record.initial)};{moves}\n"
 
 
 def _alternating(initial: Position, moves: list[int]) -> GameRecord:
-    """Return the game of moves that are given without their colours."""
+    """Return the game of moves that are given without colours."""
     played = play_moves(initial, moves)
     black = initial.black_to_move
-    return GameRecord(initial, follow(initial, [(black ^ bool(at % 2), move, 0.0) for at, move in enumerate(played)]))
+    return GameRecord(initial, follow(initial, [(black ^ bool(ply % 2), move, 0.0) for ply, move in enumerate(played)]))
 
 
 # SGF
 
 
 def sgf_game(text: GameText) -> GameRecord:
-    """Return a game of Othello in SGF: files and ranks as two letters from the top left, or as ``F5``.
+    """Return a game of Othello in SGF; raises `BadInput`.
 
-    Programs for Go count ranks from below; that reading is used if only it makes the moves legal. Raises `BadInput`.
+    Squares are two letters, counted from the top left, or ``F5``. Programs for Go count ranks from below: they are read
+    so if only that makes all moves legal.
     """
     if text.fault:
         raise BadInput(text.fault)
@@ -167,7 +163,7 @@ def sgf_game(text: GameText) -> GameRecord:
 
 
 def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Position, tuple[PlayedMove, ...]]:
-    """Return the position that a game begins on, and its moves."""
+    """Return the initial position and the moves of a game."""
     setup = {"AB": 0, "AW": 0, "AE": 0}
     moves: list[tuple[bool, int, float]] = []
     side = ""
@@ -195,7 +191,7 @@ def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Pos
 
 
 def _sgf_squares(text: str, from_below: bool) -> int:
-    """Return a square, or those between two corners as in ``aa:hh``, as a mask."""
+    """Return a mask of a square, or of all squares between two corners as in ``aa:hh``."""
     first, colon, last = text.partition(":")
     corner = _sgf_square(first, from_below)
     other = _sgf_square(last, from_below) if colon else corner
@@ -228,7 +224,7 @@ def sgf_text(
     comment: str = "",
     notes: Sequence[str] = (),
 ) -> str:
-    """Return a game in SGF, ten moves a line, moves with a note on their own lines."""
+    """Return a game in SGF, ten moves a line; a move with a note has its own line."""
     lines = ["(;GM[2]FF[4]", "CA[UTF-8]", "AP[desdaemon]", "SZ[8]", f"DT[{date}]"]
     if event:
         lines.append(f"EV[{_sgf_escaped(event)}]")
@@ -245,13 +241,13 @@ def sgf_text(
         lines.append(f"C[{_sgf_escaped(comment)}]")
     black = record.initial.black_to_move
     moves = []
-    for at, played in enumerate(record.moves):
+    for ply, played in enumerate(record.moves):
         text = f";{'B' if black else 'W'}[{'' if played.move == PASS else _sgf_square_text(played.move)}]"
-        note = notes[at] if at < len(notes) else ""
+        note = notes[ply] if ply < len(notes) else ""
         moves.append(f"{text}C[{_sgf_escaped(note)}]" if note else text)
         black = not black
     width = 1 if any(notes) else 10
-    lines += ["".join(moves[at : at + width]) for at in range(0, len(moves), width)]
+    lines += ["".join(moves[start : start + width]) for start in range(0, len(moves), width)]
     return "\n".join([*lines, ")"]) + "\n"
 
 
@@ -263,7 +259,7 @@ def _sgf_escaped(text: str) -> str:
 
 
 def pgn_texts(text: str) -> Iterator[GameText]:
-    """Yield the games of a text in PGN: tags, and the moves of the main line, which have no name.
+    """Yield the games of a text in PGN: tags, and the main line's moves as values with an empty name.
 
     A game ends at its result or at the tags of the next. Comments, variations and marks are passed over.
     """
@@ -304,8 +300,8 @@ def pgn_texts(text: str) -> Iterator[GameText]:
 def _comment_end(text: str, at: int) -> tuple[int, bool]:
     """Return the index behind the comment that begins before ``at``, and whether its closing brace is there.
 
-    Comments do not nest, but some programs nest them. The tags of the next game end one without its brace; tags that
-    are quoted have that brace behind them.
+    Comments do not nest in PGN, but some programs nest them. A comment without its brace ends at the tags of the next
+    game; tags that are quoted in a comment are followed by its brace.
     """
     depth, end = 1, 0
     while depth:
@@ -325,7 +321,7 @@ def _comment_end(text: str, at: int) -> tuple[int, bool]:
 
 
 def pgn_game(text: GameText) -> GameRecord:
-    """Return a game in PGN, its moves as squares; ``FEN`` is the initial board. Raises `BadInput`.
+    """Return a game in PGN; ``FEN`` is the initial board. Raises `BadInput`.
 
     A ``Variant`` marks XBoard's games, whose White moves first and is our Black.
     """
@@ -358,7 +354,7 @@ def pgn_text(
     notes: Sequence[str] = (),
     round: str = "",
 ) -> str:
-    """Return a game in PGN, its result as discs: empty squares count for the winner."""
+    """Return a game in PGN, its result in discs, empty squares counted for the winner."""
     score = final_result(record, result)
     ending = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
     black, white = _pgn_escaped(record.black), _pgn_escaped(record.white)
@@ -369,17 +365,17 @@ def pgn_text(
         lines += ['[SetUp "1"]', f'[FEN "{fen_text(record.initial)}"]']
     words = _pgn_comment(comment)
     blacks = record.initial.black_to_move
-    for at, played in enumerate(record.moves):
-        if blacks or not at or (at <= len(notes) and notes[at - 1]):
-            words.append(f"{(at + (not record.initial.black_to_move)) // 2 + 1}.{'' if blacks else '..'}")
+    for ply, played in enumerate(record.moves):
+        if blacks or not ply or (ply <= len(notes) and notes[ply - 1]):
+            words.append(f"{(ply + (not record.initial.black_to_move)) // 2 + 1}.{'' if blacks else '..'}")
         words.append("pass" if played.move == PASS else move_text(played.move))
-        words += _pgn_comment(notes[at]) if at < len(notes) else []
+        words += _pgn_comment(notes[ply]) if ply < len(notes) else []
         blacks = not blacks
     return "\n".join([*lines, "", *_wrapped([*words, ending]), ""])
 
 
 def _pgn_comment(text: str) -> list[str]:
-    """Return the text of a comment without closing braces, which the format cannot express."""
+    """Return the words of a comment without closing braces, which PGN cannot express."""
     return f"{{{text.replace('}', ')')}}}".split() if text else []
 
 
@@ -398,9 +394,9 @@ def _wrapped(words: list[str]) -> list[str]:
 
 
 def fen_text(position: Position) -> str:
-    """Return the board in the form that `setboard` takes: rank 1 first, ``p`` black."""
+    """Return the board as a FEN record that `setboard` reads: rank 1 first, ``p`` black."""
     letters = {"X": "p", "O": "P", "-": "1"}
     text = board_text(position)
-    ranks = ["".join(letters[c] for c in text[at : at + 8]) for at in range(0, 64, 8)]
+    ranks = ["".join(letters[c] for c in text[start : start + 8]) for start in range(0, 64, 8)]
     packed = [re.sub("1+", lambda run: str(len(run[0])), rank) for rank in ranks]
     return f"{'/'.join(packed)} {'b' if position.black_to_move else 'w'} - - 0 1"

@@ -1,7 +1,7 @@
-"""The value of each move of a game: compared with the best alternative; and a summary for each player.
+"""The loss of each move of a game against the best alternative, and a summary for each player.
 
-Used by `desdaemon analyze`, by ``analyze`` and ``book analyze`` of the text protocol, and by the board in the browser,
-which gets `GRADES` from here. It only compares scores, wherever they come from.
+`desdaemon analyze`, ``analyze`` and ``book analyze`` of the text protocol and the board in the browser use it. Scores
+may come from a search or a book.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from desdaemon.protocol.othello.scores import BlackScore, MoverScore, seen_by_bl
 from desdaemon.protocol.othello.selectivity import Selectivity, depth_text
 
 GRADES = ((10, "blunder"), (4, "mistake"), (2, "inaccuracy"))
-"""Least discs lost by a move of each grade, the worst first."""
+"""The least loss of each grade in discs, the worst grade first."""
 
 HALF_ACCURACY = 4
-"""Discs lost by a move that is half as accurate as the best one; twice that loss makes it a quarter as accurate."""
+"""Discs lost by a move of 50 % accuracy; twice as many make 25 %."""
 
 
 class SearchedMove(NamedTuple):
-    """A move with its score, seen from the side that plays it, and the depth of the search in plies, -1 if unknown.
+    """A move with its score in discs for the side that plays it, and the depth of the search in plies, -1 if unknown.
 
     ``exact``: the score is proved; ``full``: the search reached the end of the game; ``of_book``: the score is a
     book's. ``line`` begins with the move.
@@ -40,9 +40,9 @@ class SearchedMove(NamedTuple):
 
 
 class JudgedMove(NamedTuple):
-    """A move that was played in ``position``, compared with another: the best, or the best of all others.
+    """A move that was played in ``position``, compared with the best of the other moves or with the best of all.
 
-    ``ply`` counts from 1, passes included. ``other`` is None if no other move is compared.
+    ``ply`` counts from 1, passes included. ``other`` is None if there is no move to compare with.
     """
 
     ply: int
@@ -57,12 +57,12 @@ class JudgedMove(NamedTuple):
 
     @property
     def best(self) -> SearchedMove:
-        """The move to compare with: the other one, or the played one if there is none."""
+        """The move to compare with; the played one if there is no other."""
         return self.other or self.played
 
     @property
     def loss(self) -> int:
-        """Discs given away."""
+        """Discs that the move gave away, 0 or more."""
         return max(0, self.best.score - self.played.score)
 
     @property
@@ -77,17 +77,17 @@ class JudgedMove(NamedTuple):
 
     @property
     def grade(self) -> str:
-        """A name of `GRADES`, or empty."""
+        """A name of `GRADES`, or ""."""
         return next((name for least, name in GRADES if self.loss >= least), "")
 
     @property
     def accuracy(self) -> float:
-        """Percent: 100 for a best move, half of it for every `HALF_ACCURACY` discs lost."""
+        """Percent: 100 for a best move, halved for every `HALF_ACCURACY` discs lost."""
         return 100 * math.exp2(-self.loss / HALF_ACCURACY)
 
     @property
     def turned(self) -> str:
-        """The proved outcome that the move gave away: ``the win``, ``the draw``, or ""."""
+        """The proved result that the move gave away: ``the win``, ``the draw`` or ""."""
         if not self.exact:
             return ""
         if self.best.score > 0 >= self.played.score:
@@ -96,9 +96,7 @@ class JudgedMove(NamedTuple):
 
     @property
     def sure(self) -> str:
-        """The reliability of the comparison, from the shallower search: ``exact``, ``book``, ``16`` or ``21@73%``; ""
-        if unknown.
-        """
+        """How sure the loss is, by the shallower search: ``exact``, ``book``, ``16``, ``21@73%``, "" if unknown."""
         if self.exact:
             return "exact"
         if self.played.of_book or self.best.of_book:
@@ -108,19 +106,17 @@ class JudgedMove(NamedTuple):
 
     @property
     def black_score(self) -> BlackScore:
-        """The score of the position before the move, from Black's side."""
+        """Black's score of the position before the move."""
         return seen_by_black(max(self.best.score, self.played.score), self.position.black_to_move)
 
 
 def equivalents(position: Position, move: int) -> int:
-    """Return a mask of the moves that lead to the position after ``move`` or a mirror image of it."""
+    """Return a mask of the moves that lead to the same position as ``move``, mirror images counted as the same."""
     return sum(1 << other for other in _group(position, move))
 
 
 def as_played(position: Position, best: SearchedMove, move: int) -> SearchedMove | None:
-    """Return the best move's score and line as those of ``move``, for two moves that lead to one position or to mirror
-    images of it; None for others.
-    """
+    """Return ``best`` turned so that it begins with ``move``; None if that leads to another position."""
     if best.move == move:
         return best
     group = _group(position, move)
@@ -136,10 +132,11 @@ def _group(position: Position, move: int) -> dict[int, int]:
 
 
 class PlayerSummary(NamedTuple):
-    """One player's moves, forced ones left out: the number of best moves, and the discs lost by the others.
+    """One player's moves, forced ones left out.
 
-    ``accuracy`` is the mean of the moves' accuracies in percent, 100 for a player without a choice. ``grades`` counts
-    blunders, mistakes and inaccuracies; ``worst`` is the ply of the worst move, 0 if there is none.
+    ``choices`` counts the moves, ``best`` those that lost nothing; ``lost`` is the sum of discs lost. ``accuracy`` is
+    the moves' mean in percent, 100 without moves. ``grades`` counts blunders, mistakes and inaccuracies; ``worst`` is
+    the ply of the worst move, 0 if none lost discs.
     """
 
     choices: int
@@ -151,12 +148,12 @@ class PlayerSummary(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """Discs lost for each move with a choice."""
+        """Discs lost a move."""
         return self.lost / self.choices if self.choices else 0.0
 
 
 def summary(moves: Iterable[JudgedMove], black: bool) -> PlayerSummary:
-    """Summarise a player's moves."""
+    """Return the summary of Black's or White's moves."""
     chosen = [move for move in moves if move.position.black_to_move == black and move.choices > 1]
     worst = max(chosen, key=lambda move: (move.loss, -move.ply), default=None)
     return PlayerSummary(

@@ -1,7 +1,7 @@
-"""Parser of pasted games and boards: any of the file formats, and forms that web sites and programs use.
+"""Parser of pasted games and boards, in any file format or a form that web sites and programs use.
 
-Besides the formats of `bases` it reads the JSON of Othello Quest, PlayOK's numbered moves, boards in a row or as eight
-lines, FEN records, and moves over several lines.
+These forms are the JSON of Othello Quest, PlayOK's numbered moves, boards in a row or as eight lines, FEN records, and
+moves over several lines.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _DEEPEST = 50
 
 
 def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> list[FileGame]:
-    """Return the games in a pasted text or a dropped file; a board alone is a game without moves. Raises `BadInput`.
+    """Return the games of a pasted text or a dropped file; a board alone is a game without moves. Raises `BadInput`.
 
-    ``name`` is that of a dropped file, if any. Each unreadable game of a file of several adds a line to ``bad``.
+    ``name`` is that of the file, if any. Games of a file that cannot be read are reported to ``bad``.
     """
     if b"\0" in data and not data.startswith(UTF_16):
         return list(parse_games(data, name, bad))
@@ -46,10 +46,10 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
     except BadInput as error:
         if "\n" not in text:
             raise
-        found = list(parse_games(data, name if name.endswith(".txt") else "pasted text", bad))
-        if not found:
+        games = list(parse_games(data, name if name.endswith(".txt") else "pasted text", bad))
+        if not games:
             raise BadInput(str(error)) from None
-        return found
+        return games
 
 
 def _moves(text: str) -> GameRecord:
@@ -63,14 +63,14 @@ def _moves(text: str) -> GameRecord:
 
 
 def _board(text: str) -> GameRecord | None:
-    """Parse a board, in a row or as eight lines; None if the text is none."""
+    """Parse a board, in a row or as eight lines; None for other text."""
     if ";" in text:
         return None
-    rows = [found[1] for line in text.splitlines() if (found := _ROW.match(line))]
+    rows = [match[1] for line in text.splitlines() if (match := _ROW.match(line))]
     if len(rows) == 8:
         squares = "".join("".join(rows).split()).replace("|", "").translate(_SYMBOLS)
         rest = "\n".join(line for line in text.splitlines() if not _ROW.match(line)).strip()
-        after = [found[1] for line in [*text.splitlines(), rest] if (found := _SIDE.search(_ROW.sub("", line)))]
+        after = [match[1] for line in [*text.splitlines(), rest] if (match := _SIDE.search(_ROW.sub("", line)))]
         return _with_side(squares, after[0] if after else "")
     try:
         return GameRecord(parse_board(text), ())
@@ -80,18 +80,18 @@ def _board(text: str) -> GameRecord | None:
 
 
 def _with_side(squares: str, side: str) -> GameRecord:
-    """Return a board. Without a side to move it is Black's turn if the number of discs is even."""
+    """Return a game without moves. Without a ``side`` to move, Black moves if the number of discs is even."""
     discs = sum(square not in "-._" for square in squares)
     return GameRecord(parse_board(f"{squares} {side[:1] or ('X' if discs % 2 == 0 else 'O')}"), ())
 
 
 def _quest_games(text: str, bad: Complain | None) -> list[FileGame]:
-    """Parse games of Othello Quest: JSON, a list of it or one a line. Raises `BadInput`."""
+    """Parse JSON games of Othello Quest: one, a list, or one a line. Raises `BadInput`."""
     try:
-        found = _json(text)
+        parsed = _json(text)
     except (ValueError, RecursionError):
         raise BadInput(f"{quoted(text)}: expected a game or a board") from None
-    listed = found if isinstance(found, list) and not _are_moves(found) else [found]
+    listed = parsed if isinstance(parsed, list) and not _are_moves(parsed) else [parsed]
     games = []
     for number, each in enumerate(listed, 1):
         try:
@@ -111,31 +111,31 @@ def _json(text: str) -> Any:
         return [json.loads(line) for line in lines if line.strip()]
 
 
-def _quest(found: Any) -> FileGame:
-    """Return a game of Othello Quest: parsed JSON that contains a list of moves, maps with ``m``; ``-`` is a pass."""
-    moves = _quest_moves(found)
+def _quest(parsed: Any) -> FileGame:
+    """Return a game of Othello Quest: parsed JSON with a list of moves, ``{"m": "f5"}``; ``-`` is a pass."""
+    moves = _quest_moves(parsed)
     if moves is None:
         raise BadInput("JSON without moves: expected a game of Othello Quest; its lists of games have none")
     squares = [parse_move(move) for move in moves if move != "-"]
     record = GameRecord(START, replayed(START, [move for move in squares if move < 64]))
-    players = found.get("players") if isinstance(found, dict) else None
+    players = parsed.get("players") if isinstance(parsed, dict) else None
     players = players if isinstance(players, list) else []
     names = [str(player.get("name") or "") for player in players if isinstance(player, dict)]
     black, white = (*names, "", "")[:2]
-    created = str(found.get("created") or "") if isinstance(found, dict) else ""
+    created = str(parsed.get("created") or "") if isinstance(parsed, dict) else ""
     day = re.match(r"\d{4}-\d{2}-\d{2}", created, re.ASCII)
     return FileGame(record._replace(black=black, white=white), event="Othello Quest", date=day[0] if day else "")
 
 
-def _are_moves(found: Any) -> bool:
-    return isinstance(found, list) and bool(found) and all(isinstance(item, dict) and "m" in item for item in found)
+def _are_moves(parsed: Any) -> bool:
+    return isinstance(parsed, list) and bool(parsed) and all(isinstance(item, dict) and "m" in item for item in parsed)
 
 
-def _quest_moves(found: Any, depth: int = 0) -> list[str] | None:
-    """Search parsed JSON for the first list whose items are all moves, and return these."""
-    if _are_moves(found):
-        return [str(item["m"]) for item in found]
-    inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+def _quest_moves(parsed: Any, depth: int = 0) -> list[str] | None:
+    """Return the first list in parsed JSON whose items are all moves; None without one."""
+    if _are_moves(parsed):
+        return [str(item["m"]) for item in parsed]
+    inner = parsed.values() if isinstance(parsed, dict) else parsed if isinstance(parsed, list) else ()
     if depth < _DEEPEST:
         for item in inner:
             moves = _quest_moves(item, depth + 1)

@@ -1,7 +1,6 @@
-"""The record of a game, as files keep it.
+"""The record of a game: initial position, every move with forced passes and its time, names and clocks.
 
-A `GameRecord` has the whole history: the initial position, every move with forced passes, the time of each move, names
-and clocks. Unreadable text raises `BadInput`; a game with an illegal move is refused as a whole.
+Text that cannot be read raises `BadInput`; a game with an illegal move is refused as a whole.
 """
 
 from __future__ import annotations
@@ -28,32 +27,32 @@ _TIME = re.compile(r"(?:(?:(?:(\d{1,4})\.)?(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.
 
 
 Complain = Callable[[str], None]
-"""A function that takes the message about a game that cannot be read."""
+"""Takes the message about a game that cannot be read."""
 
 
 def complain(line: str, bad: Complain | None) -> None:
-    """Pass a message to ``bad``; without it raise the message as `BadInput`."""
+    """Pass a message to ``bad``; without it raise `BadInput`."""
     if bad is None:
         raise BadInput(line) from None
     bad(line)
 
 
 class ClockTerms(NamedTuple):
-    """A side's clock: ms for the game, and ms added after each move; both 0 without a clock."""
+    """A side's clock: milliseconds for the game, and milliseconds added after each move; both 0 without a clock."""
 
     main: float
     increment: float
 
 
 class PlayedMove(NamedTuple):
-    """A move (0..63 or a pass) and the milliseconds it took, 0 if unknown."""
+    """A move (0..63, or a pass) and the milliseconds it took, 0 if unknown."""
 
     move: int
     ms: float
 
 
 class GameRecord(NamedTuple):
-    """A game. ``moves`` holds every forced pass; names may be empty; clocks are Black's and White's."""
+    """A game. ``moves`` holds every forced pass; names may be empty; the clocks are Black's and White's."""
 
     initial: Position
     moves: tuple[PlayedMove, ...]
@@ -72,9 +71,9 @@ class GameRecord(NamedTuple):
 
 
 def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[PlayedMove, ...]:
-    """Play moves from ``initial``; each is given with whether it is Black's, and its ms.
+    """Play moves from ``initial``; each is a triple (Black's?, move, milliseconds). Raises `BadInput`.
 
-    A forced pass that was left out is inserted, a needless pass after the end is removed. Raises `BadInput`.
+    Missing forced passes are inserted, a pass after the end of the game is removed.
     """
     position = initial
     played: list[PlayedMove] = []
@@ -98,9 +97,10 @@ def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[Pla
 
 
 class GameText(NamedTuple):
-    """A game as its text has it: the index where it begins, and what it holds in order, names in upper case and values.
+    """The text of a game in parts: where it begins, and its pairs of a name in upper case and a value, in order.
 
-    A move or a line of moves without a name has an empty one. ``fault`` says what the text of the game lacks.
+    A move or a line of moves without a name has the name "". ``fault`` says why the text cannot be a game, "" if it
+    can.
     """
 
     start: int
@@ -108,25 +108,25 @@ class GameText(NamedTuple):
     fault: str = ""
 
     def tags(self) -> dict[str, str]:
-        """Return the first value of each name."""
+        """Return the first value for each name."""
         return {name: value.strip() for name, value in reversed(self.properties)}
 
 
-# Only a game, not a variation in it, begins with one of these.
+# Properties that only the beginning of a game has, so that a variation is not taken for one.
 _ROOT = r"\(\s*;\s*(?:GM|GaMe|FF|CA|AP|ST|SZ|PB|PW|EV|DT|PC|RE)\s*\["
 _GAME = re.compile(r"\(\s*;")
 _NEXT_GAME = re.compile(_ROOT)
 _MARK = re.compile(r"[\[()]")
-# A game within a value shows that the value has no end: the brackets of a game that it quotes are escaped.
+# The beginning of a game inside a value shows that the value's end is missing: brackets in values are escaped.
 _IN_VALUE = rf"\]|(?={_ROOT}[^\\\[\]]{{0,80}}\])"
 _VALUE_STOPS = {False: re.compile(_IN_VALUE), True: re.compile(rf"\\.|{_IN_VALUE}", re.DOTALL)}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
-    """Yield the main lines of the games ``(;A[x]B[y][z];)`` in a text, in one pass over it.
+    """Yield the main lines of the games ``(;A[x]B[y][z];)`` in a text, in one pass.
 
-    ``escapes`` are backslashes in values. A game without its end goes up to the next one.
+    ``escapes``: backslashes in values escape. A game without its end reaches to the next one.
     """
     begin = _GAME.search(text)
     while begin:
@@ -136,7 +136,7 @@ def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
 
 
 def _tree(text: str, start: int, escapes: bool) -> tuple[GameText, int]:
-    """Return the game that begins at ``start``, and the index at which to look for the next one."""
+    """Return the game that begins at ``start``, and the index from which to look for the next one."""
     listed: list[tuple[str, str]] = []
     name = ""
     depth = 0
@@ -166,7 +166,7 @@ def _tree(text: str, start: int, escapes: bool) -> tuple[GameText, int]:
 
 
 def _value_end(text: str, at: int, escapes: bool) -> tuple[int, bool]:
-    """Return the index at which the value that begins at ``at`` ends, and whether a bracket ends it."""
+    """Return the index at which the value from ``at`` ends, and whether a bracket ends it."""
     for stop in _VALUE_STOPS[escapes].finditer(text, at):
         if stop[0] in ("", "]"):
             return stop.start(), bool(stop[0])
@@ -174,7 +174,7 @@ def _value_end(text: str, at: int, escapes: bool) -> tuple[int, bool]:
 
 
 def _property_name(text: str) -> str:
-    """Return the name at the end of a text; older files write ``Black`` for ``B``."""
+    """Return the property's name at the end of a text; older files write ``Black`` for ``B``."""
     text = text.rstrip()
     start = len(text)
     while start and text[start - 1].isalpha():
@@ -184,7 +184,7 @@ def _property_name(text: str) -> str:
 
 
 def check_variant(text: str) -> None:
-    """Raise `BadInput` for a name of anti-Othello, which the fewest discs win."""
+    """Raise `BadInput` if ``text`` names anti-Othello, which the fewest discs win."""
     if "anti" in text.lower():
         raise BadInput(f"{quoted(text)} is another game: expected Othello")
 
@@ -198,13 +198,13 @@ def ggf_text(
     comment: str = "",
     scores: Sequence[MoverScore | None] = (),
 ) -> str:
-    """Return a game as a line of GGF. The result of an unfinished one is ``result``, Black's score, or ``?``.
+    """Return a game as a line of GGF. ``result`` is Black's score of an unfinished game, None for ``?``.
 
-    ``scores`` are those of the first moves, from the mover's side, None for no score.
+    ``scores`` are those of the first moves, in discs for the mover, None for none.
     """
     score = final_result(record, result)
     board = squares_text(record.initial).replace("X", "*")
-    rows = " ".join(board[at : at + 8] for at in range(0, 64, 8))
+    rows = " ".join(board[start : start + 8] for start in range(0, 64, 8))
     names = f"PB[{_plain(record.black)}]PW[{_plain(record.white)}]"
     head = f"GM[Othello]PC[{_plain(place)}]DT[{date}]{names}RE[{'?' if score is None else score}]{_ggf_clocks(record)}"
     side = "*" if record.initial.black_to_move else "O"
@@ -213,7 +213,7 @@ def ggf_text(
 
 
 def final_result(record: GameRecord, claimed: BlackScore | None) -> BlackScore | None:
-    """Return Black's score of a finished game, empty squares to the winner; of an unfinished one the claimed score."""
+    """Return Black's score of a finished game, empty squares counted for the winner, else the ``claimed`` score."""
     final = record.final
     return black_score(final) if final.over else claimed
 
@@ -242,8 +242,8 @@ def _time_text(ms: float) -> str:
 def _ggf_moves(record: GameRecord, scores: Sequence[MoverScore | None]) -> list[str]:
     black = record.initial.black_to_move
     texts = []
-    for at, played in enumerate(record.moves):
-        score = scores[at] if at < len(scores) else None
+    for ply, played in enumerate(record.moves):
+        score = scores[ply] if ply < len(scores) else None
         worth = "" if score is None else f"{score:.2f}"
         fields = f"/{worth}/{played.ms / 1000:.3f}" if played.ms else f"/{worth}" if worth else ""
         texts.append(f"{'B' if black else 'W'}[{move_text(played.move)}{fields}]")
@@ -252,12 +252,12 @@ def _ggf_moves(record: GameRecord, scores: Sequence[MoverScore | None]) -> list[
 
 
 def _plain(name: str) -> str:
-    """Return a name without characters that would end its field."""
+    """Return a name without characters that would end its field in GGF."""
     return "".join(c for c in name if c.isprintable() and c not in "[]\\")
 
 
 def black_score(position: Position) -> BlackScore:
-    """Return the score of a finished game."""
+    """Return Black's score of a finished game."""
     return seen_by_black(rules.final_score(position.player, position.opponent), position.black_to_move)
 
 
@@ -273,7 +273,7 @@ def parse_ggf(text: str) -> GameRecord:
 
 
 def ggf_game(text: GameText) -> GameRecord:
-    """Return the game of a GGF text. Raises `BadInput`."""
+    """Return the game of a GGF text; raises `BadInput`."""
     if text.fault:
         raise BadInput(text.fault)
     moves: list[tuple[bool, int, float]] = []
@@ -298,7 +298,7 @@ def ggf_game(text: GameText) -> GameRecord:
 
 
 def _check_type(tags: dict[str, str]) -> None:
-    """Raise `BadInput` for a type of GGS that is another game, as ``8a`` is, or has a random start, as ``s8r5`` has."""
+    """Raise `BadInput` for a GGS game type of anti-Othello (``8a``), a random start (``s8r5``) or another size."""
     type = tags.get("TY", "")[:20].lower()
     parts = re.fullmatch(r"s?(\d+)(\w*)", type, re.ASCII)
     if not parts:
@@ -319,7 +319,7 @@ def _ggf_board(text: str) -> Position:
 
 
 def _seconds(text: str) -> float:
-    """Return the milliseconds of a number of seconds; 0, unknown, for any other text."""
+    """Return a number of seconds in milliseconds; 0, for unknown, if the text is no number."""
     try:
         seconds = float(text)
     except ValueError:
@@ -328,10 +328,10 @@ def _seconds(text: str) -> float:
 
 
 def parse_clock(text: str) -> ClockTerms:
-    """Return a GGF clock, ``main/increment/grace``, each ``[days.]hours:minutes:seconds`` from the right; raises
+    """Return a GGF clock ``main/increment/grace``, each ``[days.]hours:minutes:seconds`` from the right; raises
     `BadInput`.
 
-    The grace period is ignored: the program does not exceed its time.
+    The grace period is ignored, since the program does not exceed its time.
     """
     fields = [field.split(",", 1)[0].strip() for field in text.split("/")]
     times = [_time(field, text) if field else 0.0 for field in fields]
@@ -339,8 +339,8 @@ def parse_clock(text: str) -> ClockTerms:
 
 
 def _time(text: str, clock: str) -> float:
-    found = _TIME.fullmatch(text)
-    if not found:
+    fields = _TIME.fullmatch(text)
+    if not fields:
         raise BadInput(f"clock {quoted(clock)}: expected main/increment/grace such as 15:00//02:00")
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (float(part or 0) for part in fields.groups())
     return 1000 * (((days * 24 + hours) * 60 + minutes) * 60 + seconds)

@@ -1,10 +1,10 @@
-"""WTHOR, the format of the French federation's game base and of many other bases.
+"""WTHOR, the format of the French federation's game base and of many others.
 
 A base is three files. ``.wtb`` has the games of one year: a header of 16 bytes, then 68 bytes a game. ``.jou`` has the
-names of players, 20 bytes each, ``.trn`` those of tournaments, 26 bytes each; a game names them by number. Everything
-is little endian. Passes are not written.
+names of players, 20 bytes each, ``.trn`` those of tournaments, 26 bytes each; a game names them by number. All numbers
+are little endian. Passes are not written.
 
-This module handles bytes only, fast enough for whole bases; the legality of moves is checked where games are replayed.
+This module handles bytes only, fast enough for whole bases; `bases` replays the games and so checks their moves.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _CODES = bytes(10 * (square // 8 + 1) + square % 8 + 1 for square in range(64)) 
 
 
 class WthorHeader(NamedTuple):
-    """The first 16 bytes of any of the three files.
+    """The header of any of the three files.
 
     ``made`` is the day on which the file was made, as year, month and day; ``records`` the number of games or names;
-    ``year`` that of the games; ``size`` the board's, where 0 means 8; ``depth`` the number of empty squares from which
-    the theoretical scores count.
+    ``year`` that of the games; ``size`` the board's, 0 for 8; ``depth`` the number of empty squares from which the
+    theoretical scores count.
     """
 
     made: tuple[int, int, int]
@@ -54,8 +54,8 @@ class WthorHeader(NamedTuple):
 class WthorGame(NamedTuple):
     """A game: its squares 0..63 in order, without passes.
 
-    ``discs`` are Black's at the end with empty squares counted for the winner, ``theoretical`` those after best play
-    from the header's depth. The other fields are numbers of names.
+    ``discs`` are Black's at the end, empty squares counted for the winner; ``theoretical`` those after best play from
+    the header's depth. The other fields are numbers of names.
     """
 
     moves: bytes
@@ -67,17 +67,17 @@ class WthorGame(NamedTuple):
 
 
 class WthorFile(NamedTuple):
-    """A ``.wtb`` file, its games by their numbers, from 1."""
+    """A ``.wtb`` file: its header, and its games by number, from 1."""
 
     header: WthorHeader
     games: dict[int, WthorGame]
 
 
 def parse(data: bytes, name: str, bad: Complain | None = None) -> WthorFile:
-    """Parse the content of a ``.wtb`` file; ``name`` is for the message of `BadInput`.
+    """Parse the content of a ``.wtb`` file; ``name`` names the file in messages.
 
-    With ``bad`` a wrong record, or another number of them than announced, is reported to it in a line and the whole
-    records are read; otherwise `BadInput` is raised.
+    A wrong record, or a number of records other than the header's, is reported to ``bad`` and the whole records are
+    read; without ``bad`` it raises `BadInput`.
     """
     header = parse_header(data, name, GAME_BYTES, "games", bad)
     if header.size not in (0, 8):
@@ -99,16 +99,19 @@ def parse(data: bytes, name: str, bad: Complain | None = None) -> WthorFile:
 def _wrong_move(moves: bytes, codes: bytes, number: int, name: str) -> str:
     end = moves.find(_END)
     ended = end if end >= 0 else 60
-    at = next(at for at, square in enumerate(moves) if square == _WRONG or (at > ended and square != _END))
-    offset = HEADER_BYTES + GAME_BYTES * number + GAME_BYTES - 60 + at
-    expected = "10 * row + column, 11 to 88" if at < ended else f"0, since the game ended at move {ended}"
-    return f"{quoted(name)}: offset {offset}: game {number + 1}, move {at + 1} is {codes[at]}: expected {expected}"
+    index = next(index for index, square in enumerate(moves) if square == _WRONG or (index > ended and square != _END))
+    offset = HEADER_BYTES + GAME_BYTES * number + GAME_BYTES - 60 + index
+    expected = "10 * row + column, 11 to 88" if index < ended else f"0, since the game ended at move {ended}"
+    return (
+        f"{quoted(name)}: offset {offset}: game {number + 1}, move {index + 1} is {codes[index]}: expected {expected}"
+    )
 
 
 def parse_header(data: bytes, name: str, record: int, what: str, bad: Complain | None = None) -> WthorHeader:
-    """Return the header of a file with records of ``record`` bytes; raises `BadInput`.
+    """Return the header of a file with records of ``record`` bytes, called ``what`` in messages; raises `BadInput`.
 
-    Its count is held against the length; ``bad`` gets a difference, if it is given.
+    A number of records other than the file's length allows is reported to ``bad``; without ``bad`` it raises
+    `BadInput`.
     """
     if len(data) < HEADER_BYTES:
         raise BadInput(f"{quoted(name)}: {len(data)} bytes: expected a WTHOR file, whose header alone has 16")
@@ -119,8 +122,8 @@ def parse_header(data: bytes, name: str, record: int, what: str, bad: Complain |
         )
     # Some programs count names in the second field.
     count = first or second
-    found, rest = divmod(len(data) - HEADER_BYTES, record)
-    if rest or found != count:
+    whole, rest = divmod(len(data) - HEADER_BYTES, record)
+    if rest or whole != count:
         complain(
             f"{quoted(name)}: offset 4: {count} {what} of {record} bytes announced, "
             f"expected {HEADER_BYTES + count * record} bytes: the file has {len(data)}",
@@ -130,8 +133,9 @@ def parse_header(data: bytes, name: str, record: int, what: str, bad: Complain |
 
 
 def to_bytes(games: Iterable[WthorGame], header: WthorHeader) -> bytes:
-    """Return a ``.wtb`` file of those games, with their number in the header. Raises `BadInput` for values that the
-    format cannot express.
+    """Return a ``.wtb`` file of ``games``; their number is put into the header.
+
+    Raises `BadInput` for values that the format cannot express.
     """
     records = []
     for number, game in enumerate(games, 1):
@@ -154,23 +158,23 @@ def _header_bytes(header: WthorHeader) -> bytes:
 
 
 def read_names(path: str, bad: Complain | None = None) -> list[str]:
-    """Read the names of a ``.jou`` or ``.trn`` file, by its extension; raises `BadInput` and `OSError`.
+    """Read the names of a ``.jou`` or ``.trn`` file; raises `BadInput` and `OSError`.
 
-    With ``bad`` another number of them than announced is reported to it, and the whole ones are read.
+    A number of names other than the header's is reported to ``bad`` and the whole ones are read.
     """
     with open(path, "rb") as file:  # noqa: PTH123
         return parse_names(file.read(), path, _name_bytes(path), bad)
 
 
 def parse_names(data: bytes, name: str, width: int, bad: Complain | None = None) -> list[str]:
-    """Return the names, each stored in ``width`` bytes and ended by a zero byte; ``bad`` as for `read_names`."""
+    """Return the names of a file's content, ``width`` bytes each, ended by a zero byte; ``bad`` as for `read_names`."""
     parse_header(data, name, width, "names", bad)
     starts = range(HEADER_BYTES, len(data) - width + 1, width)
-    return [data[at : at + width].split(b"\0", 1)[0].decode("latin-1").strip() for at in starts]
+    return [data[start : start + width].split(b"\0", 1)[0].decode("latin-1").strip() for start in starts]
 
 
 def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:
-    """Return a file of names, each cut to ``width`` bytes; a letter outside Latin-1 becomes ``?``."""
+    """Return a file of names, each cut to ``width`` - 1 bytes; letters outside Latin-1 become ``?``."""
     fields = [name.encode("latin-1", "replace")[: width - 1].ljust(width, b"\0") for name in names]
     return _header_bytes(WthorHeader(made, len(names))) + b"".join(fields)
 

@@ -1,1 +1,1 @@
-"""The game: rules, notation, problems, names of openings, pictures of boards. Pure Python, used by all packages."""
+"""The game: rules, notation, problems, names of openings, pictures of boards. Pure Python."""

@@ -1,6 +1,6 @@
-"""Pictures of a board: SVG for files, notebooks, reports and the board in the browser, and Encapsulated PostScript.
+"""Pictures of a board: SVG for files, notebooks, reports and the browser, and Encapsulated PostScript (EPS).
 
-`COLOURS` and the geometry here are used by every picture of a board that this program shows.
+All pictures that this program shows use `COLOURS` and the geometry of this module.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ CELL = 48
 MARGIN = 22
 SIZE = 8 * CELL + 2 * MARGIN
 DISC_RADIUS = 20
-"""Radius of a disc in units of the SVG pictures, whose side is `SIZE`."""
+"""In units of the SVG pictures, which are `SIZE` wide and high."""
 
 
 class Colour(NamedTuple):
-    """A colour of the pages in the light and in the dark theme."""
+    """A colour in the light and in the dark theme."""
 
     light: str
     dark: str
@@ -48,15 +48,13 @@ COLOURS = {
     "mistake": Colour("#b75a00", "#ffab5e"),
     "inaccuracy": Colour("#8a6d00", "#e6c84e"),
 }
-"""The colours by their names in style sheets, as ``var(--felt)``."""
+"""Colours by the name that style sheets use: ``felt`` for ``var(--felt)``."""
 
 
 def colour_sheet() -> str:
-    """Return `COLOURS` as a style sheet; the theme follows the system's preference or the page's ``data-theme`` (light,
-    dark).
-    """
+    """Return `COLOURS` as a style sheet; the theme is the system's or the page's ``data-theme`` (light, dark)."""
     light, dark = (
-        "".join(f"--{name}:{colour[at]};" for name, colour in COLOURS.items()).rstrip(";") for at in range(2)
+        "".join(f"--{name}:{colour[theme]};" for name, colour in COLOURS.items()).rstrip(";") for theme in range(2)
     )
     return (
         f":root{{color-scheme:light dark;{light}}}\n"
@@ -66,16 +64,16 @@ def colour_sheet() -> str:
 
 
 def centre_of(square: int) -> tuple[int, int]:
-    """Return the middle of a square in the SVG pictures."""
+    """Return x and y of the middle of a square in the SVG pictures."""
     return MARGIN + square % 8 * CELL + CELL // 2, MARGIN + square // 8 * CELL + CELL // 2
 
 
 def board_parts() -> list[str]:
     """Return an empty board as SVG elements: frame, felt, lines, points and coordinates.
 
-    They have classes for style sheets and, for pictures that stand alone, the light colours as attributes.
+    They have classes for style sheets, and the light colours as attributes for pictures without one.
     """
-    colour = {name: found.light for name, found in COLOURS.items()}
+    colour = {name: value.light for name, value in COLOURS.items()}
     side = 8 * CELL
     parts = [
         f'<rect class="frame" width="{SIZE}" height="{SIZE}" rx="10" fill="{colour["frame"]}"/>',
@@ -86,15 +84,15 @@ def board_parts() -> list[str]:
     for x, y in ((2, 2), (6, 2), (2, 6), (6, 6)):
         parts.append(f'<circle class="point" cx="{MARGIN + x * CELL}" cy="{MARGIN + y * CELL}" r="4"/>')
     parts += ["</g>", f'<g text-anchor="middle" font-family="sans-serif" font-size="13" fill="{colour["letter"]}">']
-    for at in range(8):
-        middle = MARGIN + at * CELL + CELL // 2
-        parts += [_letter(middle, MARGIN // 2, "abcdefgh"[at]), _letter(MARGIN // 2, middle, str(at + 1))]
+    for index in range(8):
+        middle = MARGIN + index * CELL + CELL // 2
+        parts += [_letter(middle, MARGIN // 2, "abcdefgh"[index]), _letter(MARGIN // 2, middle, str(index + 1))]
     return [*parts, "</g>"]
 
 
 def _grid() -> str:
     first, last = MARGIN, MARGIN + 8 * CELL
-    return "".join(f"M{at} {first}V{last}M{first} {at}H{last}" for at in range(first, last + 1, CELL))
+    return "".join(f"M{place} {first}V{last}M{first} {place}H{last}" for place in range(first, last + 1, CELL))
 
 
 def _letter(x: int, y: int, letter: str) -> str:
@@ -107,7 +105,7 @@ def board_svg() -> str:
 
 
 def svg_text(position: Position) -> str:
-    """Return the board in SVG, A1 top left, its legal moves marked."""
+    """Return a board as an SVG file, A1 top left, with legal moves marked."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" viewBox="0 0 {SIZE} {SIZE}">'
     parts = [head, *board_parts()]
     for square, kind in _marked(position):
@@ -122,7 +120,7 @@ def svg_text(position: Position) -> str:
 
 
 def _marked(position: Position) -> Iterator[tuple[int, str]]:
-    """Yield squares with ``black`` and ``white`` discs and with a legal ``move``."""
+    """Yield each square that has a mark: a ``black`` or ``white`` disc, or a legal ``move``."""
     for square in range(64):
         if position.black >> square & 1:
             yield square, "black"
@@ -140,7 +138,7 @@ _EPS_SIZE = 8 * _EPS_CELL + 2 * _EPS_MARGIN
 
 
 def eps_text(position: Position) -> str:
-    """Return the board in Encapsulated PostScript, A1 top left."""
+    """Return a board as an EPS file, A1 top left, with legal moves marked."""
     parts = ["%!PS-Adobe-3.0 EPSF-3.0", f"%%BoundingBox: 0 0 {_EPS_SIZE} {_EPS_SIZE}", "%%EndComments"]
     parts += ["/Helvetica findfont 14 scalefont setfont", "/disc { newpath 0 360 arc gsave setgray fill grestore"]
     parts += ["0 setgray stroke } def", "/letter { moveto dup stringwidth pop 2 div neg -5 rmoveto show } def"]

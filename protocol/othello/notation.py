@@ -1,7 +1,7 @@
 """Squares, moves, boards and games as text.
 
-Squares are ``A1`` .. ``H8`` in any case, files first, A1 top left. A board is 64 squares A1, B1 .. H8 and then
-the side to move. Everything that cannot be read raises `BadInput`.
+Squares are ``A1`` .. ``H8`` in any case, A1 top left. A board is 64 squares A1, B1 .. H8 and then the side to move.
+Text that cannot be read raises `BadInput`.
 """
 
 from __future__ import annotations
@@ -18,23 +18,21 @@ WHITE_LETTERS = "oOwW"
 EMPTY_LETTERS = "-._"
 SEPARATORS = " \t/|,"
 
-_SQUARES = {f"{file}{rank + 1}": 8 * rank + at for rank in range(8) for at, file in enumerate("abcdefgh")}
+_SQUARES = {f"{file}{rank + 1}": 8 * rank + index for rank in range(8) for index, file in enumerate("abcdefgh")}
 _LOWER_CASE = (*_SQUARES, "pa")
-# Longest first: `pa` begins `pass`.
 _DISCS = str.maketrans("012", "-XO")
 
+# The longest first, because `pa` begins `pass`.
 _PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
 
 _BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to move (X or O)"
 
 XBOARD_VARIANTS = ("othello", "reversi")
-"""The names of the game in XBoard, where White moves first and discs are pawns."""
+"""The names of Othello in XBoard, where White moves first and discs are pawns."""
 
 
 class Position(NamedTuple):
-    """A board with its side to move: the discs of the side to move, those of the other side, and whether it is Black's
-    turn.
-    """
+    """A board: masks of the discs of the side to move and of the other side, and whether Black is to move."""
 
     player: int
     opponent: int
@@ -42,12 +40,12 @@ class Position(NamedTuple):
 
     @property
     def black(self) -> int:
-        """Black's discs."""
+        """A mask of Black's discs."""
         return self.player if self.black_to_move else self.opponent
 
     @property
     def white(self) -> int:
-        """White's discs."""
+        """A mask of White's discs."""
         return self.opponent if self.black_to_move else self.player
 
     @property
@@ -57,17 +55,17 @@ class Position(NamedTuple):
 
     @property
     def moves(self) -> int:
-        """The legal moves, as a mask."""
+        """A mask of the legal moves."""
         return rules.legal_moves(self.player, self.opponent)
 
     @property
     def must_pass(self) -> bool:
-        """True when a pass is the only legal move."""
+        """Whether a pass is the only legal move."""
         return rules.must_pass(self.player, self.opponent)
 
     @property
     def over(self) -> bool:
-        """True when the game is over."""
+        """Whether the game is over."""
         return rules.is_over(self.player, self.opponent)
 
     def after(self, move: int) -> Position:
@@ -85,7 +83,7 @@ def square_text(square: int) -> str:
 
 
 def move_text(move: int) -> str:
-    """Return a move in upper case; a pass is ``PA``."""
+    """Return a move in upper case: ``D3``, ``PA`` for a pass."""
     return "PA" if move == PASS else square_text(move)
 
 
@@ -115,7 +113,7 @@ def parse_moves(text: str) -> list[int]:
 
 
 def _scan_move(text: str, at: int) -> tuple[int, int]:
-    """Return the move that begins at ``text[at]`` and its length; length 0 when there is none."""
+    """Return the move that begins at ``text[at]`` and its length, which is 0 if there is none."""
     square = _SQUARES.get(text[at : at + 2])
     if square is not None:
         return square, 2
@@ -146,16 +144,16 @@ def squares_text(position: Position) -> str:
 
 
 def discs_text(black: int, white: int) -> str:
-    """As `squares_text`, from the discs of each side."""
-    # The binary digits read as decimal ones, so that two boards can be added digit by digit.
+    """Return the squares as `squares_text` does, from masks of each side's discs."""
+    # Binary digits are read as decimal ones, so that one sum has the digit 1 for black and 2 for white squares.
     digits = int(f"{black:b}") + 2 * int(f"{white:b}")
     return f"{digits:064d}"[::-1].translate(_DISCS)
 
 
 def parse_board(text: str) -> Position:
-    """Parse a board with its side to move, or a FEN record (rank 1 first, ``p`` black, ``P`` white).
+    """Parse a board with its side to move, or a FEN record (rank 1 first, ``p`` black, ``P`` white). Raises `BadInput`.
 
-    Blanks, ``/``, ``|`` and ``,`` between squares are skipped; everything after a ``;`` is ignored.
+    Blanks, ``/``, ``|`` and ``,`` between squares are skipped; text after a ``;`` is ignored.
     """
     body = text.split(";", 1)[0].strip()
     if _looks_like_fen(body):
@@ -174,8 +172,8 @@ def parse_board(text: str) -> Position:
         raise BadInput(f"{quoted(text)} has {len(symbols)} squares: expected {_BOARD_EXPECTED}")
     if not side or side not in BLACK_LETTERS + WHITE_LETTERS:
         raise BadInput(f"{quoted(text)} has no side to move: expected {_BOARD_EXPECTED}")
-    black = sum(1 << at for at, symbol in enumerate(symbols) if symbol in BLACK_LETTERS)
-    white = sum(1 << at for at, symbol in enumerate(symbols) if symbol in WHITE_LETTERS)
+    black = sum(1 << square for square, symbol in enumerate(symbols) if symbol in BLACK_LETTERS)
+    white = sum(1 << square for square, symbol in enumerate(symbols) if symbol in WHITE_LETTERS)
     if side in BLACK_LETTERS:
         return Position(black, white, True)
     return Position(white, black, False)
@@ -216,7 +214,7 @@ def _parse_fen(text: str) -> Position:
 
 
 def parse_xboard_fen(text: str) -> Position:
-    """Return the position of an XBoard FEN: ranks 8 to 1, ``P`` for the first mover. Raises `BadInput`."""
+    """Return the position of a FEN record of XBoard: ranks 8 to 1, ``P`` for the first mover. Raises `BadInput`."""
     fields = text.split()
     ranks = fields[0].split("[", 1)[0] if fields else ""
     if not ranks or ranks.count("/") != 7 or fields[1:2] not in (["w"], ["b"]):
@@ -226,7 +224,7 @@ def parse_xboard_fen(text: str) -> Position:
 
 
 def board_doubts(position: Position) -> list[str]:
-    """Return the reasons why a board can hardly come from a game, a sentence each."""
+    """Return sentences with the reasons why the board can hardly be of a game; none for an ordinary board."""
     doubts = []
     if (position.player | position.opponent) & rules.CENTRE != rules.CENTRE:
         doubts.append("not all four centre squares hold a disc")
@@ -256,9 +254,7 @@ def play_moves(position: Position, moves: list[int]) -> list[int]:
 
 
 def illegal_move(position: Position, move: int, number: int = 0) -> str:
-    """Return an error message of one line that names an illegal move (and its number among several) and the
-    legal ones.
-    """
+    """Return a message of one line that names an illegal move (with its ``number`` unless 0) and the legal ones."""
     where = f" (move {number})" if number else ""
     if position.over:
         expected = "the game is over"

@@ -1,8 +1,8 @@
-"""Lines of problem files (OBF): a position and, for some of its moves, the known final score.
+"""Problem files (OBF): on each line a position and the known final scores of some of its moves.
 
 ``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone, or a
-score without a move (``; +18;``). Edax's own sets end some lines with ``--:-127;``, which says that no further move is
-listed; it is ignored.
+score without a move (``; +18;``). The ``--:-127;`` at the end of some lines of Edax's files, which says that no move
+follows, is ignored.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ NO_FURTHER_MOVE = "--:-127"
 
 
 class Problem(NamedTuple):
-    """A position, and the scores of the moves that its line lists (discs, side to move)."""
+    """A position and the final scores of some of its moves, in discs for the side to move."""
 
     position: Position
     scores: dict[int, MoverScore]
 
     @property
     def best(self) -> MoverScore | None:
-        """The highest listed score; None without one."""
+        """The highest score; None without scores."""
         return max(self.scores.values(), default=None)
 
 
 def parse_problem(line: str) -> Problem | None:
-    """Return the problem on a line, None for a comment or an empty line; raises `BadInput`."""
+    """Return the problem of a line, None for a comment or an empty line; raises `BadInput`."""
     body = line.split("%", 1)[0].strip()
     if not body:
         return None
@@ -67,6 +67,6 @@ def _parse_score(text: str, item: str) -> MoverScore:
 
 
 def problem_text(problem: Problem) -> str:
-    """Return the line of a problem, best moves first."""
+    """Return a problem as a line, best moves first."""
     scores = sorted(problem.scores.items(), key=lambda item: -item[1])
     return f"{board_text(problem.position)};" + "".join(f" {move_text(move)}:{score:+d};" for move, score in scores)

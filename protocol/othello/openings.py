@@ -1,7 +1,6 @@
-"""The names of openings, in English, French and Japanese, with their lines of play.
+"""The names of openings in English, French and Japanese, with their lines of play.
 
-A position has its name for every order of moves and orientation of the board; a game has the name of its last named
-position.
+A name holds for a position however it was reached and turned; a game has the name of its last named position.
 """
 
 from __future__ import annotations
@@ -109,19 +108,18 @@ f5f6e6f4g7 | X-square
 
 
 class Opening(NamedTuple):
-    """A line from the opening position and its names by language, possibly none in some."""
+    """A line of play from the opening position, and its names by language (possibly none), the usual one first."""
 
     moves: tuple[int, ...]
     names: dict[str, tuple[str, ...]]
 
     def name(self, language: str) -> str:
-        """Return the usual name; the English one if the language has none."""
+        """Return the usual name in a language, the English one if the language has none."""
         return (self.names[language] or self.names["english"])[0]
 
 
 def openings() -> list[Opening]:
-    """Return all openings."""
-    found = []
+    all_openings = []
     for line in _TABLE.strip().splitlines():
         moves, *columns = (field.strip() for field in line.split("|"))
         columns += [""] * (len(LANGUAGES) - len(columns))
@@ -129,8 +127,8 @@ def openings() -> list[Opening]:
             language: tuple(name.strip() for name in column.split(",") if name.strip())
             for language, column in zip(LANGUAGES, columns, strict=True)
         }
-        found.append(Opening(tuple(parse_moves(moves)), names))
-    return found
+        all_openings.append(Opening(tuple(parse_moves(moves)), names))
+    return all_openings
 
 
 def _plain(name: str) -> str:
@@ -140,16 +138,16 @@ def _plain(name: str) -> str:
 
 
 def find_opening(name: str) -> Opening | None:
-    """Return the opening of that name in any of the languages; None if there is none."""
+    """Return the opening with that name in any language; None without one."""
     wanted = _plain(name)
     for opening in openings():
-        if any(_plain(known) == wanted for names in opening.names.values() for known in names):
+        if any(_plain(alias) == wanted for names in opening.names.values() for alias in names):
             return opening
     return None
 
 
 def line_or_opening(text: str) -> list[int]:
-    """Return the moves of a line of play, or of the opening of that name. Raises `BadInput`."""
+    """Return the moves of a line of play or of the opening with that name; raises `BadInput`."""
     try:
         return parse_moves(text)
     except BadInput:
@@ -162,15 +160,15 @@ def line_or_opening(text: str) -> list[int]:
 
 
 def opening_of(positions: list[Position]) -> Opening | None:
-    """Return the opening of a game, from its positions: that of the last named one."""
-    known = {}
+    """Return the opening of a game from its positions: that of the last position with a name, or None."""
+    by_position = {}
     for opening in openings():
         position = START
         for move in opening.moves:
             position = position.after(move)
-        known[rules.canonical(position.player, position.opponent)] = opening
+        by_position[rules.canonical(position.player, position.opponent)] = opening
     for position in reversed(positions):
-        opening_here = known.get(rules.canonical(position.player, position.opponent))
+        opening_here = by_position.get(rules.canonical(position.player, position.opponent))
         if opening_here:
             return opening_here
     return None

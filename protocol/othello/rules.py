@@ -1,8 +1,7 @@
 """The rules of Othello on 64-bit bitboards, in pure Python.
 
-A position is a pair ``(player, opponent)`` of unsigned 64-bit words, A1 = bit 0, B1 = bit 1, H8 = bit 63;
-``player`` is the side to move. Squares are 0..63. Scores are disc differences with the empty squares given
-to the winner, seen from ``player``.
+A position is a pair ``(player, opponent)`` of unsigned 64-bit words, A1 = bit 0, B1 = bit 1, H8 = bit 63; ``player`` is
+the side to move. Squares are 0..63. Scores are disc differences for ``player``, empty squares counted for the winner.
 """
 
 from __future__ import annotations
@@ -27,13 +26,12 @@ CENTRE = START[0] | START[1]
 CORNERS = 0x8100_0000_0000_0081
 A_FILE, H_FILE = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
 MOST_MOVES = 34
-"""Room for the legal moves of a position; no known one has more than 33."""
+"""Length of arrays for legal moves; no known position has more than 33."""
 
 NOT_A, NOT_H = FULL ^ A_FILE, FULL ^ H_FILE
-"""All squares but those of file A, and of file H."""
+"""All squares but those of file A; but those of file H."""
 
-# A step of `shift` bits and the squares that a step may land on: without the mask a line would wrap round a
-# side edge. Negative steps go right in the word.
+# The shift of a step (negative: to the right), and the squares it may land on: a line must not wrap round an edge.
 _STEPS = (
     (1, NOT_A),
     (-1, NOT_H),
@@ -51,16 +49,14 @@ def _step(bits: int, shift: int, mask: int) -> int:
 
 
 def _rays(square: int) -> tuple[tuple[int, ...], ...]:
-    """Return the squares in each direction as words, nearest first; directions too short to turn a disc are
-    left out.
-    """
+    """Return the squares in each direction as masks of one bit, nearest first, unless there is only one."""
     rays = []
     for shift, mask in _STEPS:
         ray = []
-        at = _step(1 << square, shift, mask)
-        while at:
-            ray.append(at)
-            at = _step(at, shift, mask)
+        square_bit = _step(1 << square, shift, mask)
+        while square_bit:
+            ray.append(square_bit)
+            square_bit = _step(square_bit, shift, mask)
         if len(ray) > 1:
             rays.append(tuple(ray))
     return tuple(rays)
@@ -74,7 +70,7 @@ class IllegalMove(ValueError):
 
 
 def legal_moves(player: int, opponent: int) -> int:
-    """Return a mask of the squares that the side to move may play; 0 when it has to pass or the game is over."""
+    """Return a mask of the legal moves; 0 if the side to move has to pass or the game is over."""
     empty = ~(player | opponent) & FULL
     moves = 0
     for shift, mask in _STEPS:
@@ -93,7 +89,7 @@ def legal_moves(player: int, opponent: int) -> int:
 
 
 def flips(player: int, opponent: int, square: int) -> int:
-    """Return a mask of the discs that a move on ``square`` turns; 0 when the move is illegal."""
+    """Return a mask of the discs that a move on ``square`` turns; 0 if the move is illegal."""
     disc = 1 << square
     if (player | opponent) & disc:
         return 0
@@ -111,10 +107,7 @@ def flips(player: int, opponent: int, square: int) -> int:
 
 
 def play(player: int, opponent: int, move: int) -> tuple[int, int]:
-    """Return the position after ``move`` (0..63, or `PASS` if it is forced), seen by the other side.
-
-    Raises `IllegalMove` when the rules do not allow it.
-    """
+    """Return the position after ``move`` (0..63 or `PASS`), seen from the other side. Raises `IllegalMove`."""
     if move == PASS:
         if not must_pass(player, opponent):
             raise IllegalMove("a pass is allowed only when it is forced")
@@ -126,12 +119,12 @@ def play(player: int, opponent: int, move: int) -> tuple[int, int]:
 
 
 def must_pass(player: int, opponent: int) -> bool:
-    """True when the side to move has no move and the other side has one."""
+    """Return whether only the other side has a move."""
     return not legal_moves(player, opponent) and legal_moves(opponent, player) != 0
 
 
 def is_over(player: int, opponent: int) -> bool:
-    """True when neither side has a move."""
+    """Return whether neither side has a move."""
     return not legal_moves(player, opponent) and not legal_moves(opponent, player)
 
 
@@ -141,7 +134,7 @@ def empties(player: int, opponent: int) -> int:
 
 
 def final_score(player: int, opponent: int) -> MoverScore:
-    """Return the disc difference for the side to move, empty squares counted for the winner."""
+    """Return the disc difference for ``player``, empty squares counted for the winner."""
     difference = player.bit_count() - opponent.bit_count()
     if difference > 0:
         return MoverScore(difference + empties(player, opponent))
@@ -152,12 +145,12 @@ def final_score(player: int, opponent: int) -> MoverScore:
 
 def squares(mask: int) -> list[int]:
     """Return the squares of a mask in ascending order."""
-    found = []
+    listed = []
     while mask:
         lowest = mask & -mask
-        found.append(lowest.bit_length() - 1)
+        listed.append(lowest.bit_length() - 1)
         mask ^= lowest
-    return found
+    return listed
 
 
 def _mirror_files(bits: int) -> int:
@@ -178,9 +171,7 @@ def _transpose(bits: int) -> int:
 
 
 def transform(bits: int, symmetry: int) -> int:
-    """Return a mask under symmetry 0..7: bit 0 mirrors A-H, then bit 1 mirrors 1-8, then bit 2 swaps files and
-    ranks.
-    """
+    """Return a mask under symmetry 0..7: bit 0 mirrors A-H, then bit 1 mirrors 1-8, then bit 2 transposes."""
     if symmetry & 1:
         bits = _mirror_files(bits)
     if symmetry & 2:
@@ -191,7 +182,7 @@ def transform(bits: int, symmetry: int) -> int:
 
 
 def transform_move(move: int, symmetry: int) -> int:
-    """Return a square (or `PASS`) under a symmetry of `transform`."""
+    """Return a square, or `PASS`, under a symmetry of `transform`."""
     if move >= 64:
         return move
     file, rank = move & 7, move >> 3
@@ -209,7 +200,7 @@ INVERSE_SYMMETRY = (0, 1, 2, 3, 4, 6, 5, 7)
 
 
 def canonical(player: int, opponent: int) -> tuple[int, int]:
-    """Return the smallest unsigned ``(player, opponent)`` pair among the eight symmetric positions."""
+    """Return the smallest ``(player, opponent)`` of the eight symmetric positions, compared as unsigned pairs."""
     return canonical_with_symmetry(player, opponent)[:2]
 
 
@@ -226,11 +217,11 @@ _TURNS: tuple[Callable[[int], int], ...] = (
     _transpose,
     lambda bits: _mirror_files(_mirror_ranks(_transpose(bits))),
 )
-"""The symmetries of a mask that undo themselves. A position with any symmetry has one of these."""
+"""The symmetries that are their own inverses. A position with any symmetry has one of these."""
 
 
 def has_symmetry(player: int, opponent: int) -> bool:
-    """Return whether a mirror image of the position, or the position turned, is the position itself."""
+    """Return whether the position is equal to one of its mirror images or turned images."""
     return any(turn(player) == player and turn(opponent) == opponent for turn in _TURNS)
 
 
@@ -241,9 +232,10 @@ def mirror_equal_moves(
     play: Callable[[int, int, int], tuple[int, int]] = play,
     canonical: Callable[[int, int], tuple[int, int, int]] = canonical_with_symmetry,
 ) -> list[dict[int, int]]:
-    """Group some of the legal moves by the position they lead to, mirror images counted as one; each move comes with
-    the symmetry from there to the canonical position. ``play`` and ``canonical`` may be faster functions with the same
-    results.
+    """Group the moves of the mask ``moves`` that lead to the same position, mirror images counted as the same.
+
+    A group maps each move to the symmetry that maps the position after it to its canonical one. ``play`` and
+    ``canonical`` may be replaced by faster functions with the same results.
     """
     groups: dict[tuple[int, int], dict[int, int]] = {}
     for move in squares(moves):
@@ -253,24 +245,23 @@ def mirror_equal_moves(
 
 
 def mirrored_line(line: tuple[int, ...], symmetry: int, other: int) -> tuple[int, ...]:
-    """Return the image of ``line`` after a move whose symmetry to the canonical position is ``other``."""
+    """Return a line turned from one orientation of a position into another: ``symmetry`` and ``other`` are the
+    symmetries that map the first and the second to their common canonical position.
+    """
     if symmetry == other:
         return line
     return tuple(transform_move(transform_move(move, symmetry), INVERSE_SYMMETRY[other]) for move in line)
 
 
 def _images(bits: int) -> tuple[int, ...]:
-    """Return a mask under symmetries 0 to 7."""
+    """Return a mask under the symmetries 0 to 7."""
     files, ranks = _mirror_files(bits), _mirror_ranks(bits)
     images = (bits, files, ranks, _mirror_ranks(files))
     return (*images, *map(_transpose, images))
 
 
 def floating_discs(player: int, opponent: int) -> int:
-    """Return a mask of the discs not joined to the four centre squares by a chain of neighbouring discs.
-
-    No game reaches a position with such discs.
-    """
+    """Return a mask of discs that no chain of neighbours joins to the four centre squares; no game has such discs."""
     discs = player | opponent
     joined = discs & CENTRE
     while True:

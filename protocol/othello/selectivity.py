@@ -6,14 +6,14 @@ from enum import IntEnum
 from typing import NewType
 
 SelectivityIndex = NewType("SelectivityIndex", int)
-"""The index of a `Selectivity` in the table, 0 to 5: used in kernels, table entries and Edax's option."""
+"""The index of a `Selectivity` in the table, 0 to 5, as kernels, table entries and Edax's option use it."""
 
 
 class Selectivity(IntEnum):
-    """The probability, in percent, that a cut of ProbCut must have to be right. The value is the percentage.
+    """The confidence in percent with which ProbCut cuts: the probability that a cut is right.
 
     ``Selectivity(98)`` is the level of 98 %; numbers that are not in the table raise ValueError. Levels compare and
-    print as their percentages, so that they can be put into texts, JSON and MessagePack directly.
+    print as their percentages.
     """
 
     PERCENT_73 = 73
@@ -26,23 +26,23 @@ class Selectivity(IntEnum):
 
     @property
     def index(self) -> SelectivityIndex:
-        """The index in the table."""
+        """The level's index in the table."""
         return _INDICES[self]
 
     @classmethod
     def at(cls, index: SelectivityIndex) -> Selectivity:
-        """Return the level at an index of the table; raises IndexError beyond it."""
+        """Return the level at an index of the table; raises IndexError."""
         return SELECTIVITIES[index]
 
     __repr__ = int.__repr__
 
 
 SELECTIVITIES = tuple(Selectivity)
-"""All levels by their index."""
+"""All levels, by index."""
 
 _INDICES = {level: SelectivityIndex(place) for place, level in enumerate(SELECTIVITIES)}
 
 
 def depth_text(depth: int, selectivity: Selectivity) -> str:
-    """Return plies and confidence as Edax and GUIs write them: ``16@73%``, and ``16`` for a full search."""
+    """Return plies and confidence as Edax and GUIs write them: ``16@73%``, ``16`` for a full search."""
     return str(depth) if selectivity == Selectivity.FULL else f"{depth}@{selectivity}%"

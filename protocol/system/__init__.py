@@ -1,1 +1,1 @@
-"""Services of the operating system, one module each, for every package: files, folders, locks, messages, progress."""
+"""Services of the operating system for every package, one module each: files, folders, locks, messages, progress."""

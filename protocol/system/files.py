@@ -1,11 +1,9 @@
 """Replacing a file: at any moment its name refers to the old content or the new one, whole and on the disk.
 
-The one implementation, for every package. What it guarantees:
-
 - The new content is written to a file beside the old one, with a name that is used nowhere else.
 - It is on the disk before it takes the name, and the name is on the disk when the block has ended.
 - If anything fails, the old file is unchanged, and nothing is left beside it.
-- A link is followed, the file's permissions are kept; a new file gets those of ``mode``.
+- A link is followed and the file's permissions are kept; a new file gets those of ``mode``.
 """
 
 from __future__ import annotations
@@ -23,14 +21,14 @@ from . import platform
 # ruff: noqa: PTH108, PTH116, PTH118, PTH120
 
 PRIVATE = 0o600
-"""The permissions of files that only this user may read."""
+"""Permissions of files that only this user may read."""
 
 READABLE = 0o644
 _numbers = itertools.count(1)
 
 
 class NotAFile(OSError):
-    """The name belongs to something that cannot be replaced: a folder, a pipe, a device."""
+    """The name is that of a folder, a pipe or a device, which cannot be replaced."""
 
 
 @contextlib.contextmanager
@@ -41,26 +39,26 @@ def replacing(
     before: Callable[[], None] | None = None,
     buffering: int = -1,
 ) -> Iterator[BinaryIO]:
-    """Yield a stream whose content replaces the file ``path`` at the end of the block; see the module.
+    """Yield a stream whose content replaces the file ``path`` at the end of the block, as the module guarantees.
 
-    ``before`` is called when the new content is on the disk and the old file still has the name. ``buffering``: as for
-    `open`. Raises `OSError`.
+    ``before`` is called when the new content is on the disk and the old file still has the name. ``buffering`` is that
+    of `open`. Raises `OSError`.
     """
     place = os.path.realpath(path)
-    kept = _mode_of(place)
+    old_mode = _mode_of(place)
     descriptor, new = _beside(place)
     try:
         with os.fdopen(descriptor, "wb", buffering) as stream:
             yield stream
             stream.flush()
-            platform.set_mode(stream.fileno(), mode if kept is None else kept)
+            platform.set_mode(stream.fileno(), mode if old_mode is None else old_mode)
             platform.sync(stream.fileno())
         if before is not None:
             before()
         platform.take_place(new, place)
         platform.sync_folder(os.path.dirname(place))
     except OSError as error:
-        # Nobody knows the name of the new file.
+        # An error names the file that the user knows.
         if error.filename == new:
             error.filename, error.filename2 = place, None
         raise
@@ -70,24 +68,24 @@ def replacing(
 
 
 def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: int = READABLE) -> None:
-    """Replace the content of ``path``; see the module. Raises `OSError`."""
+    """Replace the content of the file ``path``, as the module guarantees; raises `OSError`."""
     with replacing(path, mode=mode) as stream:
         stream.write(content)
 
 
 def _mode_of(place: str) -> int | None:
-    """Return the permissions of an existing file; None if there is none. Raises `NotAFile`."""
+    """Return the permissions of a file; None if it does not exist. Raises `NotAFile`."""
     try:
-        found = os.stat(place)
+        status = os.stat(place)
     except FileNotFoundError:
         return None
-    if not stat.S_ISREG(found.st_mode):
-        raise NotAFile(0, f"is a {'folder' if stat.S_ISDIR(found.st_mode) else 'device'}: expected the name of a file")
-    return stat.S_IMODE(found.st_mode)
+    if not stat.S_ISREG(status.st_mode):
+        raise NotAFile(0, f"is a {'folder' if stat.S_ISDIR(status.st_mode) else 'device'}: expected the name of a file")
+    return stat.S_IMODE(status.st_mode)
 
 
 def _beside(place: str) -> tuple[int, str]:
-    """Create a file with an unused name, readable by this user only."""
+    """Create a file beside ``place`` that only this user may read; return its descriptor and its path."""
     folder, name = os.path.split(place)
     while True:
         new = os.path.join(folder, f".{name[:200]}.{os.getpid()}-{next(_numbers)}.new")

@@ -1,4 +1,4 @@
-"""The folders of this user and program, after the XDG base directory specification. They may not exist yet."""
+"""The program's folders for this user, by the XDG base directory specification. They may not exist yet."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def _folder(variable: str, otherwise: str) -> str:
 
 
 def configuration() -> str:
-    """Return the folder of configuration: options, keys."""
+    """Return the folder of options and keys."""
     return _folder("XDG_CONFIG_HOME", platform.CONFIGURATION)
 
 
 def data() -> str:
-    """Return the default folder of the data that a server keeps for its clients."""
+    """Return the folder of the data that a server keeps for its clients, unless another is given."""
     return _folder("XDG_DATA_HOME", platform.DATA)
 
 
@@ -33,9 +33,7 @@ def state() -> str:
 
 
 def runtime() -> str:
-    """Return the folder of sockets and of the connection file of this user's daemon: `DESDAEMON_RUNTIME_DIR`, or one of
-    the session.
-    """
+    """Return the folder of this user's sockets and connection file: `DESDAEMON_RUNTIME_DIR`, or one of the session."""
     named = os.environ.get("DESDAEMON_RUNTIME_DIR")
     if named:
         return named
@@ -44,7 +42,7 @@ def runtime() -> str:
 
 
 def caches() -> Iterator[str]:
-    """Yield folders for files that can be made again, the preferred first: only `DESDAEMON_CACHE_DIR` if it is set."""
+    """Yield folders for files that can be made again, the preferred first: `DESDAEMON_CACHE_DIR` alone if it is set."""
     named = os.environ.get("DESDAEMON_CACHE_DIR")
     if named:
         yield named

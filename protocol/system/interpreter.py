@@ -1,8 +1,7 @@
-"""The interpreters that the program runs on: CPython with its global lock (GIL).
+"""The Pythons that the program runs on: CPython with its global lock (GIL).
 
-The threads of the search and of the daemon share dicts, deques and counters whose single operations are atomic under
-that lock. A free-threaded Python without it is refused before anything is started; one that keeps the lock
-(``PYTHON_GIL=1``) works.
+Threads share dicts, deques and counters whose single operations are atomic under that lock. A free-threaded Python is
+refused at the start, unless ``PYTHON_GIL=1`` keeps the lock.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ WITHOUT_LOCK = (
 
 
 def has_global_lock() -> bool:
-    """Whether only one thread at a time runs Python code; interpreters older than 3.13 cannot tell, and always have the
-    lock.
-    """
+    """Return whether only one thread at a time runs Python code."""
     enabled = getattr(sys, "_is_gil_enabled", None)
     return enabled is None or bool(enabled())

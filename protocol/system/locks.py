@@ -1,4 +1,4 @@
-"""A lock between processes: an advisory one on a small file that is never replaced or removed."""
+"""A lock between processes: an advisory lock on a small file that is never replaced or removed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import platform
 
 
 class Held(Exception):
-    """Another process holds the lock: ``holder`` is its process id, 0 if it is not recorded."""
+    """Another process holds the lock: ``holder`` is its process id, 0 if unknown."""
 
     def __init__(self, path: str, holder: int) -> None:
         super().__init__(f"{path}: held by process {holder or 'unknown'}")
@@ -20,10 +20,9 @@ class FileLock:
     """An advisory lock, held from the construction until `release` or the end of the process."""
 
     def __init__(self, path: str | os.PathLike[str], *, mode: int = 0o600, or_read: bool = False) -> None:
-        """Take the lock, creating the file with the permissions ``mode``. Raises `Held`, and `OSError` (not every file
-        system has locks).
+        """Take the lock, creating the file with the permissions ``mode``. Raises `Held`, and `OSError` without locks.
 
-        With ``or_read`` a file that can only be read is locked as well.
+        With ``or_read`` a file that can only be read is locked too.
         """
         try:
             self._descriptor = platform.open_file(path, os.O_RDWR | os.O_CREAT, mode)
@@ -41,10 +40,9 @@ class FileLock:
             os.close(self._descriptor)
             raise
         with contextlib.suppress(OSError):
-            # The number is for people; a full disk must not keep anything closed.
+            # The process id is only for messages: a full disk must not prevent the lock.
             os.ftruncate(self._descriptor, 0)
             os.write(self._descriptor, f"{os.getpid()}\n".encode())
 
     def release(self) -> None:
-        """Release the lock."""
         os.close(self._descriptor)

@@ -1,9 +1,8 @@
-"""The one way to standard error: messages of programs and events of a daemon.
+"""Everything that is written to standard error: messages of programs and events of a daemon.
 
-A program tells the person who called it: ``desdaemon count: ...``, by `message`. A daemon tells those who run it: one
-line for each event, as words or as JSON, by a `Log`. Once a daemon has called `install`, its log gets everything:
-messages of the engine and the book, `warnings`, `logging`, and threads that an exception has ended. `terminal` has the
-lines of progress.
+A program tells its user ``desdaemon count: ...`` by `message`. A daemon writes a line for each event, as words or as
+JSON, by a `Log`. After `install` the log gets everything: messages of the engine and the book, `warnings`, `logging`,
+and exceptions that end threads. `terminal` has the line of progress.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ from collections.abc import Callable
 LEVELS = ("debug", "info", "warning", "error")
 
 MOST_A_SECOND = 20
-"""Lines of one event written in a second; further ones are counted, and the next line has their number."""
+"""Most lines of one event in a second; the next line tells how many were left out."""
 
 
 class Log:
-    """Writes events with fields. Every method may be called from any thread."""
+    """Writes events with fields, from any thread."""
 
     def __init__(self, level: str = "info", format: str = "text", descriptor: int = 2) -> None:
-        """``level`` of `LEVELS` is the least one that is written; ``format`` is ``text`` or ``json``."""
+        """``level`` of `LEVELS` is the least that is written; ``format`` is ``text`` or ``json``."""
         self._least = LEVELS.index(level)
         self._json = format == "json"
         self._descriptor = descriptor
         self._recent: dict[str, tuple[int, int, int]] = {}
 
     def debug(self, event: str, **fields: object) -> None:
-        """Log details for the search for a fault."""
+        """Log details for finding a fault."""
         self.write("debug", event, fields)
 
     def info(self, event: str, **fields: object) -> None:
@@ -38,7 +37,7 @@ class Log:
         self.write("info", event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
-        """Log a condition that its operator may want to change."""
+        """Log a condition that the operator may want to change."""
         self.write("warning", event, fields)
 
     def error(self, event: str, **fields: object) -> None:
@@ -46,7 +45,7 @@ class Log:
         self.write("error", event, fields)
 
     def write(self, level: str, event: str, fields: dict[str, object]) -> None:
-        """Write an event of a level of `LEVELS`."""
+        """Write an event; ``level`` is one of `LEVELS`."""
         if LEVELS.index(level) < self._least:
             return
         now = time.time()
@@ -89,8 +88,8 @@ _mistakes: dict[str, int] = {}
 
 
 def trace(error: BaseException) -> str:
-    """Return the log text of an internal error: the traceback of the first of its kind; type, place and number of the
-    10th, 100th, ...; "" for others. So an error at every message does not fill the log.
+    """Return the log text of an internal error: its traceback the first time; type, place and count the 10th, 100th,
+    ... time; "" otherwise, so that an error at every message does not fill the log.
     """
     import traceback
 
@@ -107,7 +106,7 @@ _sink: Callable[[str], None] | None = None
 
 
 def message(text: str, program: str = "desdaemon", *, level: str = "warning", event: str = "message") -> None:
-    """Print a line to standard error, from any thread: ``PROGRAM: TEXT``, or an event of the installed log."""
+    """Print ``PROGRAM: TEXT`` to standard error, or log an event after `install`. For any thread."""
     if _sink is not None:
         _sink(text)
     elif _log is not None:
@@ -117,7 +116,7 @@ def message(text: str, program: str = "desdaemon", *, level: str = "warning", ev
 
 
 def echo(text: str) -> None:
-    """Print a text unchanged, such as the standard error of a remote command; ends with a new line."""
+    """Print a text to standard error unchanged, with a newline at its end."""
     try:
         sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
         sys.stderr.flush()
@@ -126,26 +125,25 @@ def echo(text: str) -> None:
 
 
 def flush() -> None:
-    """Flush standard error."""
     sys.stderr.flush()
 
 
 def redirect(sink: Callable[[str], None] | None) -> None:
-    """Send the text of every `message` to ``sink``, which may be called from any thread; None restores standard error.
+    """Send the text of every `message` to ``sink``, from any thread; None restores standard error.
 
-    For dialogues whose other end reads standard error as answers.
+    For protocols whose GUI reads standard error as answers.
     """
     global _sink
     _sink = sink
 
 
 def redirected() -> bool:
-    """Whether messages go to a sink."""
+    """Return whether messages go to a sink."""
     return _sink is not None
 
 
 def install(log: Log) -> None:
-    """Send all messages of this process to ``log``: `message`, `warnings`, `logging`, exceptions that end threads."""
+    """Send messages, `warnings`, `logging` and exceptions that end threads to ``log``."""
     global _log
     import logging
     import threading
@@ -159,13 +157,11 @@ def install(log: Log) -> None:
         log.warning("warning", reason=f"{category.__name__}: {message}", where=f"{filename}:{lineno}")
 
     def on_thread(failed: threading.ExceptHookArgs) -> None:
-        told = trace(failed.exc_value) if failed.exc_value is not None else failed.exc_type.__name__
-        if told:
-            log.error("thread ended", thread=failed.thread.name if failed.thread else "", trace=told)
+        text = trace(failed.exc_value) if failed.exc_value is not None else failed.exc_type.__name__
+        if text:
+            log.error("thread ended", thread=failed.thread.name if failed.thread else "", trace=text)
 
     class Handler(logging.Handler):
-        """Turns records of `logging` into events."""
-
         def emit(self, record: logging.LogRecord) -> None:
             level = "error" if record.levelno >= logging.ERROR else "warning"
             log.write(level, record.name, {"reason": record.getMessage()})

@@ -1,4 +1,4 @@
-"""Progress at a terminal: one line on standard error, rewritten in place."""
+"""A line of progress on standard error, rewritten in place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import platform
 
 
 def watched() -> bool:
-    """Whether standard error is a terminal."""
+    """Return whether standard error is a terminal."""
     try:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):
@@ -17,7 +17,7 @@ def watched() -> bool:
 
 
 class ProgressLine:
-    """The progress line; does nothing if standard error is no terminal. For one thread at a time."""
+    """The line of progress; it does nothing if standard error is no terminal. One thread at a time may use it."""
 
     def __init__(self, *, wanted: bool = True) -> None:
         self.live = wanted and watched() and platform.escapes(2)
@@ -25,13 +25,12 @@ class ProgressLine:
         self._shown = False
 
     def show(self, text: str) -> None:
-        """Replace the text, cut to the terminal's width."""
+        """Replace the line by ``text``, cut to the terminal's width."""
         if self.live:
             self._shown = True
             self._write(f"\r\x1b[K{text[: max(1, _columns() - 1)]}")
 
     def clear(self) -> None:
-        """Clear the line."""
         if self._shown:
             self._shown = False
             self._write("\r\x1b[K")

@@ -1,6 +1,6 @@
-"""The codec of messages: one msgpack map in one frame. Any other frame is a line of text.
+"""The codec of messages: one msgpack map a frame. Any other frame is a line of text.
 
-The only user of msgpack. Its decoder raises half a dozen unrelated kinds of exceptions, which become `WireError` here.
+Only this module uses msgpack, whose decoder raises half a dozen unrelated exceptions; here they become `WireError`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _packer() -> Any:
 
 
 class Prepared(dict[str, Any]):
-    """A map that is sent repeatedly and encoded once. It must not change."""
+    """A map that is encoded once and sent often. It must not change."""
 
     __slots__ = ("_packed",)
 
@@ -49,12 +49,11 @@ class Prepared(dict[str, Any]):
 
 
 class PreparedList(Prepared):
-    """A map of one list whose items are prepared."""
+    """A map with one key, whose value is a list of `Prepared`."""
 
     __slots__ = ()
 
     def packed(self) -> bytes:
-        """See `Prepared.packed`."""
         ((name, items),) = self.items()
         head = b"\x81" + packed_text(name) + _packer().pack_array_header(len(items))
         packed: bytes = head + b"".join([item.packed() for item in items])
@@ -62,22 +61,19 @@ class PreparedList(Prepared):
 
 
 class WireError(BadInput):
-    """Bytes that are not a message; the text is the reason."""
+    """Bytes that are no message; the text says why."""
 
 
 def is_structured(body: bytes) -> bool:
-    """Whether a body is a msgpack message rather than a line of text, judging by its first byte."""
+    """Return whether a frame is a message rather than a line of text, judged by its first byte."""
     return len(body) > 0 and (0x80 <= body[0] <= 0x8F or body[0] in (0xDE, 0xDF))
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Return a message as msgpack; raises `WireError` for values that msgpack cannot encode.
-
-    Its ``data`` may be `Prepared`.
-    """
+    """Return a message as msgpack; raises `WireError` if msgpack cannot encode it. ``data`` may be `Prepared`."""
     data = message.get("data")
     if isinstance(data, Prepared):
-        # A message has fewer than fifteen keys, so that its first byte counts them.
+        # With fewer than fifteen keys the first byte of a map is their number.
         rest = _packed({key: value for key, value in message.items() if key != "data"})
         return b"".join((bytes((rest[0] + 1,)), rest[1:], b"\xa4data", data.packed()))
     return _packed(message)
@@ -90,23 +86,23 @@ def _packed(message: dict[str, Any]) -> bytes:
         _threads.packer = None
         raise WireError(f"a message cannot hold this: {error}") from None
     if len(packed) > _PACKED_AT_ONCE:
-        # Its buffer has grown and would stay so.
+        # The packer would keep its grown buffer.
         _threads.packer = None
     return packed
 
 
 def packed_text(text: str) -> bytes:
-    """Return a string encoded as in a message."""
+    """Return a string in the encoding that messages have."""
     packed: bytes = _packer().pack(text)
     return packed
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """Return the message in a body; raises `WireError` for anything but one map with strings as keys.
+    """Return the message of a frame; raises `WireError` unless it is one map with strings as keys.
 
-    Too deep nesting and too many values are refused too. Extension types are accepted like other values.
+    Too many values and too deep nesting raise it too. Extension types are accepted like other values.
     """
-    # A million maps in one body would take a tenth of a second; counting the bytes that may begin one takes none.
+    # To decode a million maps would take a tenth of a second; to count bytes that may begin one takes no time.
     if len(body) > _MOST_CONTAINERS and len(body) - len(body.translate(None, _CONTAINER_MARKS)) > _MOST_CONTAINERS:
         raise WireError("the body holds more maps and lists than any request")
     try:

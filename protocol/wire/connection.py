@@ -1,7 +1,6 @@
-"""The connection file, by which clients on the same machine find the daemon.
+"""The connection file, by which clients on the same machine find the daemon: one JSON object, mode 0600.
 
-The daemon writes it, mode 0600, after it has bound its sockets; it holds one JSON object. Nothing here creates a
-folder.
+The daemon writes it after it has bound its sockets. Nothing here creates a folder.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ _LONGEST_FILE = 65_536
 class ConnectionFile(NamedTuple):
     """The content of the connection file.
 
-    ``endpoints`` are those of its ROUTER socket, the ipc one first, and ``events`` those of its PUB socket in the same
-    order. ``public_key`` (Z85) is required on TCP, None without encryption; ipc is never encrypted. ``key_file`` is a
-    client's key for this user's programs on systems without ipc, otherwise None.
+    ``endpoints`` are those of the ROUTER socket, ipc first; ``events`` those of the PUB socket in the same order.
+    ``public_key`` (Z85) is required on TCP, None without encryption; ipc is never encrypted. ``key_file`` is a client's
+    key for this user's programs on systems without ipc, otherwise None.
     """
 
     protocol: int
@@ -33,7 +32,7 @@ class ConnectionFile(NamedTuple):
     key_file: str | None = None
 
     def text(self) -> str:
-        """Return the object as JSON."""
+        """Return the content as JSON."""
         import json
 
         return json.dumps(self._asdict(), indent=1) + "\n"
@@ -45,16 +44,17 @@ def connection_path() -> str:
 
 
 def default_endpoint() -> str:
-    """Return the endpoint for local clients: ipc, or on systems whose sockets have no paths a free port of the
-    loopback, with a key.
-    """
+    """Return the endpoint for clients on this machine: ipc, or on systems without it a free port of the loopback."""
     if not platform.HAS_IPC:
         return "tcp://127.0.0.1:0"
     return "ipc://" + os.path.join(folders.runtime(), "desdaemon.sock")  # noqa: PTH118
 
 
 def events_endpoint(requests: str) -> str:
-    """Return the endpoint for events beside one for requests: ``-events`` after a path, the next port of TCP."""
+    """Return the endpoint of events for one of requests: ``-events`` after a path, the next port of TCP.
+
+    Raises `BadInput`.
+    """
     if not requests.startswith("tcp://"):
         return requests + EVENTS_SUFFIX
     host, colon, port = requests.rpartition(":")
@@ -64,21 +64,21 @@ def events_endpoint(requests: str) -> str:
 
 
 def read_connection(path: str) -> ConnectionFile:
-    """Read the connection file; raises `BadInput` naming the file for other content, and `OSError`."""
+    """Read the connection file; raises `BadInput`, which names the file, if it holds something else, and `OSError`."""
     import json
 
     with open(path, encoding="utf-8") as file:  # noqa: PTH123
         text = file.read(_LONGEST_FILE)
     try:
-        found = json.loads(text)
+        content = json.loads(text)
         connection = ConnectionFile(
-            int(found["protocol"]),
-            int(found["pid"]),
-            str(found["version"]),
-            tuple(map(str, found["endpoints"])),
-            tuple(map(str, found["events"])),
-            str(found["public_key"]) if found.get("public_key") else None,
-            str(found["key_file"]) if found.get("key_file") else None,
+            int(content["protocol"]),
+            int(content["pid"]),
+            str(content["version"]),
+            tuple(map(str, content["endpoints"])),
+            tuple(map(str, content["events"])),
+            str(content["public_key"]) if content.get("public_key") else None,
+            str(content["key_file"]) if content.get("key_file") else None,
         )
     except (ValueError, KeyError, TypeError, RecursionError):
         raise BadInput(f"{path}: {quoted(text)}: expected a connection file that a daemon has written") from None

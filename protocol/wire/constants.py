@@ -1,30 +1,30 @@
-"""Version, limits and sets of operations of the wire protocol: plain data without imports, for daemon and clients."""
+"""Version, limits and sets of operations of the wire protocol: plain data without imports."""
 
 VERSION = 1
-"""Version of the protocol. Additions do not change it: they have a feature name, and a revision of the document."""
+"""The version of the protocol. Additions do not change it: they have a feature name and a revision of the document."""
 
 LARGEST_BODY = 1 << 20
-"""Largest request in bytes."""
+"""Bytes of the largest request."""
 
 LONGEST_ID = 64
-"""Longest textual id in bytes."""
+"""Bytes of the longest textual id."""
 
 ALIVE_IDLE_S, ALIVE_INTERVAL_S, ALIVE_PROBES = 15, 5, 4
-"""Keep-alive at both ends of a TCP connection: seconds until the first probe, seconds between probes, and probes
-without an answer after which the connection counts as lost.
+"""Keep-alive at both ends of TCP: seconds until the first probe, seconds between probes, unanswered probes of a lost
+one.
 """
 
 UNACKNOWLEDGED_MS = 30_000
-"""Milliseconds for which sent bytes may stay unacknowledged until the connection counts as lost."""
+"""Milliseconds that sent bytes may stay unacknowledged until the connection is lost."""
 
 LONGEST_LINE = 65_536
-"""Most characters of a line of the text protocol."""
+"""Characters of the longest line of the text protocol."""
 
 LONGEST_BOARD = 512
-"""Most characters of the argument `board`."""
+"""Characters of the longest argument `board`."""
 
 LONGEST_MOVES = 1024
-"""Most characters of the argument `moves`."""
+"""Characters of the longest argument `moves`."""
 
 MOST_LINES = 64
 """Largest `multipv`, and most moves of `allow` and `avoid`."""
@@ -48,5 +48,6 @@ MOST_RESULTS = 1000
 """Most results of a batch in one reply."""
 
 REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs", "batch.results"))
-"""Operations that change neither the book nor the client's session: a client may send them again after a lost
-connection, and the daemon may skip one whose client has gone."""
+"""Operations that change neither the book nor the client's session. A client may send them again after a lost
+connection; the daemon may skip them when their client has gone.
+"""

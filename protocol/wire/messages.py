@@ -1,7 +1,7 @@
-"""Structured requests: the table of operations with their arguments and roles, the error codes, the checks.
+"""Structured requests: the table of operations with their arguments and roles, the error codes, and the checks.
 
-The daemon checks requests with this table, `hello` lists it, and docs/protocol.md is generated from it. Messages are
-dicts here, whether they travel as msgpack or as JSON lines. Everything is plain data and functions, for any thread.
+The daemon checks requests by this table, `hello` lists it, and docs/protocol.md is made from it. Messages are dicts
+here, whether they travel as msgpack or as JSON lines.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ FEATURES = {
     "text": "`text`, and bare lines of the text protocol.",
     "text.partials": "`partials` with `text`.",
 }
-"""The features that version 1 can have, by the names that `hello` lists."""
+"""The features of version 1, by the names that `hello` lists."""
 
 ROLES = (READER, EDITOR, ADMIN)
 """Roles in ascending order: each includes those before it."""
@@ -82,7 +82,7 @@ ERROR_CODES = {
 
 
 _ITEMS = {"moves": str, "texts": str, "ints": int, "maps": dict}
-"""The kinds of arguments that are lists, with the type of an item."""
+"""The kinds of arguments that are lists, with the type of their items."""
 
 _EXPECTED = {
     "moves": "moves",
@@ -99,7 +99,7 @@ _EXPECTED = {
 
 
 class RequestError(Exception):
-    """An error reply to a request: a code of `ERROR_CODES`, a message of one line, and the argument at fault or ""."""
+    """An error reply: a code of `ERROR_CODES`, a message of one line, and the argument at fault or ""."""
 
     def __init__(self, code: str, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -109,8 +109,8 @@ class RequestError(Exception):
 
     def data(self) -> dict[str, str]:
         """Return the ``error`` map of a reply."""
-        found = {"code": self.code, "message": self.message}
-        return {**found, "field": self.field} if self.field else found
+        fields = {"code": self.code, "message": self.message}
+        return {**fields, "field": self.field} if self.field else fields
 
 
 class Argument(NamedTuple):
@@ -121,8 +121,8 @@ class Argument(NamedTuple):
     ``scores`` (a list of scores or nil), ``id`` (of a request), ``path`` (a file in the data folder), ``paths`` (a list
     of them), ``move`` or ``flag``.
 
-    For the document: ``unit`` is that of a number, ``default`` the value where it is absent, ``cost`` its cost for the
-    daemon or the client, ``since`` the feature or revision that added it.
+    For the document: ``unit`` of a number, ``default`` value, ``cost`` for the daemon or the client, and ``since``, the
+    feature or revision that added the argument.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Argument(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """The expected value, for error messages."""
+        """What a message says was expected."""
         if self.kind == "text":
             return f"a text of at most {self.high} characters"
         if self.kind in _ITEMS:
@@ -149,9 +149,9 @@ class Argument(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """An operation: its name, its arguments, the least role that may request it, and its description in a sentence.
+    """An operation: name, arguments, the least role that may request it, and a sentence that describes it.
 
-    ``cost`` and ``since`` are for the document, as those of `Argument`.
+    ``cost`` and ``since`` are for the document, as in `Argument`.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Operation(NamedTuple):
     since: str = "1.0"
 
     def argument(self, name: str) -> Argument | None:
-        """Return the argument of that name, None where there is none."""
+        """Return the argument with this name, None without one."""
         return next((argument for argument in self.arguments if argument.name == name), None)
 
 
@@ -293,7 +293,7 @@ ANALYZE = (
 )
 
 ITEM = (Argument("id", "id", "What its result is told apart by."), *POSITION)
-"""The fields of an item of a batch."""
+"""The fields of a batch's item."""
 
 _OF_ONE_REQUEST = frozenset(("board", "moves", "positions", "partial_ms", "priority", "until", "threads"))
 
@@ -310,7 +310,7 @@ BATCH = (
     Argument("file", "path", "A file in the data folder, a position a line; takes the role admin.", default="`items`"),
     *(argument for argument in ANALYZE if argument.name not in _OF_ONE_REQUEST),
 )
-"""Arguments of `analyze.batch`: the positions, then those of `analyze` that apply to each of them."""
+"""The arguments of `analyze.batch`: the positions, and the arguments of `analyze` that apply to each of them."""
 
 _BATCH_JOB = Argument("job", "int", "Number that `analyze.batch` replied.", 0, 2**53, required=True)
 
@@ -452,31 +452,31 @@ _ARGUMENTS = {operation.name: {argument.name: argument for argument in operation
 
 
 def allows(role: str, needed: str) -> bool:
-    """Return the operation of that name, None if there is none."""
+    """Return whether a client with ``role`` may do what needs the role ``needed``."""
     return ROLES.index(role) >= ROLES.index(needed)
 
 
 def is_id(value: object) -> bool:
-    """Whether a value can be the id of a request."""
+    """Return whether a value can be the id of a request."""
     if isinstance(value, str):
         try:
             return len(value) <= LONGEST_ID and len(value.encode()) <= LONGEST_ID
         except UnicodeEncodeError:
-            # JSON can hold half of a surrogate pair, which is no text.
+            # JSON can hold half of a surrogate pair, which UTF-8 cannot encode.
             return False
     return type(value) is int and 0 <= value < 1 << 64
 
 
 def readable_id(message: dict[str, Any]) -> str | int | None:
-    """Return the id of a message, None if it has none that can be echoed."""
-    found = message.get("id")
-    return found if is_id(found) else None
+    """Return the id of a message; None if it cannot be echoed."""
+    id = message.get("id")
+    return id if is_id(id) else None
 
 
 def check_request(
     message: dict[str, Any], operations: Mapping[str, Operation] = BY_NAME
 ) -> tuple[Operation, dict[str, Any]]:
-    """Return the operation of a request, one of ``operations``, and its arguments, unchecked; raises `RequestError`."""
+    """Return the operation of a request, one of ``operations``, and its unchecked arguments; raises `RequestError`."""
     if not is_id(message.get("id")):
         raise RequestError(
             "bad_request", "id: expected a text of at most 64 bytes or a whole number up to 2^64 - 1", "id"
@@ -509,9 +509,9 @@ def unknown_keys(message: dict[str, Any]) -> list[str]:
 
 
 def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the known arguments, checked, and a warning for each unknown one; raises `RequestError`.
+    """Return the known arguments and a warning for each unknown one; raises `RequestError` for a wrong value.
 
-    An argument of nil counts as not given.
+    An argument that is nil counts as not given.
     """
     values: dict[str, Any] = {}
     warnings: list[str] = []
@@ -535,7 +535,7 @@ def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[st
 
 
 def _check(argument: Argument, value: Any) -> None:
-    """Raise `RequestError` unless a value is of an argument's kind."""
+    """Raise `RequestError` unless a value is of the argument's kind."""
     if argument.kind == "text" and isinstance(value, str):
         if len(value) > argument.high:
             message = f"{argument.name} of {len(value)} characters: expected at most {argument.high}"
@@ -546,7 +546,7 @@ def _check(argument: Argument, value: Any) -> None:
 
 
 def _fits(argument: Argument, value: Any) -> bool:
-    """Whether a value is of a kind other than ``text``."""
+    """Return whether a value is of the argument's kind, other than ``text``."""
     kind = argument.kind
     if kind == "int":
         return type(value) is int and argument.low <= value <= argument.high
@@ -579,21 +579,21 @@ def _fits(argument: Argument, value: Any) -> bool:
 
 
 def _check_maps(argument: Argument, items: list[dict[str, Any]]) -> list[str]:
-    """Raise `RequestError` for a field of the wrong kind. Returns a warning where there are unknown ones."""
+    """Return a warning if maps of a list have unknown fields; raises `RequestError` for a field of the wrong kind."""
     for number, item in enumerate(items):
         try:
             check_fields(argument.fields, item)
         except RequestError as error:
             raise in_list(argument.name, number, RequestError("bad_request", error.message)) from None
     names = [field.name for field in argument.fields]
-    known = frozenset(names)
-    if all(item.keys() <= known for item in items):
+    allowed = frozenset(names)
+    if all(item.keys() <= allowed for item in items):
         return []
     return [f"{argument.name}: a map has keys other than {', '.join(names[:-1])} and {names[-1]}"]
 
 
 def check_fields(fields: tuple[Argument, ...], item: dict[str, Any]) -> None:
-    """Raise `RequestError` for a field of a map that is of the wrong kind."""
+    """Raise `RequestError` if a map has a field of the wrong kind."""
     for field in fields:
         value = item.get(field.name)
         if value is not None:
@@ -601,7 +601,7 @@ def check_fields(fields: tuple[Argument, ...], item: dict[str, Any]) -> None:
 
 
 def in_list(name: str, number: int, error: RequestError) -> RequestError:
-    """Return the error about an item of the list argument ``name``."""
+    """Return the error with the name of a list argument and the item's number before its message."""
     return RequestError(error.code, f"{name} {number}: {error.message}", name)
 
 
@@ -613,7 +613,7 @@ def _shown(value: object) -> str:
 
 
 def _kind(value: object) -> str:
-    """Return a scalar as text, or the kind of another value."""
+    """Return a scalar as text, and the kind of any other value: ``a list``."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""The POSIX side: Linux, macOS and the BSDs. It documents what each function guarantees; `windows` has the same names.
+"""Linux, macOS and the BSDs. This documents what each function guarantees; `windows` has the same names.
 
 Functions may be called from any thread unless they say otherwise, and raise `OSError` if the system refuses.
 """
@@ -25,14 +25,12 @@ if TYPE_CHECKING:
 
 
 def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
-    """Open a file as `os.open` does, binary and not inherited by children; the file may be replaced while it is
-    open.
-    """
+    """Open a file as `os.open` does, binary and not inherited by children. It may be replaced while it is open."""
     return os.open(path, flags | os.O_CLOEXEC, mode)
 
 
 def lock_file(descriptor: int) -> None:
-    """Lock an open file until it is closed or the process ends; raises `BlockingIOError` if another process has it."""
+    """Lock an open file until it is closed or the process ends; raises `BlockingIOError` if another process has."""
     import fcntl
 
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,8 +39,8 @@ def lock_file(descriptor: int) -> None:
 def sync(descriptor: int) -> None:
     """Write a file's content to the disk itself.
 
-    macOS' `fsync` returns when the drive has the data, perhaps only in its cache; ``F_FULLFSYNC`` empties the cache
-    (fsync(2) there). File systems of other makers may not know it.
+    On macOS `fsync` returns when the drive has the data, perhaps only in its cache; ``F_FULLFSYNC`` empties the cache
+    (fsync(2)), but not every file system knows it.
     """
     if sys.platform == "darwin":
         import fcntl
@@ -56,7 +54,7 @@ def sync(descriptor: int) -> None:
 
 
 def sync_data(descriptor: int) -> None:
-    """As `sync`, without metadata that is not needed to read the content."""
+    """As `sync`, without metadata that the content can be read without."""
     if sys.platform == "darwin":
         sync(descriptor)
     else:
@@ -74,11 +72,7 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def take_place(new: str, place: str) -> None:
-    """Rename a file, replacing another one if there is one, in one step, even while others have that one open or
-    mapped.
-
-    They keep the old content.
-    """
+    """Rename a file in one step, replacing another; processes that have it open or mapped keep the old content."""
     os.replace(new, place)
 
 
@@ -88,17 +82,17 @@ def set_mode(descriptor: int, mode: int) -> None:
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """Whether a file or folder belongs to the user of this process."""
+    """Return whether a file or folder belongs to the user of this process."""
     return status.st_uid == os.getuid()
 
 
 def open_to_others(status: os.stat_result, what: int) -> bool:
-    """Return whether users other than the owner have one of these permissions: 0o022 to write, 0o077 any."""
+    """Return whether users other than the owner have one of the permissions ``what``: 0o022 to write, 0o077 any."""
     return bool(status.st_mode & what)
 
 
 def reserve(descriptor: int, size: int) -> None:
-    """Make an empty file ``size`` bytes long, with room reserved on the disk if the system can do that."""
+    """Make an empty file ``size`` bytes long, with the room reserved on the disk if the system can do that."""
     if sys.platform == "darwin":
         os.ftruncate(descriptor, size)
     else:
@@ -108,17 +102,17 @@ def reserve(descriptor: int, size: int) -> None:
 # Folders
 
 ENVIRONMENT_HOME = "HOME"
-"""The environment variable with the home folder of this user."""
+"""The environment variable that holds this user's home folder."""
 
 CONFIGURATION = "~/.config"
 DATA = "~/.local/share"
 STATE = "~/.local/state"
 CACHE = "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
-"""Cache folder, unless the variables of the XDG base directory specification name another."""
+"""The folder of caches unless the XDG variables name another."""
 
 
 def user() -> str:
-    """Return the user's id, for file names that users of a machine must not share."""
+    """Return the user's id, for names of files that users of a machine must not share."""
     return str(os.getuid())
 
 
@@ -126,7 +120,7 @@ def user() -> str:
 
 
 def resident_bytes() -> int:
-    """Return this process's memory in RAM; its peak if only that is known, 0 if nothing is."""
+    """Return this process's memory in RAM, in bytes; its peak if only that is known, else 0."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -135,7 +129,7 @@ def resident_bytes() -> int:
 
 
 def most_resident_bytes() -> int:
-    """Return the peak of this process's memory in RAM."""
+    """Return the peak of this process's memory in RAM, in bytes."""
     import resource
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -144,7 +138,7 @@ def most_resident_bytes() -> int:
 
 
 def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
-    """Return a process's memory in RAM that belongs to no file, with ``swapped`` including swap; 0 if unknown."""
+    """Return the bytes in RAM of a process that belong to no file, with ``swapped`` also in swap; 0 if unknown."""
     wanted = ("RssAnon", "VmSwap") if swapped else ("RssAnon",)
     try:
         with open(f"/proc/{process or 'self'}/status", encoding="ascii", errors="replace") as file:
@@ -154,7 +148,7 @@ def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
 
 
 def open_files(process: int) -> int:
-    """Return the number of files and sockets that a process has open; 0 if unknown."""
+    """Return how many files and sockets a process has open; 0 if unknown."""
     try:
         return len(os.listdir(f"/proc/{process}/fd"))  # noqa: PTH208
     except OSError:
@@ -162,7 +156,7 @@ def open_files(process: int) -> int:
 
 
 def physical_bytes() -> int:
-    """Return the memory of this machine; 0 if unknown."""
+    """Return this machine's memory in bytes; 0 if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
@@ -170,7 +164,7 @@ def physical_bytes() -> int:
 
 
 def page_faults() -> tuple[int, int] | None:
-    """Return this process's page faults without and with reading from a disk. None if unknown."""
+    """Return this process's page faults without and with a read from disk; None if unknown."""
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -178,7 +172,7 @@ def page_faults() -> tuple[int, int] | None:
 
 
 def private_memory(size: int) -> mmap.mmap:
-    """Return zeroed pages that only this process uses."""
+    """Return ``size`` bytes of zeroed memory that only this process uses."""
     import mmap
 
     # Shared memory, the default, would keep its content when its pages are given back.
@@ -186,7 +180,7 @@ def private_memory(size: int) -> mmap.mmap:
 
 
 def use_large_pages(mapping: mmap.mmap) -> None:
-    """Make the system use large pages for private memory, if it has them."""
+    """Ask the system to use large pages for private memory."""
     if sys.platform == "linux":
         import contextlib
         import mmap
@@ -196,9 +190,7 @@ def use_large_pages(mapping: mmap.mmap) -> None:
 
 
 def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
-    """Make the system read only the used pages of a mapped file; with ``single`` false, as usual, also pages around
-    them.
-    """
+    """Ask the system to read only the used pages of a mapped file; with ``single`` false also those around them."""
     import contextlib
     import mmap
 
@@ -207,7 +199,7 @@ def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
 
 
 def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
-    """Make the system begin to read bytes of a mapped file that will be used soon."""
+    """Ask the system to begin to read bytes of a mapped file."""
     import contextlib
     import mmap
 
@@ -217,7 +209,7 @@ def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
 
 
 def drop_pages(mapping: mmap.mmap) -> bool:
-    """Return the pages of private memory to the system, so that it is zeros again; false if nothing happened.
+    """Give the pages of private memory back to the system, so that they read as zeros; false if that did not happen.
 
     Linux only: elsewhere ``MADV_DONTNEED`` is advice, and the content may stay (madvise(2) of macOS and POSIX).
     """
@@ -233,17 +225,17 @@ def drop_pages(mapping: mmap.mmap) -> bool:
 
 
 def processors() -> int:
-    """Return the number of processors that this process may run on, at least 1."""
+    """Return the number of processors that this process may use, at least 1."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def lower_thread(niceness: int) -> None:
-    """Lower the priority of this thread below the process's main one, by 1 to 19 steps of niceness, if the system can.
+    """Lower this thread's priority below that of the main thread, by 1 to 19 steps of niceness, if the system can.
 
-    Linux accepts a thread's number as a process's (setpriority(2)); elsewhere that number may belong to another
-    process. macOS has classes for threads instead (pthread/qos.h).
+    Linux takes a thread's id for a process's (setpriority(2)); elsewhere it may be that of another process. macOS has
+    classes for threads instead (pthread/qos.h).
     """
     import contextlib
 
@@ -262,7 +254,7 @@ def lower_thread(niceness: int) -> None:
 
 
 def lower_process(niceness: int) -> None:
-    """Lower the priority of this process and its future children; does nothing if that is refused."""
+    """Lower the priority of this process and its future children; do nothing if that is refused."""
     import contextlib
 
     with contextlib.suppress(OSError):
@@ -284,23 +276,21 @@ for group in groups:
     except OSError:
         pass
 """
-"""A Python program that ends process groups when the process that feeds it (``+GROUP``, ``-GROUP``) ends in any way."""
+"""A Python program that kills process groups when the process that writes ``+GROUP`` and ``-GROUP`` to it has ended."""
 
 
 def own_group() -> dict[str, Any]:
-    """Return arguments of `subprocess.Popen` for a process in its own group, which the keyboard's Ctrl-C does not
-    reach; in its own session if the system has sessions.
-    """
+    """Return arguments of `subprocess.Popen` for a process in its own group, which Ctrl-C does not reach."""
     return {"start_new_session": True}
 
 
 def asked_child() -> dict[str, Any]:
-    """Return arguments of `subprocess.Popen` for a child that `ask_to_end` reaches, in our own group if possible."""
+    """Return arguments of `subprocess.Popen` for a child that `ask_to_end` can ask; in our own group if possible."""
     return {}
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process with its own group and everything it has started; does nothing if they have ended."""
+    """Kill a process with its own group and everything it has started; do nothing if they have ended."""
     import contextlib
     import signal
 
@@ -309,7 +299,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def alive(process: int) -> bool:
-    """Whether there is a process with that number."""
+    """Return whether a process with this number exists."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -320,7 +310,7 @@ def alive(process: int) -> bool:
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
-    """Ask a child to end cleanly, by the signal of that number if the system has signals."""
+    """Ask a child to end cleanly, by the signal ``number`` if the system has signals."""
     process.send_signal(number)
 
 
@@ -335,12 +325,12 @@ def ending_signals() -> tuple[int, ...]:
 
 
 def on_signal(loop: asyncio.AbstractEventLoop, number: int, called: Callable[..., object], *arguments: object) -> None:
-    """Make a running event loop call a function when a signal comes. Main thread only."""
+    """Make a running event loop call a function at a signal. Main thread only."""
     loop.add_signal_handler(number, called, *arguments)
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """Return a new event loop that can watch sockets, as pyzmq and tornado need it."""
+    """Return a new event loop that can watch sockets, as pyzmq and tornado require."""
     import asyncio
 
     return asyncio.new_event_loop()
@@ -349,26 +339,26 @@ def event_loop() -> asyncio.AbstractEventLoop:
 # Sockets
 
 HAS_IPC = True
-"""Whether sockets can have paths (ipc)."""
+"""Whether sockets can be files (endpoints ``ipc://PATH``)."""
 
 READING_BLOCKS_LOADING = False
-"""Whether loading a library that looks at standard input, as numpy's do, waits for a pending read of it."""
+"""Whether importing numpy, whose libraries look at standard input, waits for another thread's read of standard input.
+"""
 
 LONGEST_SOCKET_PATH = 107 if sys.platform == "linux" else 103
-"""Bytes: sizeof(sun_path) less the zero at its end, unix(7) on Linux, unix(4) on macOS and the BSDs."""
+"""Bytes of a socket's path: sizeof(sun_path) less the zero at its end, unix(7) on Linux, unix(4) on macOS and the BSDs.
+"""
 
 
 def ipc_socket() -> socket.socket:
-    """Return a new socket for a path; only if `HAS_IPC`."""
+    """Return a new socket for a path, if `HAS_IPC`."""
     import socket
 
     return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
 
 def claim_port(listening: socket.socket) -> None:
-    """Before `bind`: allow a port that was in use a moment ago by a process that has ended, but not one that is
-    in use.
-    """
+    """Before `bind`, allow a port whose last process has ended a moment ago, but not one in use."""
     import socket
 
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -388,24 +378,20 @@ def raise_open_files() -> None:
 
 
 def line_editing() -> Any:
-    """Return the module `readline`; raises `ImportError` if the system, or its terminal, edits lines itself."""
+    """Return the module `readline`; raises `ImportError` if the system edits lines itself."""
     import readline
 
     return readline
 
 
 def complete_with_tab(readline: Any) -> None:
-    """Make the tabulator complete words. macOS' Pythons may use libedit, which is configured in other words than
-    readline.
-    """
+    """Make the tabulator key complete words. Pythons on macOS may have libedit, configured otherwise than readline."""
     libedit = "libedit" in (readline.__doc__ or "")
     readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
 
 
 def terminal_state(descriptor: int) -> Any:
-    """Return the settings of a terminal, for `restore_terminal`; raises `ImportError`, or an error if it is no
-    terminal.
-    """
+    """Return the settings of a terminal for `restore_terminal`; raises `ImportError` or `termios.error`."""
     import termios
 
     return termios.tcgetattr(descriptor)
@@ -421,7 +407,7 @@ def hide_control_keys(descriptor: int) -> None:
 
 
 def restore_terminal(descriptor: int, state: Any) -> None:
-    """Restore the settings of a terminal; does nothing if it is gone."""
+    """Restore the settings of a terminal; do nothing if it is gone."""
     import termios
 
     try:
@@ -431,6 +417,6 @@ def restore_terminal(descriptor: int, state: Any) -> None:
 
 
 def escapes(descriptor: int) -> bool:
-    """Whether the terminal at a descriptor understands the escape sequences of ECMA-48; on this side all do."""
+    """Return whether the terminal at a descriptor understands the escape sequences of ECMA-48; here all do."""
     del descriptor
     return True

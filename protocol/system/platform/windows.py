@@ -1,4 +1,4 @@
-"""The Windows side, by Python's library and psutil. `posix` documents each function. Never run on Windows."""
+"""Windows, by Python's library and psutil. `posix` documents each function. Never run on Windows."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ _CREATE_NEW, _OPEN_EXISTING, _OPEN_ALWAYS = 1, 3, 4
 _SHARE_ALL = 0x1 | 0x2 | 0x4
 
 _LOCKED_BYTE = 1 << 30
-"""Locks are mandatory here: a byte far behind the content is locked, so that others can read who has the lock."""
+"""Locks are mandatory on Windows: a byte far behind the content is locked, so that others can read who holds the lock.
+"""
 
 
 def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
-    """See `posix`. `os.open` would prevent others from renaming the file: it does not ask for FILE_SHARE_DELETE."""
+    """Do without `os.open`, which does not ask for FILE_SHARE_DELETE: others could not rename the open file."""
     import _winapi
     import msvcrt
 
@@ -41,7 +42,6 @@ def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> in
 
 
 def lock_file(descriptor: int) -> None:
-    """See `posix`."""
     import msvcrt
 
     os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
@@ -56,24 +56,22 @@ def lock_file(descriptor: int) -> None:
 
 
 def sync(descriptor: int) -> None:
-    """See `posix`: FlushFileBuffers, which empties the drive's cache too."""
     os.fsync(descriptor)
 
 
 def sync_data(descriptor: int) -> None:
-    """See `posix`."""
     os.fsync(descriptor)
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """See `posix`. Folders cannot be flushed."""
+    """Do nothing: folders cannot be flushed."""
 
 
 def take_place(new: str, place: str) -> None:
-    """See `posix`.
+    """Replace a file, moving it aside if it is open or mapped; a later call removes it.
 
-    A file that is open or mapped cannot be replaced, but can be renamed if `open_file` opened it: it is moved aside,
-    and removed by a later call. Between the two moves the name is missing for a moment.
+    A file in use cannot be replaced, but can be renamed if `open_file` opened it. Between the two renamings the name is
+    missing for a moment.
     """
     import contextlib
     import glob
@@ -95,21 +93,21 @@ def take_place(new: str, place: str) -> None:
 
 
 def set_mode(descriptor: int, mode: int) -> None:
-    """See `posix`. Files have the access list of their folder, which in a user's profile admits nobody else."""
+    """Do nothing: files have the access list of their folder, which in a user's profile admits nobody else."""
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """See `posix`. Always true, because Windows has no numeric user ids."""
+    """Return true: Windows has no numeric user ids."""
     return True
 
 
 def open_to_others(status: os.stat_result, what: int) -> bool:
-    """See `posix`. Always false, because permission bits mean nothing on Windows."""
+    """Return false: permission bits mean nothing on Windows."""
     return False
 
 
 def reserve(descriptor: int, size: int) -> None:
-    """See `posix`. NTFS reserves the room when a file gets its size."""
+    """Set the size; NTFS then reserves the room."""
     os.ftruncate(descriptor, size)
 
 
@@ -121,7 +119,6 @@ DATA = STATE = CACHE = os.environ.get("LOCALAPPDATA", "~\\AppData\\Local")
 
 
 def user() -> str:
-    """See `posix`."""
     return os.environ.get("USERNAME", "user")
 
 
@@ -129,80 +126,72 @@ def user() -> str:
 
 
 def resident_bytes() -> int:
-    """See `posix`."""
     import psutil
 
     return int(psutil.Process().memory_info().rss)
 
 
 def most_resident_bytes() -> int:
-    """See `posix`."""
     import psutil
 
     return int(psutil.Process().memory_info().peak_wset)
 
 
 def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
-    """See `posix`; swap is always included."""
+    """Return the bytes of private memory, those in swap always included."""
     import psutil
 
     return int(psutil.Process(process).memory_info().private)
 
 
 def open_files(process: int) -> int:
-    """See `posix`."""
     import psutil
 
     return int(psutil.Process(process).num_handles())
 
 
 def physical_bytes() -> int:
-    """See `posix`."""
     import psutil
 
     return int(psutil.virtual_memory().total)
 
 
 def page_faults() -> tuple[int, int] | None:
-    """See `posix`. The system counts both kinds as one."""
+    """Return None: the system counts both kinds as one."""
     return None
 
 
 def private_memory(size: int) -> mmap.mmap:
-    """See `posix`."""
     import mmap
 
     return mmap.mmap(-1, size)
 
 
 def use_large_pages(mapping: mmap.mmap) -> None:
-    """See `posix`. Large pages are for programs with a privilege of their own."""
+    """Do nothing: large pages require a privilege."""
 
 
 def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
-    """See `posix`. Windows decides itself what to read."""
+    """Do nothing: Windows decides what to read."""
 
 
 def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
-    """See `posix`."""
+    """Do nothing: Windows decides what to read."""
 
 
 def drop_pages(mapping: mmap.mmap) -> bool:
-    """See `posix`."""
     return False
 
 
 def processors() -> int:
-    """See `posix`."""
     return os.cpu_count() or 1
 
 
 def lower_thread(niceness: int) -> None:
-    """See `posix`. Neither Python nor psutil has a call for it."""
+    """Do nothing: neither Python nor psutil has a call for it."""
 
 
 def lower_process(niceness: int) -> None:
-    """See `posix`."""
     import psutil
 
     psutil.Process().nice(psutil.IDLE_PRIORITY_CLASS if niceness >= 15 else psutil.BELOW_NORMAL_PRIORITY_CLASS)
@@ -221,19 +210,18 @@ for process in processes:
 
 
 def own_group() -> dict[str, Any]:
-    """See `posix`."""
     import subprocess
 
     return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 
 
 def asked_child() -> dict[str, Any]:
-    """See `posix`: in its own group, because only a group can be asked."""
+    """Return the arguments for a group of its own, because only a group can be asked."""
     return own_group()
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """See `posix`. Children of a program that has ended by itself are not ended."""
+    """End a process and its children; those of a process that has ended by itself are not found."""
     import subprocess
 
     if process.poll() is None:
@@ -241,14 +229,14 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def alive(process: int) -> bool:
-    """See `posix`. `os.kill` with 0 would send Ctrl-C here."""
+    """Ask psutil: `os.kill` with 0 would send Ctrl-C."""
     import psutil
 
     return bool(psutil.pid_exists(process))
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
-    """See `posix`: sends Ctrl-Break, the only signal that reaches another group, and only one with the same console."""
+    """Send Ctrl-Break, the only signal that reaches another group, and only on the same console."""
     import signal
 
     process.send_signal(signal.CTRL_BREAK_EVENT)
@@ -258,21 +246,21 @@ def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 def ending_signals() -> tuple[int, ...]:
-    """See `posix`. `ask_to_end` sends Ctrl-Break; SIGTERM never comes from outside."""
+    """Return the signals that may come: `ask_to_end` sends Ctrl-Break; SIGTERM never comes from outside."""
     import signal
 
     return signal.SIGINT, signal.SIGBREAK, signal.SIGTERM
 
 
 def on_signal(loop: asyncio.AbstractEventLoop, number: int, called: Callable[..., object], *arguments: object) -> None:
-    """See `posix`. Event loops take no signals here."""
+    """Install a signal handler, because event loops take no signals on Windows."""
     import signal
 
     signal.signal(number, lambda *_: loop.call_soon_threadsafe(called, *arguments))
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """See `posix`: not Windows' default loop, which cannot watch sockets."""
+    """Return a loop other than Windows' default one, which cannot watch sockets."""
     import asyncio
 
     return asyncio.SelectorEventLoop()
@@ -286,46 +274,44 @@ LONGEST_SOCKET_PATH = 0
 
 
 def ipc_socket() -> socket.socket:
-    """See `posix`."""
     raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
 
 
 def claim_port(listening: socket.socket) -> None:
-    """See `posix`. SO_REUSEADDR would let two processes listen at one port here."""
+    """Allow only this process: SO_REUSEADDR would let two processes listen at one port."""
     import socket
 
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
 
 
 def raise_open_files() -> None:
-    """See `posix`. There is no limit to raise."""
+    """Do nothing: there is no limit."""
 
 
 # Terminals
 
 
 def line_editing() -> Any:
-    """See `posix`: the console edits lines and keeps those of the process."""
+    """Raise `ImportError`: the console edits lines itself."""
     raise ImportError("the console edits lines itself")
 
 
 def complete_with_tab(readline: Any) -> None:
-    """See `posix`."""
+    """Do nothing: it is never called, since `line_editing` returns no module."""
 
 
 def terminal_state(descriptor: int) -> Any:
-    """See `posix`."""
     return None
 
 
 def hide_control_keys(descriptor: int) -> None:
-    """See `posix`."""
+    """Do nothing: the console shows no ``^C``."""
 
 
 def restore_terminal(descriptor: int, state: Any) -> None:
-    """See `posix`."""
+    """Do nothing: there are no settings to restore."""
 
 
 def escapes(descriptor: int) -> bool:
-    """See `posix`: running an empty command makes the console understand them (https://bugs.python.org/issue30075)."""
+    """Run an empty command, which makes the console understand them (https://bugs.python.org/issue30075)."""
     return os.isatty(descriptor) and not os.system("")
