@@ -27,13 +27,14 @@ MAX_GAMES = 1_000_000
 
 class SelfPlayTerms(NamedTuple):
     """Options of self-play: ``level`` of moves outside the book, the choice of book moves, ``seed`` of the choices (0:
-    different each time), ``random_plies`` at the beginning of each game.
+    different each time), ``random_plies`` at the beginning of each game, ``openings``: lines that games begin with.
     """
 
     level: int
     settings: MoveChoice = MoveChoice()
     seed: int = 0
     random_plies: int = 0
+    openings: tuple[tuple[int, ...], ...] = ()
 
 
 class SelfPlayTally(NamedTuple):
@@ -49,6 +50,7 @@ def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random)
     table = book.table
     position = root
     positions = [root]
+    opening = dice.choice(terms.openings) if terms.openings else ()
     while True:
         legal = table.moves(*position)
         if not legal:
@@ -57,7 +59,9 @@ def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random)
             position = position[1], position[0]
             positions.append(position)
             continue
-        if len(positions) <= terms.random_plies:
+        if len(positions) <= len(opening):
+            move = opening[len(positions) - 1]
+        elif len(positions) <= terms.random_plies:
             move = dice.choice([square for square in range(64) if legal >> square & 1])
         else:
             with table.lock:

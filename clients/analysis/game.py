@@ -10,6 +10,7 @@ from desdaemon.clients.errors import DaemonError
 from desdaemon.protocol.games.bases import FileGame
 from desdaemon.protocol.games.judgement import JudgedMove, PlayerSummary, SearchedMove, summary
 from desdaemon.protocol.games.records import GameRecord, black_score
+from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import board_text, move_text, moves_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore, MoverScore
@@ -51,6 +52,16 @@ class GameAnalysis(NamedTuple):
     def complete(self) -> bool:
         """Whether all moves have been analysed."""
         return len(self.game.record.moves) == len(self.whole.record.moves)
+
+    @property
+    def xot(self) -> str:
+        """Its opening's place in the list of XOT, such as ``XOT 17``, or ""."""
+        return xot.numbered([*(step.position for step in self.steps), self.game.record.final])
+
+    @property
+    def about(self) -> list[str]:
+        """Event, date and `xot`, as far as they are known."""
+        return [part for part in (self.game.event, self.game.date, self.xot) if part]
 
     def summary(self, black: bool) -> PlayerSummary:
         """Return a player's summary."""
@@ -127,6 +138,7 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
         "white": record.white,
         "event": analysis.game.event,
         "date": analysis.game.date,
+        "xot": analysis.xot,
         "game": analysis.game.number,
         "board": board_text(record.initial),
         "moves": moves_text([played.move for played in analysis.whole.record.moves]),

@@ -36,7 +36,7 @@ def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
     black, white = side_names(analysis.game)
     final = analysis.whole.record.final
     start = _start(analysis)
-    about = " · ".join(part for part in (analysis.game.event, analysis.game.date) if part)
+    about = " · ".join(analysis.about)
     discs = f"{final.black.bit_count()}\u2013{final.white.bit_count()}"
     title = f"{escape(black)} &ndash; {escape(white)}, analysed by {escape(analysis.engine)}"
     return f"""{_head(title)}<header>

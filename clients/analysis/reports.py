@@ -60,7 +60,7 @@ def heading(analysis: GameAnalysis) -> str:
     names = " - ".join(
         name if name == side else f"{name} ({side})" for name, side in ((black, "Black"), (white, "White"))
     )
-    where = ", ".join(part for part in (game.event, game.date) if part)
+    where = ", ".join(analysis.about)
     return f"{names}{f', {where}' if where else ''}: {result_text(analysis.result)}"
 
 
@@ -218,7 +218,7 @@ def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
     for account in accounts:
         step = analysis.steps[account.worst - 1] if account.worst else None
         worst.append(f"{step.ply}. {move_text(step.move)}, {step.loss}" if step else "")
-    about = ", ".join(part for part in (analysis.whole.event, analysis.whole.date) if part)
+    about = ", ".join(analysis.about)
     record = analysis.whole.record
     return GameRow(
         analysis.whole.number, record.black, record.white, about, analysis.result, accounts, (worst[0], worst[1]), page

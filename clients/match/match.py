@@ -20,6 +20,7 @@ from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, format_to_write, write_games
 from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import board_text, moves_text
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.platform import processors
@@ -28,7 +29,7 @@ from .adjudicator import MOST_EMPTIES, Adjudicator
 from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, program_name
 from .engine_protocols import PLAYERS, detected_protocol
 from .identity import identity, own_version
-from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openings_of_file
+from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openings_of_file, xot_openings
 from .process_groups import ProcessGroups, StoppedBySignals
 from .referee import Finished, MatchTerms
 from .schedule import KINDS, Schedule
@@ -137,7 +138,8 @@ def command_line() -> Parser:
         "--openings",
         default="",
         metavar="FILE",
-        help=f"begin with these games ({' '.join(BASE_FORMATS)}) or positions ({' '.join(POSITION_FORMATS)})",
+        help=f"begin with these games ({' '.join(BASE_FORMATS)}) or positions ({' '.join(POSITION_FORMATS)}), or "
+        f"with a list of XOT ({' '.join(xot.FILES)})",
     )
     add(
         "--plies",
@@ -151,7 +153,7 @@ def command_line() -> Parser:
         type=int,
         default=1,
         metavar="N",
-        help=f"which of the listed openings of {PLIES} moves, without a file",
+        help=f"which of the listed openings of {PLIES} moves, or of XOT, without a file",
     )
     add("--move-time", default="none", metavar="S", help="seconds for each move")
     add("--clock", default="none", metavar="S[+S]", help="seconds for a game, and seconds added after each move")
@@ -309,12 +311,17 @@ def _setting(
         format_to_write(options.save)
     for option, path in (("--save", options.save), ("--json", options.json)):
         check_writable(option, path)
-    if options.openings:
+    if options.openings and not xot.named(options.openings):
         openings = openings_of_file(options.openings, options.plies)
         games = 2 * len(openings.openings) if options.games is None else options.games
     else:
         games = 20 if options.games is None else options.games
-        openings = listed_openings((games + 1) // 2, options.seed)
+        count = (games + 1) // 2
+        openings = (
+            xot_openings(options.openings, count, options.seed)
+            if options.openings
+            else listed_openings(count, options.seed)
+        )
     log = Path(options.log) if options.log else None
     if log:
         try:
@@ -375,7 +382,9 @@ def _identities(setting: Setting) -> list[dict[str, Any]]:
 def _described(setting: Setting, programs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, object]:
     """Return the terms by which a journal recognises its match; the number of games is not among them."""
     openings: dict[str, object] = {"seed": options.seed}
-    if options.openings:
+    if xot.named(options.openings):
+        openings["sha256"] = hashlib.sha256(repr(xot.lines(options.openings)).encode()).hexdigest()
+    elif options.openings:
         texts = "\n".join(map(_opening_text, setting.openings))
         openings = {"sha256": hashlib.sha256(texts.encode()).hexdigest()}
     return {
@@ -399,8 +408,8 @@ def _about(
 ) -> dict[str, Any]:
     """Return the settings and times of a match for its report."""
     ended = time.time()
-    origin: dict[str, Any] = {"list": True, "seed": options.seed, "lengthened": openings.drawn}
-    if options.openings:
+    origin: dict[str, Any] = {"list": options.openings or True, "seed": options.seed, "lengthened": openings.drawn}
+    if options.openings and not xot.named(options.openings):
         origin = {
             "file": options.openings,
             "plies": options.plies,

@@ -1,15 +1,16 @@
-"""The openings of a match: of a file of games or positions, or of `opening_lines`."""
+"""The openings of a match: of a file of games or positions, of `opening_lines`, or of a list of XOT."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import content_of, extension_of, read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
-from desdaemon.protocol.othello.notation import START, parse_board, parse_moves
+from desdaemon.protocol.othello import xot
+from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 from desdaemon.protocol.othello.obf import parse_problem
 from desdaemon.protocol.othello.rules import canonical, legal_moves, squares
 from desdaemon.protocol.texts import decoded
@@ -58,31 +59,52 @@ def listed_openings(count: int, seed: int = 1) -> Openings:
     If the list is too short, openings from it follow that are lengthened by two random moves in the middle of the
     board. Raises `BadInput` if there are still too few.
     """
-    lines = LINES.split()
     if not 1 <= count <= MOST_OPENINGS:
         raise BadInput(f"{count} openings: expected at most {MOST_OPENINGS}, or a file of openings")
     chance = random.Random(seed)
-    all_lines = list(lines)
-    chosen = []
-    for _ in range(min(count, len(all_lines))):
-        # `Random.sample` may draw otherwise in another Python.
-        at = int(chance.random() * len(lines))
-        lines[at], lines[-1] = lines[-1], lines[at]
-        chosen.append(lines.pop())
-    openings = [_opening(line) for line in chosen]
+    lines = LINES.split()
+    openings = [_opening(parse_moves(lines[at])) for at in _drawn(len(lines), count, chance)]
     drawn = count - len(openings)
     if drawn:
-        openings += _lengthened(all_lines, drawn, chance)
+        openings += _lengthened(lines, drawn, chance)
     return Openings(openings, drawn=drawn)
 
 
-def _opening(line: str) -> GameRecord:
-    return GameRecord(START, tuple(PlayedMove(move, 0.0) for move in parse_moves(line)))
+def xot_openings(name: str, count: int, seed: int = 1) -> Openings:
+    """Return ``count`` openings of a list of XOT, or all of them, in an order that depends on the seed.
+
+    Raises `BadInput`.
+    """
+    lines = xot.lines(name)
+    found: dict[Key, GameRecord] = {}
+    for at in _drawn(len(lines), len(lines), random.Random(seed)):
+        try:
+            opening = _opening(play_moves(START, list(lines[at])))
+        except BadInput as error:
+            raise BadInput(f"{name}: line {at + 1}: {error}") from None
+        found.setdefault(key_of(opening), opening)
+        if len(found) == count:
+            break
+    return Openings(list(found.values()))
+
+
+def _drawn(size: int, count: int, chance: random.Random) -> Iterator[int]:
+    """Yield ``count`` different numbers below ``size``, or all of them, in an order drawn by lot."""
+    left = list(range(size))
+    for _ in range(min(count, size)):
+        # `Random.sample` may draw otherwise in another Python.
+        at = int(chance.random() * len(left))
+        left[at], left[-1] = left[-1], left[at]
+        yield left.pop()
+
+
+def _opening(moves: Sequence[int]) -> GameRecord:
+    return GameRecord(START, tuple(PlayedMove(move, 0.0) for move in moves))
 
 
 def _lengthened(lines: list[str], count: int, chance: random.Random) -> list[GameRecord]:
     found: dict[Key, GameRecord] = {}
-    finals = [(opening, opening.final) for opening in map(_opening, lines)]
+    finals = [(opening, opening.final) for opening in map(_opening, map(parse_moves, lines))]
     while len(found) < count:
         opening, position = finals[int(chance.random() * len(finals))]
         moves = list(opening.moves)

@@ -61,6 +61,7 @@ _OWN = (
         "Write games in a format.",
     ),
     Operation("web.names", (), READER, "The names of openings."),
+    Operation("web.start", (), READER, "A random opening of XOT."),
     Operation("web.follow", (Argument("topics", "texts", "Topics.", 0, 16, required=True),), READER, "Hear events."),
     Operation("web.commands", (), READER, "The commands on the book."),
 )

@@ -19,12 +19,13 @@ from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import FORMATS, game_text
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.games.records import GameRecord, follow
-from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello import rules, xot
 from desdaemon.protocol.othello.notation import (
     START,
     Position,
     board_text,
     move_text,
+    moves_text,
     parse_board,
     parse_moves,
     play_moves,
@@ -141,5 +142,15 @@ def canonical_text(position: Position) -> str:
     return min(images)
 
 
-ANSWERS: dict[str, Callable[[Data], Data]] = {"web.read": read, "web.write": write, "web.names": names}
+def start(args: Data) -> Data:
+    """Answer `web.start`: the moves of a random opening of XOT. Raises `BadInput` without the list."""
+    return {"moves": moves_text(xot.line("xot"))}
+
+
+ANSWERS: dict[str, Callable[[Data], Data]] = {
+    "web.read": read,
+    "web.write": write,
+    "web.names": names,
+    "web.start": start,
+}
 """The operations that the gateway answers itself."""

@@ -390,7 +390,8 @@ BOOK_COMMANDS = (
             ),
             _flag("unsearched", "Leave the searches to book fix."),
         ),
-        "Add the positions of games and count their results; the file name openings stands for the named openings.",
+        "Add the positions of games and count their results; the file names openings, xot and xot-small stand for the "
+        "named openings and XOT's.",
         role=ADMIN,
     ),
     _editor(
@@ -399,6 +400,7 @@ BOOK_COMMANDS = (
             _int("games", 1, 10**6, "Games.", required=True),
             _int("level", 0, 60, "Level of the moves that the book does not know; the book's unless given."),
             _int("random", 0, 60, "Random moves at the beginning of each game.", 0),
+            _flag("xot", "Begin each game with an opening of the list of XOT."),
         ),
         "Play games from the position on the board, by the book where it knows a move, and store each with its result.",
     ),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 
-from . import rules
+from . import rules, xot
 from .notation import START, Position, parse_moves
 
 LANGUAGES = ("english", "french", "japanese")
@@ -147,7 +147,13 @@ def find_opening(name: str) -> Opening | None:
 
 
 def line_or_opening(text: str) -> list[int]:
-    """Return the moves of a line of play or of the opening with that name; raises `BadInput`."""
+    """Return the moves of a line of play, of the opening with that name or of one of XOT: ``xot``, ``xot 17``.
+
+    Raises `BadInput`.
+    """
+    name, _, number = text.strip().lower().partition(" ")
+    if name in xot.FILES:
+        return list(xot.line(name, number.strip()))
     try:
         return parse_moves(text)
     except BadInput:

@@ -15,6 +15,7 @@ import pytest
 import referee
 from programs import programs
 from random_games import random_game, with_pass
+from test_xot import LINES, listed
 
 from desdaemon.clients.analysis import analyze as command
 from desdaemon.clients.analysis.game import GameAnalysis, analyze_game, as_json
@@ -23,6 +24,7 @@ from desdaemon.clients.analysis.reports import table
 from desdaemon.clients.analysis.source import RemoteDaemon
 from desdaemon.clients.results import Analysed, AnalysedMove, Hello
 from desdaemon.protocol.games.bases import FileGame, write_games
+from desdaemon.protocol.games.formats import parse_game
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import (
@@ -197,6 +199,22 @@ def test_json_for_programs() -> None:
     assert [step["lost"] for step in found["steps"]] == [step.loss for step in analysis.steps]
     assert parse_board(found["steps"][0]["board"]) == analysis.game.record.initial
     assert found["summary"]["black"]["lost"] == analysis.summary(True).lost
+
+
+def test_a_game_of_xot_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed(tmp_path, monkeypatch)
+    for line, number in ((LINES[0], "XOT 1"), ("f5d6c3d3c4f4f6f3", "")):
+        moves = parse_moves(line)
+        position = START
+        judged = []
+        for ply, move in enumerate(moves, 1):
+            judged.append(JudgedMove(ply, position, exact(move, 0, position.empties), None))
+            position = position.after(move)
+        game = FileGame(parse_game(line, "txt"), event="Cup")
+        analysis = GameAnalysis(game, tuple(judged), None, "engine", "level 1", game)
+        assert as_json(analysis)["xot"] == number
+        assert f"Cup{f', {number}' if number else ''}: not finished" in table(analysis)
+        assert ("Cup · XOT" in page(analysis)) == bool(number)
 
 
 class Page(HTMLParser):

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretended_players import FAKE, fake
 from random_games import OTHER_START
+from test_xot import LINES, listed
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import edax
@@ -27,7 +28,7 @@ from desdaemon.book.storage.store import create_store, open_store
 from desdaemon.clients.match import adjudicator, workers
 from desdaemon.clients.match import match as command
 from desdaemon.clients.match.identity import identity
-from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file
+from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file, xot_openings
 from desdaemon.clients.match.referee import Finished, MatchTerms, solve
 from desdaemon.clients.match.results import statistics
 from desdaemon.clients.match.results.journal import Journal
@@ -255,6 +256,44 @@ def test_a_match_from_positions(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "GTP has no word for another board" in capsys.readouterr().err
 
 
+def test_openings_of_xot_are_drawn_by_the_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = listed(tmp_path, monkeypatch)
+    drawn = xot_openings("xot", 12).openings
+    assert {moves_text([played.move for played in opening.moves]) for opening in drawn} < set(LINES)
+    assert len({key_of(opening) for opening in drawn}) == 12
+    assert xot_openings("xot", 30).openings[:12] == drawn != xot_openings("xot", 12, seed=2).openings
+    assert len(xot_openings("xot", 100).openings) == len({key_of(opening) for opening in xot_openings("xot", 100)[0]})
+    (folder / "openingslarge.txt").write_text("f5d6c3d3c4f4f6f3\na1a2a3a4a5a6a7a8\n")
+    with pytest.raises(BadInput, match="line 2: A1"):
+        xot_openings("xot", 2)
+
+
+def test_a_match_of_xot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = listed(tmp_path, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    journal, account, saved = (tmp_path / name for name in ("journal", "account.json", "games.txt"))
+    play = [fake("gtp", "first"), fake("gtp", "last"), "--openings", "xot", "--journal", str(journal)]
+    assert command.main([*play, "--games", "4", "--json", str(account), "--save", str(saved)]) == 0
+    drawn = [moves_text([played.move for played in each.moves]) for each in xot_openings("xot", 2).openings]
+    assert [line[:16].lower() for line in saved.read_text().splitlines()] == [line for line in drawn for _ in range(2)]
+    described = json.loads(account.read_text())["settings"]["openings"]
+    assert described == {"different": 2, "list": "xot", "seed": 1, "lengthened": 0}
+    assert command.main([*play, "--games", "6"]) == 0
+    assert command.main([*play, "--games", "6", "--seed", "2"]) == 1
+    assert "openings seed: 1 there, 2 here" in capsys.readouterr().err
+    (folder / "openingslarge.txt").write_text("f5d6c3d3c4f4f6f3\n")
+    assert command.main([*play, "--games", "6"]) == 1
+    assert "(openings: other ones here)" in capsys.readouterr().err
+    (tmp_path / "xot").write_text("f5d6\n")
+    assert command.main([*play[:4], "--games", "2", "--save", str(saved)]) == 0
+    assert all(line.startswith("F5D6") for line in saved.read_text().splitlines())
+    (tmp_path / "xot").unlink()
+    (folder / "openingslarge.txt").unlink()
+    capsys.readouterr()
+    assert command.main([*play[:4], "--games", "2"]) == 1
+    assert "download https://berg.earthlingz.de/xot" in capsys.readouterr().err
+
+
 def test_openings_that_come_again_are_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "openings.txt"
     file.write_text("f5d6c3\nf5f6\n")
@@ -337,6 +376,7 @@ def test_the_journal_notices_another_version(tmp_path: Path, capsys: pytest.Capt
     [
         ({"margin": 50}, {"margin": 60}, "margin: 50 there, 60 here"),
         ({"openings": {"seed": 1}}, {"openings": {"seed": 2}}, "openings seed: 1 there, 2 here"),
+        ({"openings": {"sha256": "1"}}, {"openings": {"sha256": "2"}}, "openings: other ones here"),
         (
             {"programs": [{"command": "a"}, {"command": f"self {'-gtp ' * 20}-l 10 -n 1", "sha256": "1"}]},
             {"programs": [{"command": "a"}, {"command": f"self {'-gtp ' * 20}-l 12 -n 1", "sha256": "2"}]},

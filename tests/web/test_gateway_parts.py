@@ -16,6 +16,7 @@ from checkout import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_tables import cell
+from test_xot import LINES, listed
 
 from desdaemon.clients.web.access import Access, Place, lasting_key
 from desdaemon.clients.web.allowed import check
@@ -209,11 +210,21 @@ def test_no_folder_of_the_gateway_is_named(format: str) -> None:
         assert "desdaemon-web" not in told
 
 
-@pytest.mark.parametrize("op", ["web.read", "web.write", "web.names", "web.follow", "web.commands", "ping"])
+@pytest.mark.parametrize(
+    "op", ["web.read", "web.write", "web.names", "web.start", "web.follow", "web.commands", "ping"]
+)
 @pytest.mark.parametrize("version", [True, 1.0, "1", 2])
 def test_a_version_is_a_number(op: str, version: object) -> None:
     with pytest.raises(RequestError):
         check({"v": version, "id": 1, "op": op}, READER)
+
+
+def test_a_start_of_xot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = listed(tmp_path, monkeypatch)
+    assert ANSWERS["web.start"]({})["moves"] in LINES
+    (folder / "openingslarge.txt").unlink()
+    with pytest.raises(BadInput, match="download"):
+        ANSWERS["web.start"]({})
 
 
 def test_openings_are_known_however_the_board_lies() -> None:

@@ -192,12 +192,18 @@ export class App {
     if (this.setup) this.setup.end(false);
   }
 
-  /** Eight random moves after which neither side is far ahead, as in XOT tournaments. */
+  /** An opening of XOT; without its list, eight random moves after which neither side is far ahead. */
   async randomStart() {
     if (this.busy) return;
     this.busy = true;
     this.hints.stop();
     try {
+      const listed = await this.socket.ask("web.start").catch(() => null);
+      if (listed) {
+        this.busy = false;
+        this.game.open({ moves: listed.moves }, true);
+        return;
+      }
       for (let at = 0; at < XOT_TRIES; at++) {
         const trial = new Game();
         for (let ply = 0; ply < XOT_PLIES; ply++) {

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import referee
 from book_dialogue import BookDialogue
+from test_xot import LINES, listed
 from toys import contents, small_book, toy
 
 from desdaemon.book.book import Book
@@ -116,6 +117,23 @@ def test_an_undone_add_is_undone_in_what_was_counted_after_it(dialogue: BookDial
     assert "book add" in dialogue.say("book undo")
     assert sum(results(dialogue.book)[START]) == 1
     assert "Games counted: 1 of store" in dialogue.say("book info")
+
+
+def test_the_openings_of_xot_by_name(dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = listed(tmp_path, monkeypatch)
+    dialogue.say("book new 1 8")
+    assert f"{len(LINES)} games of 1 files added to book" in dialogue.say("book add xot --unsearched")
+    assert "download" in dialogue.refused("book add xot-small")
+    dialogue.say("book new 1 60 --discard")
+    (folder / "openingslarge.txt").write_text(f"{LINES[0]}\n")
+    dialogue.say("book self-play 3 1 --xot")
+    counted = {position: sum(counts) for position, counts in results(dialogue.book).items()}
+    cells = referee.start()
+    for square in range(0, 16, 2):
+        cells = referee.play(cells, referee.square(LINES[0][square : square + 2]))
+        assert counted[min(referee.to_bits(image) for image in referee.symmetries(cells))] == 3
+    dialogue.say("play f5d6")
+    assert "expected the opening position" in dialogue.refused("book self-play 1 --xot")
 
 
 def test_games_that_were_played_count_each(dialogue: BookDialogue, tmp_path: Path) -> None:

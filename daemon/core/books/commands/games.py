@@ -21,6 +21,7 @@ from desdaemon.protocol.games.bases import (
     wthor_date,
 )
 from desdaemon.protocol.games.records import black_score
+from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.openings import openings
 from desdaemon.protocol.othello.rules import PASS
@@ -87,6 +88,9 @@ class Games:
     def _games(self, path: Path) -> Iterator[BookGame]:
         if path.name == OPENINGS and not path.exists():
             yield from (BookGame(bytes(opening.moves)) for opening in openings())
+            return
+        if path.name in xot.FILES and not path.exists():
+            yield from (BookGame(bytes(line)) for line in xot.lines(path.name))
             return
         if extension_of(path.name) == "wtb":
             # Unchecked moves: the book replays them, faster than `read_games` would.

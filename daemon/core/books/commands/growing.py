@@ -11,7 +11,8 @@ from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.core.books.service import choice_settings
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello import rules, xot
+from desdaemon.protocol.othello.notation import START, play_moves
 from desdaemon.protocol.othello.scores import seen_by_black
 from desdaemon.protocol.texts import decoded
 
@@ -62,6 +63,10 @@ def _count(run: BookCommandRun, result: Result) -> None:
 def _self_play(run: BookCommandRun) -> Result:
     settings, games = run.caller.settings, run.number("games")
     terms = self_play.SelfPlayTerms(run.level(), choice_settings(settings), settings.book_seed, run.number("random"))
+    if run.values["xot"]:
+        if run.caller.positions[-1] != START:
+            raise BadInput("self-play --xot: expected the opening position on the board: type init first")
+        terms = terms._replace(openings=tuple(tuple(play_moves(START, list(line))) for line in xot.lines("xot")))
     shrink.root_row(run.book, run.caller.position)
     outcome, tally = self_play.self_play(
         run.book, run.caller.position, run.worker(), games, terms, adjusting=settings.book_learn_results

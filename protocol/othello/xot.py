@@ -1,0 +1,134 @@
+"""XOT: games that begin with eight moves from a list of even openings, which the user downloads.
+
+The lists are Matthias Berg's and Borja Moreno's: a line of play on each line of the file, Black to move after it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import stat
+from functools import lru_cache
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import folders
+from desdaemon.protocol.texts import decoded
+
+from . import rules
+from .notation import START, Position, parse_moves
+
+# `pathlib` is slow to load.
+# ruff: noqa: PTH110, PTH111, PTH116, PTH118, PTH123
+
+FILES = {"xot": "openingslarge.txt", "xot-small": "openingssmall.txt"}
+"""The names of the lists, and their files in the data folder."""
+
+PLIES = 8
+LARGEST_FILE = 1 << 20
+"""Largest list that is read, in bytes: 60,000 lines."""
+
+_SITE = "https://berg.earthlingz.de/xot/downloads/"
+_EMPTIES = 60 - PLIES
+
+
+class _XotList(NamedTuple):
+    """The lines of a list, and the numbers of those that occupy the same squares."""
+
+    lines: tuple[tuple[int, ...], ...]
+    by_occupied: dict[int, list[int]]
+
+
+def lines(name: str) -> tuple[tuple[int, ...], ...]:
+    """Return the lines of a list, one of `FILES`, in the file's order. Raises `BadInput`."""
+    return _list_named(name).lines
+
+
+def line(name: str, number: str = "") -> tuple[int, ...]:
+    """Return the line of that number, counted from 1, of a list; without a number any line. Raises `BadInput`."""
+    listed = lines(name)
+    if not number:
+        return random.choice(listed)
+    if not (number.isascii() and number.isdigit() and len(number) < 9 and 1 <= int(number) <= len(listed)):
+        raise BadInput(f"{name} {quoted(number)}: expected a number from 1 to {len(listed)}")
+    return listed[int(number) - 1]
+
+
+def named(name: str) -> bool:
+    """Return whether a name is that of a list, and there is no file of this name."""
+    return name in FILES and not os.path.exists(name)
+
+
+def numbered(positions: list[Position]) -> str:
+    """Return ``XOT 17`` for a game that has come to the end of line 17, mirrored or not; "" if there is no such line.
+
+    The large list counts, ``XOT-small`` only where that has no such line or is not there.
+    """
+    for position in positions:
+        if position.empties == _EMPTIES and position.black_to_move:
+            for name in FILES:
+                number = _number(name, position)
+                if number:
+                    return f"{name.replace('xot', 'XOT')} {number}"
+    return ""
+
+
+def _number(name: str, position: Position) -> int:
+    """Return the number of the first line that leads to a position or an image of it; 0 without one."""
+    try:
+        listed = _list_named(name)
+    except BadInput:
+        return 0
+    occupied = position.player | position.opponent
+    images = {rules.transform(occupied, symmetry) for symmetry in range(8)}
+    key = rules.canonical(position.player, position.opponent)
+    for number in sorted(number for image in images for number in listed.by_occupied.get(image, ())):
+        end = START
+        try:
+            for move in listed.lines[number - 1]:
+                end = end.after(move)
+        except rules.IllegalMove:
+            continue
+        if rules.canonical(end.player, end.opponent) == key:
+            return number
+    return 0
+
+
+def _list_named(name: str) -> _XotList:
+    path = os.path.join(folders.data(), FILES[name])
+    try:
+        described = os.stat(path)
+    except OSError:
+        home = os.path.expanduser("~")
+        shown = f"~{path[len(home) :]}" if path.startswith(home + os.sep) else path
+        raise BadInput(f"{name}: no such list: download {_SITE}{FILES[name]} to {shown}") from None
+    if not stat.S_ISREG(described.st_mode) or described.st_size > LARGEST_FILE:
+        raise BadInput(f"{name}: {quoted(FILES[name])}: expected a file of at most {LARGEST_FILE} bytes")
+    return _read(name, path, described.st_mtime_ns, described.st_size)
+
+
+@lru_cache(maxsize=len(FILES))
+def _read(name: str, path: str, changed_ns: int, size: int) -> _XotList:
+    """Read a list; a changed file has another time or size. Raises `BadInput`."""
+    try:
+        with open(path, "rb") as file:
+            text = decoded(file.read(LARGEST_FILE), FILES[name])
+    except OSError as error:
+        raise BadInput(f"{name}: {quoted(FILES[name])}: {error.strerror}") from None
+    found: list[tuple[int, ...]] = []
+    by_occupied: dict[int, list[int]] = {}
+    for number, entry in enumerate(text.rstrip().splitlines(), 1):
+        try:
+            moves = tuple(parse_moves(entry))
+        except BadInput as error:
+            raise BadInput(f"{name}: {quoted(FILES[name])}: line {number}: {error}") from None
+        if len(moves) != PLIES:
+            raise BadInput(f"{name}: {quoted(FILES[name])}: line {number}: expected {PLIES} moves such as f5d6c3d3")
+        found.append(moves)
+        occupied = START.player | START.opponent
+        for move in moves:
+            occupied |= 1 << move
+        by_occupied.setdefault(occupied, []).append(number)
+    if not found:
+        raise BadInput(f"{name}: {quoted(FILES[name])}: the file is empty: expected {PLIES} moves a line")
+    return _XotList(tuple(found), by_occupied)
