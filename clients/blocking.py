@@ -191,7 +191,6 @@ class Client:
         timeout_s: float = 5.0,
         patience_s: float = 30.0,
     ) -> Client:
-        """See `AsyncClient.connect`."""
         loop = _Loop()
         try:
             found = AsyncClient.connect(

@@ -41,7 +41,6 @@ class OwnEngine:
         self.engine = f"desdaemon {__version__}"
 
     def judge(self, record: GameRecord, effort: Data) -> Iterator[JudgedMove]:
-        """See `game.Judge`."""
         from desdaemon.api import Board
 
         how = {name: effort[name] for name in ("level", "depth") if name in effort}

@@ -83,7 +83,6 @@ class GtpPlayer(EngineClient):
         return found[2].decode("utf-8", "replace").strip() if found[1] == b"=" else None
 
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """See `EngineClient`."""
         if control.level >= 0:
             self.remarks.add("GTP has no word for a level; give it in the command line")
         self._ask("clear_board")
@@ -119,7 +118,6 @@ class GtpPlayer(EngineClient):
             self._takes_passes = False
 
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """See `EngineClient`."""
         colour = _colour(game.final)
         if watch.left < float("inf") and "time_left" in self._commands:
             left = max(0.0, watch.left) / 1000
@@ -161,7 +159,6 @@ class NBoardPlayer(EngineClient):
             self.name = names[-1].decode("utf-8", "replace")
 
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """See `EngineClient`."""
         if control.move:
             self.remarks.add("NBoard has no word for a time a move; give it in the command line")
         self._control = control
@@ -175,7 +172,6 @@ class NBoardPlayer(EngineClient):
         """See `EngineClient`."""
 
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """See `EngineClient`."""
         clock = ClockTerms(self._control.main, self._control.increment)
         text = ggf_text(game._replace(black_clock=clock, white_clock=clock), "")
         self.process.send(f"set game {text}")
@@ -198,7 +194,6 @@ class TextPlayer(EngineClient):
         process.send("mode 3", "ponder off")
 
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """See `EngineClient`."""
         if control.increment:
             self.remarks.add("the text dialogue has no word for an increment; only the main time is sent")
         if control.level >= 0:
@@ -210,11 +205,9 @@ class TextPlayer(EngineClient):
         self.process.send(f"setboard {board_text(initial)}")
 
     def send_move(self, position: Position, move: int) -> None:
-        """See `EngineClient`."""
         self.process.send(f"play {move_text(move)}")
 
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """See `EngineClient`."""
         self.process.forget()
         self.process.send("go")
         found, at = self.process.until(self._MOVE, seconds)

@@ -448,7 +448,6 @@ class ClusterPool(Worker):
         self._on_gone = on_gone
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
-        """See `Worker.run`."""
         given: deque[LeafTask] = deque()
 
         def searches() -> Iterator[Search]:

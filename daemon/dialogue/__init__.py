@@ -1,1 +1,1 @@
-"""One player's dialogue: the board, the clock and stops, the commands, the protocols and the standard streams."""
+"""One player's dialogue: board, clock and stops, commands, protocols, standard streams."""

@@ -1,4 +1,4 @@
-"""Search limits of a move, by the options and the clocks: how much of the time left a move gets."""
+"""The limits of a move's search, by the options and the clocks: which part of the time left a move gets."""
 
 from __future__ import annotations
 
@@ -12,65 +12,70 @@ if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
 
 RESERVE_MS = 30
-"""Kept back from a move's time for the work after the search has stopped."""
+"""Ms of a move's time that are left for the work after the search has stopped."""
 
 LEAST_OF_FIXED, LEAST_OF_CLOCK = 0.7, 1 / 3
-"""The least part of a move's time to search for, whatever is kept back: of a time for this move alone, and of its share
-of a clock, on which saved time is left for later moves."""
+"""Parts of a move's time that are searched at least, however much is subtracted for delays.
+
+`LEAST_OF_FIXED` is for a time of this move alone; `LEAST_OF_CLOCK` for a share of a clock, where saved time serves
+later moves.
+"""
 
 MOST_LAG_MS = 150
-"""A clock that others keep also runs while lines are in transit and windows are drawn. A tenth of the time for a move,
-up to this, is kept back for that."""
+"""Most ms subtracted from a move on a clock that the other end keeps: lines in transit and drawing count on it.
+
+Up to this limit a tenth of the move's time is subtracted.
+"""
 
 _SPEEDUPS = ((1, 1.0), (2, 1.7), (8, 6.1), (16, 11.9), (32, 19.6), (64, 30.4))
-"""Numbers of threads, and their speed relative to one: `desdaemon bench threads` (docs/performance.md, Threads)."""
+"""Numbers of threads with the speed of a search relative to one thread, by `desdaemon bench threads`."""
 
 LATE_RESERVE_MS = 400
-"""To leave on a clock after each move: on a busy machine a process may have to wait for its turn."""
+"""Ms to leave on a clock after each move, because on a busy machine the process may have to wait for a processor."""
 
 RECENT_KEPT, WORST_KEPT = 0.8, 0.98
-"""Parts of the two measured delays that remain after the next move."""
+"""The parts of `MoveOverhead.recent` and ``worst`` that are kept with each new move."""
 
 MOST_LATE_MS = 1000
-"""Longer delays are cut to this: a busy machine does not cause them, but a stopped process or an adjusted clock."""
+"""Longest delay in ms that counts: longer ones come from a stopped process or an adjusted clock."""
 
 
 class MoveOverhead:
-    """How late moves arrive, ms: the search ends late, a line waits to be read, an answer to be written.
+    """How late moves arrive, in ms: searches end late, lines wait to be read, answers to be written.
 
-    Used by the session's thread.
+    For the session's thread.
     """
 
     def __init__(self) -> None:
         self.recent = 0.0
-        """The expected delay of the next move."""
+        """Expected delay of the next move, ms."""
         self.worst = 0.0
-        """The largest delay to be ready for; at least ``recent``."""
+        """Largest delay to be ready for, ms; at least ``recent``."""
 
     def note(self, ms: float) -> None:
-        """Record the delay of a move; negative for an early one."""
+        """Record how late a move was, ms; negative for an early one."""
         self.recent *= RECENT_KEPT
         self.worst *= WORST_KEPT
         self.raise_to(ms)
 
     def raise_to(self, ms: float) -> None:
-        """Raise the last delay to ``ms``, as seen on the other end's clock."""
+        """Correct the last move's delay upwards to ``ms``, which the other end's clock has shown."""
         late = min(ms, MOST_LATE_MS)
         self.recent = max(late, self.recent)
         self.worst = max(late, self.worst)
 
     def subtracted_from(self, share: float) -> float:
-        """Return a move's time less twice the expected delay, at least a fifth of ``share``."""
+        """Return ``share`` (ms) less twice the expected delay, but at least a fifth of it."""
         return max(share - 2 * self.recent, share / 5)
 
     @property
     def reserve_ms(self) -> float:
-        """The time to keep in reserve on a clock, ms."""
+        """Ms to leave on a clock after a move."""
         return LATE_RESERVE_MS + 4 * self.worst
 
 
 class Clock:
-    """One side's clock as kept by the other end of the dialogue; all times in ms.
+    """The clock of one side, kept by the other end of the dialogue; all times in ms.
 
     It starts with ``main`` ms and gains ``increment`` with each move. If ``stones`` is not 0, periods follow, as in
     GTP's ``time_settings``: ``period`` ms for ``stones`` moves.
@@ -80,13 +85,13 @@ class Clock:
         self.main, self.period, self.stones, self.increment = main, period, stones, increment
         self.left = main
         self.left_stones = 0
-        """Moves to make in the time left; 0 in main time."""
+        """Moves to make in the present period; 0 in main time."""
         self._expected: float | None = None
-        """The time that the other end's clock should show after our last move; None if it is unknown."""
+        """Ms that the other end's clock should show after our last move; None if unknown."""
         self.restart()
 
     def restart(self) -> None:
-        """Set the clock back to the start of the game."""
+        """Reset the clock to the start of the game."""
         self._expected = None
         self.left = self.main
         self.left_stones = 0
@@ -98,10 +103,10 @@ class Clock:
             self.left, self.left_stones = self.period, self.stones
 
     def set(self, left: float, left_stones: int) -> float:
-        """Set the time left, for ``left_stones`` moves, or 0 for main time.
+        """Set the ms left, for ``left_stones`` moves, or for main time if that is 0.
 
-        Returns the ms that the other end charged for the last move beyond the time that it took here; 0.0 from a clock
-        in whole seconds, which cannot measure that.
+        Returns the ms that the other end charged for the last move beyond those measured here; 0.0 from a clock in
+        whole seconds, which is too coarse.
         """
         excess = 0.0
         if self._expected is not None and not left_stones and left % 1000:
@@ -111,7 +116,7 @@ class Clock:
         return excess
 
     def spend(self, ms: float) -> None:
-        """Charge a move of ``ms``."""
+        """Charge a move of ``ms``, add the increment, begin a period if one is due."""
         self._expected = None
         self.left += self.increment - ms
         if not self.left_stones:
@@ -127,8 +132,8 @@ class Clock:
             self._new_period()
 
     def move_ms(self, settings: SessionSettings, empties: int, overhead: MoveOverhead) -> int:
-        """Return the time for the next move, at least 1."""
-        # Time that the last move of a period does not use is lost.
+        """Return the time for the next move, ms, at least 1."""
+        # Time that is left at the end of a period is lost.
         least = LEAST_OF_FIXED if self.left_stones == 1 else LEAST_OF_CLOCK
         return _after_lag(overhead.subtracted_from(self._share(settings, empties, overhead)), least)
 
@@ -145,12 +150,12 @@ class Clock:
 def move_limits(
     settings: SessionSettings, empties: int, remaining_ms: float, overhead: MoveOverhead, clock: Clock | None = None
 ) -> Limits:
-    """Return the limits of a search with ``empties`` squares left.
+    """Return the limits of a search for a move with ``empties`` squares left.
 
-    ``remaining_ms`` is the side's time on the game clock, ``clock`` a second clock that it has to keep. With a clock
-    the level bounds the depth only if a user has set it.
+    ``remaining_ms`` is left on the side's game clock; ``clock`` is a second clock that it has to keep. If there is a
+    clock, the level bounds the depth only if a user has set it.
     """
-    # Imported here: the first prompt needs clocks, no limits.
+    # Imported here: the first prompt needs clocks but no limits.
     from desdaemon.engine.limits import Limits, level_limits
 
     depth, selectivity = empties, Selectivity.FULL
@@ -166,7 +171,7 @@ def move_limits(
 def _move_time(
     settings: SessionSettings, empties: int, remaining_ms: float, overhead: MoveOverhead, clock: Clock | None
 ) -> int:
-    """Return the time for this move, ms; 0 without a clock."""
+    """Return the time for the move, ms; 0 without a clock."""
     times = [clock.move_ms(settings, empties, overhead)] if clock else []
     if settings.move_time:
         times.append(_after_reserve(overhead.subtracted_from(settings.move_time), LEAST_OF_FIXED))
@@ -177,7 +182,7 @@ def _move_time(
 
 
 def speedup(threads: int) -> float:
-    """Return the speed of a search with ``threads`` relative to one, interpolated between `_SPEEDUPS`."""
+    """Return the speed of a search with ``threads`` relative to one thread, interpolated from `_SPEEDUPS`."""
     for (fewer, less), (more, most) in itertools.pairwise(_SPEEDUPS):
         if threads <= more:
             return less + (most - less) * (threads - fewer) / (more - fewer)
@@ -187,7 +192,7 @@ def speedup(threads: int) -> float:
 def _share_of_game(
     settings: SessionSettings, empties: int, left: float, increment: float, overhead: MoveOverhead
 ) -> float:
-    """Return a move's share of the ms left for a game; half of it or less while the reserve is not intact."""
+    """Return the ms for a move out of the ms ``left`` for the game; half of it or less while the reserve is touched."""
     share = left / _moves_to_share(settings, empties, left) + increment
     spare = left - overhead.reserve_ms
     return min(share, max(spare, min(share, left / 5 + increment) / 2))
@@ -202,10 +207,10 @@ def _after_reserve(ms: float, least: float) -> int:
 
 
 def _moves_to_share(settings: SessionSettings, empties: int, remaining_ms: float) -> float:
-    """Return the number of own moves to divide the clock by: those until a tenth of the time solves the rest.
+    """Return the number of own moves among which to divide the clock: those until a tenth of the time solves the rest.
 
-    A position with k empties is taken to need 2^k nodes, earlier iterations included. At least two, so that no move
-    takes more than half of the time.
+    To solve k empties is taken to cost 2^k nodes and all earlier iterations as much. At least 2, so that no move gets
+    more than half of the time.
     """
     budget = settings.speed * speedup(settings.threads) * max(0.0, remaining_ms) / 10_000
     solvable, cost = 15, 2.0**15

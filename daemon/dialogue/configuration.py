@@ -1,7 +1,7 @@
-"""The configuration file: options of the dialogue that hold at every start, in TOML.
+"""The configuration file: options of the dialogue for every start, in TOML.
 
-`$XDG_CONFIG_HOME/desdaemon/config.toml`, ``~/.config`` without that variable. A key is the name of an option; a table
-named after a protocol (or ``serve``) holds options for that protocol alone:
+It is `$XDG_CONFIG_HOME/desdaemon/config.toml`, in ``~/.config`` without that variable. A key is the name of an option;
+a table named after a protocol (or ``serve``) holds options for that protocol alone:
 
     level = 18
     n-tasks = 4
@@ -9,7 +9,7 @@ named after a protocol (or ``serve``) holds options for that protocol alone:
     [gtp]
     level = 12
 
-Options of the command line come after it.
+Options of the command line override the file's.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .dialects import NAMES as PROTOCOLS
 SECTIONS = (*PROTOCOLS, "serve")
 """The tables that the file may have."""
 
-# A start without the file must not pay for it: no pathlib, and tomllib only if there is a file.
+# For a quick start without the file: no pathlib, and tomllib only if there is a file.
 
 
 def configuration_path() -> str:
-    """Return the path of the configuration file unless ``--config`` names another; it need not exist."""
+    """Return the path of the configuration file, if ``--config`` names no other; the file need not exist."""
     return os.path.join(folders.configuration(), "config.toml")  # noqa: PTH118
 
 
@@ -42,10 +42,10 @@ def shown_path() -> str:
 
 
 def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[str], list[str]]:
-    """Set the options of a configuration file, those of the table ``section`` last.
+    """Set the options of a configuration file, the table ``section`` after the others.
 
-    Returns the names that were set, and warnings about unknown ones. Raises `BadInput` for invalid values, naming file
-    and key, and `OSError` if the file cannot be read.
+    Returns the names that were set, and warnings about unknown ones. Raises `BadInput`, with file and key, for an
+    invalid value, and `OSError` if the file cannot be read.
     """
     import tomllib
 
@@ -73,7 +73,7 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
 
 
 def _set(settings: SessionSettings, name: str, value: object, where: str) -> list[str]:
-    """Set one option. Returns a warning if none has that name. Raises `BadInput`."""
+    """Set an option. Returns a warning if none has the name. Raises `BadInput`."""
     option = find_option(name)
     if option is None:
         meant = did_you_mean(name, [option.name for option in OPTIONS], "one that help options lists")

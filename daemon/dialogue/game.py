@@ -1,4 +1,4 @@
-"""A game in progress: initial position, moves, moves taken back, thinking time."""
+"""A game in progress: initial position, moves, moves taken back, thinking times."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from desdaemon.protocol.othello.notation import START, Position
 
 
 class PlayedGame:
-    """The state of a game. Used by one thread."""
+    """A game in progress. For one thread."""
 
     def __init__(self) -> None:
         self.initial: Position = START
         self.position: Position = START
-        """The position after ``moves`` from ``initial``."""
+        """``initial`` after all ``moves``."""
         self.moves: list[int] = []
         """All moves, passes included."""
         self.black_ms = 0.0
-        """Thinking time of the engine as Black."""
+        """Ms that the engine has thought as Black."""
         self.white_ms = 0.0
         self._undone: list[int] = []
-        """The moves taken back, the first one of the game last."""
+        """Moves taken back; the last of the list is redone first."""
         self._counted: list[int] = []
         """The moves of the game whose result was counted last."""
 
@@ -29,7 +29,7 @@ class PlayedGame:
         self.restart()
 
     def restart(self) -> None:
-        """Go back to the initial position."""
+        """Start the game again from its initial position."""
         self.position = self.initial
         self.moves = []
         self._undone = []
@@ -37,13 +37,13 @@ class PlayedGame:
         self.black_ms = self.white_ms = 0.0
 
     def play(self, move: int) -> None:
-        """Play a move; the moves taken back can no longer be redone. Raises `IllegalMove`."""
+        """Play a move; moves taken back before can no longer be redone. Raises `IllegalMove`."""
         self.position = self.position.after(move)
         self.moves.append(move)
         self._undone.clear()
 
     def undo(self) -> bool:
-        """Take back one ply. Returns False at the beginning."""
+        """Take back one ply. Returns False if there is none."""
         if not self.moves:
             return False
         self._undone.append(self.moves.pop())
@@ -53,7 +53,7 @@ class PlayedGame:
         return True
 
     def redo(self) -> bool:
-        """Play the move taken back last. Returns False when there is none."""
+        """Play the move that was taken back last. Returns False if there is none."""
         if not self._undone:
             return False
         move = self._undone.pop()
@@ -62,27 +62,27 @@ class PlayedGame:
         return True
 
     def counted(self) -> bool:
-        """Return True if the result of the game with these moves was counted already; mark it as counted."""
+        """Return whether this game's result was counted before, and mark it as counted."""
         already = self._counted == self.moves
         self._counted = list(self.moves)
         return already
 
     def positions(self) -> list[Position]:
-        """Return the positions before each move, and the one on the board."""
+        """Return the position before each move, and the present one."""
         positions = [self.initial]
         for move in self.moves:
             positions.append(positions[-1].after(move))
         return positions
 
     def charge(self, black: bool, ms: float) -> None:
-        """Add thinking time to a side."""
+        """Add thinking time to a side; ``black``: Black."""
         if black:
             self.black_ms += ms
         else:
             self.white_ms += ms
 
     def transform(self, symmetry: int, swap_colours: bool = False) -> None:
-        """Put the whole game under a symmetry of `rules.transform`, and optionally exchange the colours."""
+        """Turn the whole game by a symmetry of `rules.transform`, exchange the colours if asked."""
 
         def image(position: Position) -> Position:
             player, opponent, black = position

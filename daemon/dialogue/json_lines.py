@@ -1,6 +1,6 @@
-"""The messages of the wire protocol as JSON on standard input and output, one object a line.
+"""The wire protocol's messages as JSON on standard input and output, one object a line.
 
-At the end of the input all requests are still answered; searches without a bound are cancelled after a grace period.
+After the end of the input all requests are still answered; searches without a bound are cancelled after a grace period.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 _POLL_S = 0.005
 
 TOO_LONG = "a line of "
-"""The beginning of the reader's error for a long line."""
+"""How the reader's error for a too long line begins."""
 
 LIMITS = ServerLimits(in_flight=10_000, queue=40_000, key_queue=40_000)
-"""One client has the process to itself."""
+"""Wide limits: one client has the process to itself."""
 
 
 class JsonLinesListener(InputListener):
-    """The reader's part: no line stops a search, since requests are cancelled by number."""
+    """Hears lines of JSON: none stops a search; requests are cancelled by id."""
 
     longest = LARGEST_BODY
 
 
 class JsonLinesDialect:
-    """Passes requests to the operations and writes their replies, from any thread, a line each."""
+    """Passes requests to the operations and writes each reply as a line, from any thread."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         self._session = session
@@ -55,26 +55,26 @@ class JsonLinesDialect:
         self._lock = threading.Lock()
         self._client = ClientRecord("stdio", ADMIN, remote=False)
         self._ending = False
-        """No more requests are taken."""
+        """Whether no more requests are taken."""
         self._lost: OSError | None = None
-        """The error after which replies cannot be delivered."""
+        """Why replies cannot be delivered; None while they can."""
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
-        """See `Dialect`. Raises `OSError` if replies cannot be delivered."""
+        """Answer lines until the dialogue ends. Returns the exit status; raises `OSError` if replies are lost."""
         services = self._build_services()
-        item = first or source.get()
-        while item.text is not None and not self._ending:
-            if item.error:
-                code = "too_large" if item.error.startswith(TOO_LONG) else "bad_request"
-                self._reply(refusal(None, RequestError(code, item.error)))
-            elif item.text.strip():
-                self._line(services, item.text)
+        line = first or source.get()
+        while line.text is not None and not self._ending:
+            if line.error:
+                code = "too_large" if line.error.startswith(TOO_LONG) else "bad_request"
+                self._reply(refusal(None, RequestError(code, line.error)))
+            elif line.text.strip():
+                self._line(services, line.text)
             if not self._ending:
-                item = source.get()
+                line = source.get()
         self._finish(services)
         if self._lost:
             raise self._lost
-        return item.status
+        return line.status
 
     def _build_services(self) -> Services:
         settings = self._session.settings

@@ -1,4 +1,4 @@
-"""The log files of the options ``ui-log-file`` (the lines of the dialogue) and ``search-log-file`` (its searches)."""
+"""The log files of a dialogue: ``ui-log-file`` for its lines, ``search-log-file`` for its searches."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _WIDTH = 120
 
 
 class LogFile:
-    """A file that lines are appended to. Raises `OSError` when it cannot be opened; after a failed write it is closed
-    and nothing more is written.
+    """A file that lines are appended to. Raises `OSError` if it cannot be opened.
+
+    A failed write closes it; nothing more is written then.
     """
 
     def __init__(self, path: str) -> None:
@@ -36,49 +37,44 @@ class LogFile:
 
 
 class LoggedOutput:
-    """A `DialogueOutput` that logs answers after ``>``, errors after ``!``."""
+    """A `DialogueOutput` that logs answers after ``> `` and errors after ``! ``."""
 
     def __init__(self, output: DialogueOutput, log: LogFile) -> None:
         self._output = output
         self._log = log
 
     def write(self, text: str) -> None:
-        """See `DialogueOutput`."""
         self._log.write(text, "> ")
         self._output.write(text)
 
     def error(self, line: str) -> None:
-        """See `DialogueOutput`."""
         self._log.write(line, "! ")
         self._output.error(line)
 
     def flush(self) -> None:
-        """See `DialogueOutput`."""
         self._output.flush()
 
 
 class LoggedSource:
-    """A `LineSource` that logs each line after ``<`` when the dialogue takes it."""
+    """A `LineSource` that logs each line after ``< `` when the dialogue takes it."""
 
     def __init__(self, source: LineSource, log: LogFile) -> None:
         self._source = source
         self._log = log
 
     def get(self) -> InputLine:
-        """See `LineSource`."""
-        item = self._source.get()
-        self._log.write(item.text or item.error, "< ")
-        return item
+        line = self._source.get()
+        self._log.write(line.text or line.error, "< ")
+        return line
 
     def peek(self) -> InputLine | None:
-        """See `LineSource`."""
         return self._source.peek()
 
 
 class SearchLog:
-    """The log of searches: position, limits, iterations and result. One search at a time, by the thread that searches.
+    """A log of searches: position, limits, iterations, result. One search at a time, by its thread.
 
-    Raises `OSError` when the file cannot be opened.
+    Raises `OSError` if the file cannot be opened.
     """
 
     def __init__(self, path: str) -> None:
@@ -87,7 +83,7 @@ class SearchLog:
     def begin(
         self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None
     ) -> LoggedSearch:
-        """Start the entry of a search of ``position``; its callbacks log, then call ``progress`` and ``attempts``."""
+        """Begin the entry of a search. Its callbacks write to the log, then call ``progress`` and ``attempts``."""
         bounds = f"{limits.nodes} nodes" if limits.nodes else ""
         bounds += f"{', ' if bounds else ''}{limits.time_ms} ms" if limits.time_ms else ""
         depth = depth_text(limits.depth, limits.selectivity)
@@ -97,7 +93,7 @@ class SearchLog:
 
 
 class LoggedSearch:
-    """An entry of a `SearchLog`: the callbacks of one search."""
+    """The entry of one search in a `SearchLog`."""
 
     def __init__(
         self, file: LogFile, black_to_move: bool, progress: Progress | None, attempts: Progress | None
@@ -107,19 +103,17 @@ class LoggedSearch:
         self._progress, self._attempts = progress, attempts
 
     def progress(self, index: int, line: Line) -> None:
-        """Log a finished iteration."""
         self._row(line)
         if self._progress is not None:
             self._progress(index, line)
 
     def attempt(self, index: int, line: Line) -> None:
-        """Log a search of a part of the window that gave only a bound."""
+        """Log a search of a part of the window that ended with a bound only."""
         self._row(line)
         if self._attempts is not None:
             self._attempts(index, line)
 
     def finish(self, result: Result) -> None:
-        """Log the result."""
         for line in result.lines:
             self._row(line._replace(nodes=result.nodes, time_ms=result.time_ms), result.complete)
         self._file.write(edax.TABLE_RULE)

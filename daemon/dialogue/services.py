@@ -1,4 +1,4 @@
-"""Builds the services that answer the requests of a process."""
+"""Construction of the services that answer the requests of a process."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .text_sessions import TextSessions
 ANALYSES_FILE = "analyses.cache"
 BATCHES_FOLDER = "batches"
 JOBS_FOLDER = "jobs"
-"""Names in the data folder."""
+"""Names in the data folder: the file of cached analyses, the folders of batches and of unfinished jobs."""
 
 
 class Services(NamedTuple):
-    """The services of a process, as the sockets and the JSON dialogue use them."""
+    """The services of a process; the sockets and the JSON dialogue use them."""
 
     settings: SessionSettings
     health: ServerMetrics
@@ -58,7 +58,7 @@ def build_services(
     origin: str = "",
     share_turns: bool = False,
 ) -> Services:
-    """Build all services. Clients begin with ``settings``; ``origin`` names the weights, for the analysis cache.
+    """Build all services. Clients begin with ``settings``; ``origin`` names the weights of cached analyses.
 
     ``share_turns``: the engines that ``build`` makes have ``short_searches``.
     """

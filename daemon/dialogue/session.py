@@ -1,4 +1,4 @@
-"""One player's session: game, options, clocks, engine and book. Every protocol is a thin layer over it."""
+"""One player's session: game, options, clocks, engine and book. Each protocol is a thin layer over it."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ if TYPE_CHECKING:
 _NEVER = float("inf")  # `math` would be one more library to load before the first prompt.
 
 FAST_MS = 1000
-"""A game with less time than this for a move is a fast one."""
+"""Ms for a move below which a game counts as fast."""
 
 
 class KnownMove(NamedTuple):
-    """A book move; ``score`` for the side to move."""
+    """A book move; ``score`` in discs for the side to move."""
 
     move: int
     score: MoverScore
     line: tuple[int, ...]
     """The move and the best play after it."""
     level: int
-    """Of the position before the move."""
+    """Search level of the position before the move."""
     lines: int
-    """Lines of play that the book has behind the move."""
+    """Number of lines of play behind the move in the book."""
 
 
 class Session:
-    """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` may be used from any thread."""
+    """The state behind a dialogue. For one thread at a time, except ``interrupt``, which any thread may use."""
 
     def __init__(
         self,
@@ -78,54 +78,54 @@ class Session:
         books: Books | None = None,
         scheduler: Scheduler | None = None,
     ) -> None:
-        """``books`` and ``scheduler`` are shared with other sessions; without a scheduler a search begins at once."""
+        """``books`` and ``scheduler`` are shared with other sessions. Without a scheduler a search begins at once."""
         self.settings = settings
         self.engines = engines
         self.name = "text"
-        """The client's name in lists of jobs."""
+        """Name of the client in lists of jobs."""
         self.role = ADMIN
         self.remote = False
-        """The client is elsewhere; file names that it gives are resolved in the data folder."""
+        """Whether the client is remote: file names that it gives are resolved in the data folder."""
         self.books = books
         self.scheduler = scheduler
         self.helpers: HelperPool | None = None
-        """Idle threads of the scheduler that join this session's searches; without it a search keeps to its own."""
+        """Idle threads that may join this session's searches; None: none may."""
         self.game = PlayedGame()
         self.interrupt = Interrupt()
         self.engine_ready = False
-        """An engine has been loaded at least once."""
+        """Whether an engine was loaded at least once."""
         self.on_game_over: Callable[[], None] = lambda: None
         """Called when a move has ended the game."""
         self.search_log: SearchLog | None = None
         self.clocks: dict[bool, Clock] = {}
-        """The clocks that the other end keeps, Black's under True; a side without one has no limit."""
+        """Clocks that the other end keeps, Black's under True, White's under False; a side without one has no limit."""
         self.overhead = MoveOverhead()
         self._opening: list[tuple[Position, int]] = []
-        """The opening line to follow, as positions and the moves in them."""
+        """The opening line to follow: positions, each with the move there."""
         self._clock_from = (0.0, 0.0)
         """Thinking time of Black and White, ms, when the game clock was set."""
         self._expected: tuple[Position, int | None] | None = None
-        """The position after our last move, and the reply that its search expects."""
+        """The position after the engine's last move, and the reply that its search expects."""
 
     # The game
 
     def init(self) -> None:
-        """Set up the opening position and forget the opening line."""
+        """Set up the standard start and forget the opening line."""
         self.start(START)
 
     def new(self) -> None:
-        """Go back to the initial position of this game."""
+        """Return to this game's initial position."""
         self.game.restart()
         self._clock_from = (0.0, 0.0)
 
     def set_board(self, text: str) -> list[str]:
-        """Set a new initial position. Returns warnings about the text. Raises `BadInput`."""
+        """Start a game from the board that ``text`` spells. Returns warnings about the text. Raises `BadInput`."""
         position = parse_board(text)
         self.start(position)
         return board_doubts(position)
 
     def load(self, record: GameRecord) -> None:
-        """Replace the game by a recorded one, whose moves are legal."""
+        """Replace the game by a record, whose moves must be legal."""
         self.start(record.initial)
         for played in record.moves:
             self.game.play(played.move)
@@ -137,7 +137,7 @@ class Session:
         self._clock_from = (0.0, 0.0)
 
     def play_move(self, move: int) -> None:
-        """Play one move; a pass must be forced. Raises `BadInput`."""
+        """Play a move; a pass must be forced. Raises `BadInput`."""
         try:
             self.game.play(move)
         except rules.IllegalMove:
@@ -146,11 +146,11 @@ class Session:
             self.on_game_over()
 
     def undo(self) -> bool:
-        """Take back a ply, in modes 0 and 1 two. Returns False when there was none."""
+        """Take back a ply, in modes 0 and 1 two. Returns False if there was none."""
         return self._repeat(self.game.undo)
 
     def redo(self) -> bool:
-        """Play again what `undo` took back. Returns False when there was nothing."""
+        """Play again the moves that `undo` took back. Returns False if there were none."""
         return self._repeat(self.game.redo)
 
     def _repeat(self, step: Callable[[], bool]) -> bool:
@@ -160,19 +160,19 @@ class Session:
         return done
 
     def transform(self, symmetry: int, swap_colours: bool = False) -> None:
-        """Put the game under a symmetry. The opening line stays: it is compared under all of them."""
+        """Turn the game by a symmetry. The opening line need not be turned: it is compared in all orientations."""
         self.game.transform(symmetry, swap_colours)
 
     @property
     def own_turn(self) -> bool:
-        """True if the engine plays the side to move, by the option ``mode``."""
+        """Whether the engine plays the side to move, by the option ``mode``."""
         mode, position = self.settings.mode, self.game.position
         return not position.over and (mode == 2 or mode == (0 if not position.black_to_move else 1))
 
     # Opening line
 
     def force(self, moves: list[int]) -> None:
-        """Make `go` follow a line from the initial position; an empty one ends that. Raises `BadInput`."""
+        """Make `go` follow a line from the initial position; [] ends that. Raises `BadInput`."""
         position = self.game.initial
         line = []
         for move in play_moves(position, moves):
@@ -181,7 +181,7 @@ class Session:
         self._opening = line
 
     def opening_move(self) -> int | None:
-        """Return the move of the opening line here, or in a mirror image of this position; None if it has none."""
+        """Return the opening line's move in this position, in any orientation; None if it has none."""
         here = self.game.position
         player, opponent, symmetry = rules.canonical_with_symmetry(here.player, here.opponent)
         for position, move in self._opening:
@@ -196,7 +196,7 @@ class Session:
     # Options and clocks
 
     def set_option(self, option: Option, text: str) -> None:
-        """Give an option a value; a game clock starts full now. Raises `BadInput`, changing nothing."""
+        """Set an option; a game clock starts full now. Raises `BadInput`, changing nothing."""
         self.settings.set(option, text)
         if option.name == "game-time":
             self._clock_from = (self.game.black_ms, self.game.white_ms)
@@ -204,7 +204,7 @@ class Session:
             self.books.restart_choices()
 
     def remaining_ms(self, black: bool) -> float:
-        """Return the time left to a side on the game clock, ms."""
+        """Return the ms left to a side on the game clock."""
         used = self.game.black_ms - self._clock_from[0] if black else self.game.white_ms - self._clock_from[1]
         return self.settings.game_time - used
 
@@ -212,27 +212,27 @@ class Session:
 
     @property
     def config(self) -> EngineConfig:
-        """The engine that the options ask for."""
+        """The configuration of the engine that the options ask for."""
         threads, guests = self.settings.threads, 0
         if self.helpers is not None:
             threads, guests = 1, self.helpers.most(0)
         return EngineConfig(threads, self.settings.hash_table_size, self.settings.eval_file, guests)
 
     def open_book(self, on_note: Callable[[str], None]) -> None:
-        """Start to open the book that the options name, if any; ``on_note`` gets its warnings."""
+        """Start to open the book that the options name, if any; ``on_note`` is called with each warning."""
         if self.books is not None and self.settings.book_file:
             from desdaemon.core.books.running import begin_opening
 
             begin_opening(self.books, self.settings.book_file, self.settings, on_note)
 
     def prepare(self, on_failure: Callable[[str], None] | None = None) -> None:
-        """Start to load the engine; ``on_failure`` gets the reason if that fails."""
+        """Start to load the engine; ``on_failure`` is called with the reason if that fails."""
         self.engines.prepare(self.config, on_failure)
 
     def engine(self, search: StoppableSearch | None = None, until: float = _NEVER) -> LoadedEngine:
-        """Return the engine once it is loaded.
+        """Wait until the engine is loaded and return it.
 
-        Raises `EngineFailure`, `Abandoned` when ``search`` was abandoned, and `TooLate` at ``until``, a monotonic time.
+        Raises `EngineFailure`, `Abandoned` if ``search`` is abandoned, `TooLate` at ``until``, a `time.monotonic`.
         """
         with _given_up_at(search, until) as given_up:
             engine = self.engines.get(self.config, given_up)
@@ -241,7 +241,7 @@ class Session:
 
     @contextmanager
     def _slots(self, search: StoppableSearch, until: float) -> Iterator[None]:
-        """Hold search threads of the scheduler in a context. Raises as `engine` does."""
+        """Make a context that holds search threads of the scheduler. Raises as `engine` does."""
         with ExitStack() as stack:
             if self.scheduler:
                 wanted = min(self.config.threads, self.scheduler.slots)
@@ -255,7 +255,7 @@ class Session:
             yield
 
     def _helped(self, engine: LoadedEngine) -> AbstractContextManager[Callable[[], None] | None]:
-        """Let idle threads join a search in a context; its value is the ``welcome`` of `Searcher.search`."""
+        """Make a context in which idle threads may join a search; its value is the ``welcome`` of `Searcher.search`."""
         if self.helpers is None:
             return nullcontext()
         from desdaemon.core.metrics import account_of
@@ -263,7 +263,7 @@ class Session:
         return self.helpers.helped(engine, self.settings.threads, account_of(self.name))
 
     def limits(self, position: Position, *, clocks: bool = True) -> Limits:
-        """Return the limits of a search by the options and, with ``clocks``, the clock of the side to move."""
+        """Return the limits that the options set for a search and, with ``clocks``, the clock of the side to move."""
         black = position.black_to_move
         clock = self.clocks.get(black) if clocks else None
         return move_limits(self.settings, position.empties, self.remaining_ms(black), self.overhead, clock)
@@ -280,11 +280,11 @@ class Session:
         window: tuple[int, int] | None = None,
         patient: bool = True,
     ) -> Result:
-        """Search a position, in the window of the options unless one is given.
+        """Search a position, in ``window`` (discs) or that of the options.
 
-        ``progress`` gets finished iterations, ``attempts`` searches that gave only a bound. Waiting for the engine and
-        for threads counts as search. Raises `EngineFailure`, `Abandoned`, and, unless ``patient``, `TooLate` when the
-        time in ``limits`` is up before there is an engine.
+        ``progress`` gets finished iterations, ``attempts`` searches that ended with a bound only. Waiting for the
+        engine and for threads counts as search time. Raises `EngineFailure`, `Abandoned`, and, unless ``patient``,
+        `TooLate` if the time in ``limits`` is over before the engine is loaded.
         """
         begun = time.monotonic()
         hurried = bool(limits.time_ms) and not patient
@@ -322,9 +322,9 @@ class Session:
                 return result
 
     def _patience_ms(self, position: Position, time_ms: int) -> int:
-        """Return how long to wait for an engine that is being loaded, ms.
+        """Return how many ms to wait for an engine that is being loaded.
 
-        0 in a fast game with a clock: the engine will hardly be there in time, and later moves can use the time.
+        0 in a fast game with a clock: the engine will hardly be there in time, and later moves need the time.
         """
         on_clock = bool(self.settings.game_time) or position.black_to_move in self.clocks
         return 0 if on_clock and time_ms < FAST_MS else time_ms
@@ -332,7 +332,7 @@ class Session:
     # The book
 
     def look_up(self, position: Position) -> BookView | None:
-        """Return the book's entry of a position, if any. Waits until the book's file is open or a stop comes."""
+        """Wait until the book's file is open, or a stop. Returns the book's data about a position, None without any."""
         if self.books is None or not self.settings.book_usage:
             return None
         if self.books.opening:
@@ -341,7 +341,7 @@ class Session:
         return self.books.look_up(position.player, position.opponent)
 
     def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
-        """Yield the best ``most`` moves that the book has in a position."""
+        """Yield the best ``most`` moves that the book has in a position, best first."""
         entry = self.look_up(position)
         if entry is None or self.books is None:
             return
@@ -352,7 +352,7 @@ class Session:
             yield KnownMove(move, score, line, entry.level, next_entry.lines if next_entry else 0)
 
     def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
-        """Return the book's move, or with the option ``book-check`` a better one outside the book; None to search."""
+        """Return the book's move, or with the option ``book-check`` a better one that was searched; None: search."""
         entry = self.look_up(position)
         if entry is None or self.books is None:
             return None
@@ -369,7 +369,7 @@ class Session:
         return chosen.move, None
 
     def await_book(self) -> None:
-        """Wait until the book's file is open, even if stops arrive, but not after the other end has gone."""
+        """Wait until the book's file is open, stops or not, unless the other end has gone."""
         if self.books is not None:
             with suppress(Abandoned):
                 self.books.ready(lambda: self.interrupt.expired)
@@ -377,7 +377,7 @@ class Session:
     # Moves
 
     def suggest(self, position: Position, limits: Limits, progress: Progress | None = None) -> int:
-        """Return the move that the engine would play, from the book or by a search; game and clocks do not change.
+        """Return the move that the engine would play, from the book or a search, without a change of game or clocks.
 
         The position must have a legal move. Raises `EngineFailure` and `Abandoned`.
         """
@@ -397,11 +397,11 @@ class Session:
         on_search: Callable[[], None] | None = None,
         attempts: Progress | None = None,
     ) -> tuple[int, Result | None]:
-        """Return the engine's move on the board, and the search behind it if there was one; its time is charged.
+        """Return the engine's move on the board, charging its time, and the search behind it, if any.
 
-        A pass, the opening line and the book need no search; ``on_search`` is called before one. An only move is
-        searched one ply deep if there is a clock. If the clock leaves no time to wait for the engine, the move is
-        `stopgap_move`. The game must not be over. Raises `EngineFailure` and `Abandoned`.
+        A pass, the opening line and the book need no search; ``on_search`` is called before one. With a clock, an only
+        move is searched one ply deep. Without time to wait for the engine, the move is `stopgap_move`. The game must
+        not be over. Raises `EngineFailure` and `Abandoned`.
         """
         position = self.game.position
         if position.must_pass:
@@ -411,7 +411,7 @@ class Session:
             return forced, None
         begun = time.monotonic()
         limits = self.limits(position)
-        # One stop ends both the wait for the book's file and the search.
+        # In one context, so that one stop ends the wait for the book and the search.
         with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position)
             if booked is not None:
@@ -445,9 +445,9 @@ class Session:
         return line.move, result
 
     def ponder(self) -> None:
-        """With the option ``ponder``, search the position after the reply that `choose` expects, until a line arrives.
+        """With the option ``ponder``, search the position after the expected reply until a line arrives.
 
-        Only the transposition table keeps the results.
+        The results stay in the transposition table.
         """
         if not self.settings.ponder or self._expected is None or self._expected[0] != self.game.position:
             return
@@ -466,7 +466,7 @@ class Session:
 
 @contextmanager
 def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
-    """Make a context in which waiting ends at ``until``; an `Abandoned` for that reason becomes `TooLate`."""
+    """Make a context that ends waiting at ``until``: raises `TooLate` then, in place of `Abandoned`."""
 
     def given_up() -> bool:
         return (search is not None and search.abandoned) or time.monotonic() >= until
@@ -480,19 +480,19 @@ def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Calla
 
 
 def unlimited(position: Position) -> Limits:
-    """Return limits to the end of the game, whatever time that takes."""
+    """Return limits that search to the end of the game, however long it takes."""
     from desdaemon.engine.limits import Limits
 
     return Limits(position.empties)
 
 
 def _is_arbitrary(result: Result) -> bool:
-    """True if the search was stopped before its first iteration: its move is an arbitrary legal one."""
+    """Whether the search was stopped before its first iteration, so that its move is arbitrary."""
     return not result.complete and not result.lines[0].depth
 
 
 def stopgap_move(position: Position) -> int:
-    """Choose a move without an engine: a corner, or else one that gives no corner away and leaves the fewest replies.
+    """Choose a move without an engine: a corner, else one that opens no corner and leaves the fewest replies.
 
     The position must have a legal move.
     """
@@ -506,31 +506,31 @@ def stopgap_move(position: Position) -> int:
 
 
 class CommandContext:
-    """A dialogue as its commands see it. Used by one thread."""
+    """A dialogue, as its commands see it. For one thread."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         self.session = session
         self.settings = session.settings
         self.output = output
         self.leaving: int | None = None
-        """The exit status once the dialogue is to end, None before."""
+        """The exit status; None until the dialogue shall end."""
         self.moved = False
-        """Moves were played since the dialogue last looked for the end of the game."""
+        """Whether moves were played since the dialogue last checked for the end of the game."""
         self.warned = False
-        """At least one warning was printed."""
+        """Whether any warning was printed."""
         self.typed_pass = ""
-        """The pass as it was typed last, ``PA`` or ``PS``."""
+        """The pass as the user last typed it: ``PA`` or ``PS``; "" before."""
 
     def say(self, text: str) -> None:
-        """Print one line or several, and flush."""
+        """Print text, of one or more lines, at once."""
         self.output.write(text + "\n")
         self.output.flush()
 
     def announced(self, move: int) -> str:
-        """Return a move as this dialogue announces it."""
+        """Return a move as this dialogue writes it."""
         if move != rules.PASS:
             return square_text(move)
-        # Edax's forks disagree, and many programs look for the one they were made with.
+        # Edax's forks write the pass differently, and many programs expect that of the fork they were made with.
         if self.settings.pass_name == "auto":
             return self.typed_pass or ("PS" if self.settings.edax_compatible else "PA")
         return self.settings.pass_name.upper()
@@ -542,4 +542,4 @@ class CommandContext:
 
 
 Handler = Callable[[CommandContext, str], None]
-"""Carries out a command with the text after its name. Raises `BadInput`, changing nothing, and what searches raise."""
+"""Carries out a command; gets the text after its name. Raises `BadInput`, changing nothing, and what searches raise."""

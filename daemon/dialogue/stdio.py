@@ -1,7 +1,7 @@
-"""A dialogue over standard input and output: its threads, its exit status, Ctrl-C.
+"""A dialogue over standard input and output: its threads, exit status, Ctrl-C.
 
-A reader thread splits the input into lines as it arrives, so that a stop gets through during a search; the dialogue's
-thread carries the lines out; the main thread only waits, because Python runs signal handlers there.
+A reader thread splits the input into lines as they arrive, so that a stop takes effect during a search; the dialogue's
+thread carries lines out; the main thread only waits, because Python runs signal handlers there.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ INTERNAL_ERROR = 70
 """Exit status after an internal error."""
 
 STORING_S = 5.0
-"""Seconds that the end of a dialogue waits for finished games to be stored."""
+"""Seconds that the end of a dialogue waits for the jobs that store finished games."""
 
 _LOADED_LATER = ("numpy", "llvmlite.binding")
-"""Libraries whose own libraries look at standard input while they are loaded."""
+"""Libraries that look at standard input while they are loaded."""
 
 _SIGNAL_CHECK_S = 0.1
 
@@ -59,7 +59,7 @@ def serve(
     protocol: str = "text",
     beside: Callable[[Session, Books], Callable[[], None]] | None = None,
 ) -> int:
-    """Hold a dialogue on standard input and output in a protocol of `dialects.NAMES`; return the exit status.
+    """Hold a dialogue on standard input and output in ``protocol``; return the exit status.
 
     ``beside`` opens sockets that share the session's engine and book, and returns a function that closes them.
     """
@@ -87,15 +87,15 @@ def serve(
 
 
 class _StandardDialogue:
-    """A dialogue on the standard streams. `run` runs on a thread of its own."""
+    """A dialogue on the standard streams. `run` has a thread of its own."""
 
     def __init__(
         self, session: Session, books: Books, output: DialogueOutput, lines: LineQueue, source: LineSource
     ) -> None:
-        """``source`` is ``lines``, or the same lines on their way through a log."""
+        """``source`` gives the lines of ``lines``, directly or through a log."""
         self.output = output
         self.protocol = "text"
-        """The initial protocol; a line of the text protocol may switch to another."""
+        """The first protocol; a line of the text protocol may change it."""
         self.close_beside: Callable[[], None] = _nothing
         self._session = session
         self._books = books
@@ -103,19 +103,19 @@ class _StandardDialogue:
         self._source = source
         self._editor: LineEditor | None = None
         self._prompting: PromptingOutput | None = None
-        """The output, if a line editor shows the prompt."""
+        """The output, if a line editor shows the prompt; else None."""
         self._storing: list[BookJob] = []
         """Jobs that store finished games."""
 
     def edit_with(self, editor: LineEditor) -> None:
-        """Let a line editor show the prompt and read lines."""
+        """Let a line editor show the prompt and read the lines."""
         from .terminal import PromptingOutput
 
         self._editor = editor
         self.output = self._prompting = PromptingOutput(self.output, PROMPT)
 
     def run(self) -> int:
-        """Hold the dialogue and return its exit status; then close the sockets beside it, the jobs and the book."""
+        """Hold the dialogue, then close the sockets beside it, the jobs and the book. Returns the exit status."""
         load_before_reading()
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         status = self._converse(self.protocol)
@@ -129,7 +129,7 @@ class _StandardDialogue:
         return status
 
     def _read(self) -> None:
-        """Read lines; the reader's thread."""
+        """Read lines, on the reader's thread."""
         reader = LineReader(self._lines, self._listener(self.protocol), self._listener)
         if self._editor and self._prompting:
             from .terminal import read_typed
@@ -142,7 +142,7 @@ class _StandardDialogue:
         return (TextListener if protocol == "text" else spoken(protocol).listener)(self._session.interrupt)
 
     def _converse(self, protocol: str, first: InputLine | None = None) -> int:
-        """Answer the lines in a protocol, ``first`` before the others; return the exit status."""
+        """Answer lines in a protocol, ``first`` before the others. Returns the exit status."""
         session = self._session
         logs.redirect(self._on_compiler if protocol == "nboard" else None)
         if protocol != "text":
@@ -163,7 +163,7 @@ class _StandardDialogue:
         return self._converse(dialect.successor, dialect.last) if dialect.successor else status
 
     def _store_finished_games(self) -> None:
-        """Apply the option `auto-store` in a protocol that has no command for it."""
+        """Apply the option `auto-store` in a protocol without a command for it."""
         session, others = self._session, self._session.on_game_over
 
         def on_game_over() -> None:
@@ -178,7 +178,7 @@ class _StandardDialogue:
         session.on_game_over = on_game_over
 
     def _on_note(self, note: str) -> None:
-        # NBoard reads standard error together with the answers.
+        # NBoard reads standard error as part of the answers.
         if self.protocol == "nboard":
             self.output.write(f"warning {note}\n")
             self.output.flush()
@@ -199,7 +199,7 @@ def _nothing() -> None:
 
 
 def _editor() -> LineEditor | None:
-    """Return the line editor if the standard streams are a terminal and readline is installed; else None."""
+    """Return a line editor if the standard streams are a terminal and readline is installed; else None."""
     if not all(map(os.isatty, (0, 1, 2))):
         return None
     from desdaemon.protocol.commands.completion import candidates
@@ -213,7 +213,7 @@ def _editor() -> LineEditor | None:
 
 
 def guard_stdout() -> int:
-    """Move standard output to a private descriptor for the answers; send all other output to standard error."""
+    """Move standard output to a private descriptor, which is returned, and send other output to standard error."""
     try:
         answers = os.dup(1)
     except OSError:
@@ -221,30 +221,30 @@ def guard_stdout() -> int:
     try:
         os.dup2(2, 1)
     except OSError:
-        # Standard error is closed: there is nowhere else to send it.
+        # Standard error is closed: output that is no answer is dropped.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return answers
 
 
 def load_before_reading() -> None:
-    """Load what cannot be loaded while the reader thread waits for input; on Windows only."""
+    """On Windows, load what cannot be loaded while the reader thread waits for input."""
     if platform.READING_BLOCKS_LOADING:
         for name in _LOADED_LATER:
             importlib.import_module(name)
 
 
 def report_compiling(free: Callable[[], bool] | None) -> None:
-    """Tell the compiler how its messages go with this dialogue (`notice.in_dialogue`)."""
-    # Imported here: a start to the first prompt needs none of it.
+    """Let the compiler report its progress through this dialogue (`notice.in_dialogue`)."""
+    # Imported here: the first prompt does not need it.
     from desdaemon.engine.compiler import notice
 
     notice.in_dialogue(free)
 
 
 def open_files(session: Session, output: DialogueOutput) -> bool:
-    """Open the log of searches and the file of games that the options name. Returns False for an invalid name.
+    """Open the files of the options `search-log-file` and `game-file`. Returns False for an invalid name.
 
-    Raises `OSError` for a file that cannot be opened.
+    Raises `OSError` if a file cannot be opened.
     """
     settings = session.settings
     if settings.search_log_file:
@@ -264,7 +264,7 @@ def open_files(session: Session, output: DialogueOutput) -> bool:
 
 
 def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
-    """Solve a file of problems; return the exit status."""
+    """Solve a file of problems. Returns the exit status."""
     from .commands.problems import solve_file
 
     def work(dialect: TextDialect) -> int:
@@ -286,7 +286,7 @@ def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
 
 
 def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> int:
-    """Run one line of the text protocol; return the exit status."""
+    """Carry out one line of the text protocol. Returns the exit status."""
 
     def work(dialect: TextDialect) -> int:
         dialect.execute(line)
@@ -312,9 +312,10 @@ def run_beside_signals(
     gently: bool = True,
     at_end: Callable[[], None] = _nothing,
 ) -> int:
-    """Run ``work`` on a thread of its own and return its exit status; Ctrl-C and a lost output end the process.
+    """Do ``work`` on a thread of its own, end the process at Ctrl-C or a lost output. Returns the exit status of
+    ``work``.
 
-    ``gently``: a Ctrl-C during a search only ends that search, with its results so far. ``at_end`` is called before the
+    ``gently``: Ctrl-C during a search only ends that search, with its results so far. ``at_end`` is called before the
     process ends in any way.
     """
     outcome: list[int] = []
@@ -324,7 +325,7 @@ def run_beside_signals(
         try:
             outcome.append(work())
         except OSError as error:
-            # Nobody reads the answers any more, or they have nowhere to go.
+            # Nobody reads the answers any more, or they cannot be written.
             if not isinstance(error, BrokenPipeError):
                 output.error(f"desdaemon: {error}")
             outcome.append(UNUSABLE)
@@ -339,10 +340,11 @@ def run_beside_signals(
     thread = threading.Thread(target=target, name="dialogue", daemon=True)
     while True:
         try:
-            # Inside the `try`: the thread may have work to interrupt before `start` returns.
+            # Within the `try`, because Ctrl-C may come before `start` returns.
             if thread.ident is None:
                 thread.start()
-            # The system may hand a signal to any thread, but only this one heeds it, and only when it is not asleep.
+            # Any thread may get the signal from the system, but Python runs the handler on this one, and only while it
+            # is awake.
             while not done.wait(_SIGNAL_CHECK_S):
                 pass
             break
@@ -357,6 +359,6 @@ def run_beside_signals(
 
 
 def leave(status: int) -> NoReturn:
-    """End the process at once."""
+    """End the process at once, without cleaning up."""
     logs.flush()
     os._exit(status)

@@ -1,7 +1,7 @@
 """The streams of a dialogue: an output for answers and errors, and numbered input lines.
 
-A reader thread cuts the input into lines. A listener of the protocol hears each at once, so that a stop gets through
-while the dialogue's thread is busy with an earlier line; then the line waits in a queue for the dialogue.
+A reader thread cuts the input into lines. The protocol's listener hears each at once, so that a stop takes effect while
+the dialogue's thread is busy; then the line waits in a queue for the dialogue.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from desdaemon.protocol.errors import quoted
 from .interrupt import Interrupt
 
 CHUNK = 65_536
-"""Bytes of one read."""
+"""Most bytes of one read."""
 
 
 class DialogueOutput(Protocol):
-    """The output of a dialogue. Text includes its line ends; an error is one line without."""
+    """The output of a dialogue. Text includes its line ends; an error is one line without a line end."""
 
     def write(self, text: str) -> None:
         """Write an answer, or part of one."""
@@ -34,13 +34,13 @@ class DialogueOutput(Protocol):
         """Write a message about invalid input."""
 
     def flush(self) -> None:
-        """Deliver everything written so far."""
+        """Deliver all text written so far."""
 
 
 class DescriptorOutput:
-    """Writes to two file descriptors, blocking or not. Raises `OSError` when answers cannot be delivered.
+    """Writes to two file descriptors, blocking or not. Any thread; the text of one `flush` is not mixed with another's.
 
-    Every method may be called from any thread; the text of one `flush` is not mixed with another's.
+    Raises `OSError` if answers cannot be delivered.
     """
 
     def __init__(self, out: int, err: int) -> None:
@@ -50,18 +50,16 @@ class DescriptorOutput:
         self._lock = threading.Lock()
 
     def write(self, text: str) -> None:
-        """See `DialogueOutput`."""
         with self._lock:
             self._pending.append(text)
 
     def error(self, line: str) -> None:
-        """See `DialogueOutput`. Earlier answers are delivered first; a closed standard error is no error."""
+        """Deliver the answers so far, then write an error; a closed standard error is no failure."""
         self.flush()
         with suppress(OSError):
             _write_all(self._err, f"{line}\n")
 
     def flush(self) -> None:
-        """See `DialogueOutput`."""
         with self._lock:
             text = "".join(self._pending)
             self._pending.clear()
@@ -79,10 +77,10 @@ def _write_all(descriptor: int, text: str) -> None:
 
 
 class InputLine(NamedTuple):
-    """A numbered line from the reader thread, or the ``error`` in place of a line that could not be read.
+    """A numbered line, or the ``error`` in place of one that could not be read.
 
-    ``text`` is None at the end of the input; ``status`` is the exit status then. ``line`` is the text as the text
-    protocol's listener has read it, None in other protocols.
+    ``text`` is None at the end of the input, with the exit status in ``status``. ``line`` is the text as parsed by the
+    text protocol's listener; None in other protocols.
     """
 
     number: int
@@ -93,60 +91,58 @@ class InputLine(NamedTuple):
 
     @property
     def is_end(self) -> bool:
-        """True for the end of the input."""
+        """Whether this is the end of the input."""
         return self.text is None
 
 
 class LineSource(Protocol):
-    """A queue of `InputLine`: filled by a reader thread, emptied by the dialogue's thread."""
+    """A queue of input lines: filled by a reader thread, emptied by the dialogue's thread."""
 
     def get(self) -> InputLine:
-        """Wait for the next item and remove it."""
+        """Wait for the next line and remove it."""
 
     def peek(self) -> InputLine | None:
-        """Return the next item without removing it; None when there is none yet."""
+        """Return the next line without removing it; None if there is none yet."""
 
 
 class LineQueue:
-    """The `LineSource` between the reader thread and the dialogue's thread. Any thread."""
+    """The lines on their way from the reader thread to the dialogue's. Any thread."""
 
     def __init__(self) -> None:
         self._items: deque[InputLine] = deque()
         self._ready = threading.Condition()
         self._failure: InputLine | None = None
-        """The end of the dialogue after a failure; comes before all waiting lines."""
+        """The end of the dialogue after a failure; overtakes all waiting lines."""
 
-    def put(self, item: InputLine) -> None:
-        """Add an item."""
+    def put(self, line: InputLine) -> None:
+        """Add a line."""
         with self._ready:
-            self._items.append(item)
+            self._items.append(line)
             self._ready.notify()
 
-    def fail(self, item: InputLine) -> None:
-        """End the dialogue with this item, before all waiting lines."""
+    def fail(self, end: InputLine) -> None:
+        """End the dialogue with ``end``, which overtakes all waiting lines."""
         with self._ready:
-            self._failure = item
+            self._failure = end
             self._ready.notify()
 
     def get(self) -> InputLine:
-        """See `LineSource`."""
         with self._ready:
             while not self._items and not self._failure:
                 self._ready.wait()
             return self._failure or self._items.popleft()
 
     def peek(self) -> InputLine | None:
-        """See `LineSource`."""
         with self._ready:
             return self._failure or (self._items[0] if self._items else None)
 
 
 class InputListener:
-    """The reader's part of a protocol: hears each line as it arrives. Used by the reader thread.
+    """Hears each line of a protocol as it arrives, on the reader thread.
 
-    ``strict``: a line that is not UTF-8 or has control characters is refused, instead of being cleaned. A line longer
-    than ``longest`` bytes is refused. ``scripted``: the end of the input is that of a script, whose commands are all
-    still answered; otherwise it means that the GUI has gone.
+    ``strict``: a line that is not UTF-8 or has control characters is refused, instead of being cleaned. Lines longer
+    than ``longest`` bytes are refused. ``scripted``: the end of the input ends a script, whose commands are all
+    answered; otherwise it means that the GUI has gone.
     """
 
     strict = True
@@ -157,66 +153,63 @@ class InputListener:
         self.interrupt = interrupt
 
     def read(self, text: str) -> TextLine | None:
-        """Parse a line of the text protocol; `hear` gets it next. None in other protocols."""
+        """Parse a line of the text protocol before `hear` gets it; None in other protocols."""
         return None
 
     def hear(self, number: int, line: str) -> bool:
-        """Pass a line that ends a search to the `Interrupt`. Returns True after a quit: no more is read."""
+        """Tell the `Interrupt` of a line that ends a search. Returns True after a quit: nothing more is read."""
         return False
 
     def following(self) -> str:
-        """Return the protocol of the lines after the last one heard; "" for this one."""
+        """Return the protocol that the last line begins; "" if it begins none."""
         return ""
 
     def leave(self) -> bool:
-        """Tell the `Interrupt` of a quit; returns True, for `hear` to return."""
+        """Tell the `Interrupt` of a quit. Returns True, as `hear` then does."""
         self.interrupt.close(leaving=True)
         return True
 
 
 class TextListener(InputListener):
-    """The reader's part of Edax's text protocol: ``stop``, ``quit``, and lines that change the protocol."""
+    """Hears Edax's text protocol: ``stop``, ``quit``, and lines that change the protocol."""
 
     _line = read_line("")
 
     def read(self, text: str) -> TextLine:
-        """See `InputListener`."""
         self._line = read_line(text)
         return self._line
 
     def hear(self, number: int, line: str) -> bool:
-        """See `InputListener`."""
         name = self._line.name
         if name == "stop":
             self.interrupt.stop(number)
         return self.leave() if name == "quit" else False
 
     def following(self) -> str:
-        """See `InputListener`."""
         return self._line.successor
 
 
 class LineReader:
-    """Cuts bytes into lines, however they arrive, for a `LineQueue` and a listener. No I/O; used by one thread."""
+    """Cuts bytes into lines, however they arrive, for a `LineQueue` and a listener. No I/O; for one thread."""
 
     def __init__(
         self, lines: LineQueue, listener: InputListener, listener_of: Callable[[str], InputListener] | None = None
     ) -> None:
-        """``listener_of`` makes the listener of a protocol that a line asks for; without it the first one stays."""
+        """``listener_of`` makes the listener of a protocol that a line begins; None: the first one stays."""
         self._lines = lines
         self._listener = listener
         self._listener_of = listener_of
         self._number = 0
-        """Of the last line."""
+        """Number of the last line."""
         self._partial = b""
-        """The beginning of a line whose end has not come; one byte of a line that is too long."""
+        """The start of a line whose end has not come; of a too long line only one byte."""
         self._dropped = 0
-        """Bytes of that line that were not kept."""
+        """Bytes of a too long line that were dropped."""
         self._left = False
-        """A quit was heard."""
+        """Whether a quit was heard."""
 
     def feed(self, data: bytes) -> bool:
-        """Add received bytes. Returns False after a quit."""
+        """Take received bytes. Returns False after a quit."""
         *complete, rest = data.split(b"\n")
         for part in complete:
             self._line(self._partial + part)
@@ -230,7 +223,7 @@ class LineReader:
         return True
 
     def close(self) -> None:
-        """End the input; a last line without a line end counts."""
+        """End the input; a last line counts even without a line end."""
         if self._partial and not self._left:
             self._line(self._partial)
         if not self._left:
@@ -272,7 +265,7 @@ class LineReader:
 
 
 def read_lines(descriptor: int, reader: LineReader) -> None:
-    """Read a descriptor to its end or to a quit."""
+    """Read a descriptor until its end or a quit."""
     while True:
         try:
             data = os.read(descriptor, CHUNK)

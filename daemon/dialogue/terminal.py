@@ -1,4 +1,4 @@
-"""A dialogue at a terminal: readline edits the lines behind a prompt, with history and completion."""
+"""A dialogue at a terminal: readline edits the lines, with history and completion."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _POLL_S = 0.1
 
 
 class LineEditor:
-    """Reads lines with readline. `read` is for one thread, `restore` for every thread and the end of the process."""
+    """Reads lines with readline. One thread calls `read`; any may call `restore`, which the end of the process does."""
 
     def __init__(self, prompt: str, history: str, candidates: Callable[[str, str], list[str]]) -> None:
-        """``history`` is the file that keeps the lines, if it can be used; ``candidates`` gets a line and its last word
-        and returns what the word may become. Raises `ImportError`.
+        """``history`` is the file that keeps the lines, if it can be used. Raises `ImportError` without readline.
+
+        ``candidates`` gets a line and its last word and returns the words that it may become.
         """
         self._readline = readline = platform.line_editing()
         self._first_state = platform.terminal_state(0)
@@ -47,7 +48,7 @@ class LineEditor:
         return f"{self._completions[number]} " if number < len(self._completions) else None
 
     def read(self) -> str | None:
-        """Return the next line behind a prompt; None at the end of the input."""
+        """Show the prompt and return the next line; None at the end of the input."""
         try:
             line = input(self._prompt)
         except EOFError:
@@ -60,7 +61,7 @@ class LineEditor:
         return line
 
     def restore(self) -> None:
-        """Restore the terminal's first settings, which an unfinished read has changed."""
+        """Reset the terminal to its settings before the first read."""
         platform.restore_terminal(0, self._first_state)
 
 
@@ -70,27 +71,25 @@ def history_file() -> str:
 
 
 class PromptingOutput:
-    """A `DialogueOutput` at a terminal. The line editor shows the prompt: instead of writing it, `flush` sets
-    ``prompted``.
+    """A `DialogueOutput` for a terminal where a line editor shows the prompt: in its place `flush` sets ``prompted``.
 
-    The dialogue's thread writes; `free` may be called from any thread.
+    The dialogue's thread writes; any thread may call `free`.
     """
 
     def __init__(self, output: DialogueOutput, prompt: str) -> None:
         self._output = output
         self._prompt = prompt
         self._due = False
-        """The prompt was written last and has not been flushed."""
+        """Whether the prompt was written last and not flushed yet."""
         self._free = True
         self.prompted = threading.Event()
-        """A line is wanted, and everything before it has been written."""
+        """Set when a line is wanted and all text before the prompt has been written."""
 
     def free(self) -> bool:
-        """True if the cursor is at the beginning of a line, and no prompt follows before more is written."""
+        """Whether the cursor is at the beginning of a line without a prompt."""
         return self._free
 
     def write(self, text: str) -> None:
-        """See `DialogueOutput`."""
         self._due = text == self._prompt
         if not self._due:
             self.prompted.clear()
@@ -100,14 +99,12 @@ class PromptingOutput:
             self._free = text.endswith("\n")
 
     def error(self, line: str) -> None:
-        """See `DialogueOutput`."""
         free = self._free
         self._claim()
         self._output.error(line)
         self._free = free
 
     def flush(self) -> None:
-        """See `DialogueOutput`."""
         self._output.flush()
         if self._due:
             self._due = False
@@ -116,7 +113,7 @@ class PromptingOutput:
 
     def _claim(self) -> None:
         """Clear the compiler's progress from the cursor's line."""
-        # Imported here: nothing before the first prompt needs it.
+        # Imported here: the first prompt does not need it.
         from desdaemon.engine.compiler import notice
 
         self._free = False
@@ -124,9 +121,10 @@ class PromptingOutput:
 
 
 def read_typed(editor: LineEditor, prompted: threading.Event, reader: LineReader) -> None:
-    """Read lines typed at a terminal to its end or to a quit.
+    """Read lines typed at a terminal until the end of the input or a quit.
 
-    The line editor reads while a prompt is shown; otherwise plain reads, so that a stop arrives during a search.
+    The line editor reads while a prompt is shown. Between prompts the terminal is read plainly, so that a stop takes
+    effect during a search.
     """
     going_on = True
     while going_on:

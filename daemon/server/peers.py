@@ -81,17 +81,14 @@ class SocketClient(ClientRecord, PresentClient):
 
     @property
     def waits(self) -> bool:
-        """See `PresentClient`."""
         return bool(self.requests)
 
     @property
     def has_session(self) -> bool:
-        """See `PresentClient`."""
         return self.texts is not None
 
     @property
     def departed(self) -> bool:
-        """See `ClientRecord`."""
         return not self.named and (self.connection is None or self.connection.broken)
 
     @property

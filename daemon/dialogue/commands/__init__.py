@@ -1,1 +1,1 @@
-"""The commands of the text protocol: one function each, in a module for each subject."""
+"""The commands of the text protocol, a function each, in modules by subject."""

@@ -1,4 +1,4 @@
-"""The commands ``base ...``: convert, compare, check and complete files of many games."""
+"""The commands ``base ...`` convert, compare, check and complete files of many games."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import did_you_mean
 
 MOST_EMPTIES = 30
-"""Most empty squares of positions that are solved."""
+"""Most empty squares of a position that is solved."""
 
 
 def run(context: CommandContext, argument: str) -> None:
@@ -37,20 +37,20 @@ def run(context: CommandContext, argument: str) -> None:
 
 
 class _BaseCommand(NamedTuple):
-    """A running command: where it answers, and the search that a stop ends."""
+    """A running command: its dialogue, and the search that a stop ends."""
 
     context: CommandContext
     search: StoppableSearch
 
     def games(self, path: str) -> Iterator[FileGame]:
-        """Yield the games of a file until a stop; report and skip invalid ones."""
+        """Yield the games of a file until a stop; report and skip unreadable ones."""
         for game in read_games(path, self.context.warn):
             if self.search.stopped:
                 return
             yield game
 
     def say_written(self, count: int, what: str, path: str) -> None:
-        """Report how many games or positions were written, and where."""
+        """Report that ``count`` games or positions (``what``) were written to ``path``."""
         self.context.say(f"{count} {what} written to {path}")
 
 
@@ -72,7 +72,7 @@ def _unique(work: _BaseCommand, words: list[str]) -> None:
 
 
 def _image(record: GameRecord, symmetry: int) -> tuple[Position, bytes]:
-    """Return a game's initial position and moves under a symmetry."""
+    """Return a game's first position and moves, turned by a symmetry."""
     player, opponent, black = record.initial
     moves = bytes(rules.transform_move(played.move, symmetry) for played in record.moves)
     return Position(rules.transform(player, symmetry), rules.transform(opponent, symmetry), black), moves
@@ -106,7 +106,7 @@ def _write_positions(work: _BaseCommand, words: list[str], line: Callable[[Posit
 
 
 def _steps(record: GameRecord) -> Iterator[tuple[Position, int]]:
-    """Yield each position of a game and the move played in it."""
+    """Yield each position of a game with the move played there."""
     position = record.initial
     for played in record.moves:
         yield position, played.move
@@ -156,7 +156,7 @@ def _correct(work: _BaseCommand, words: list[str]) -> None:
 
 
 def _judged(work: _BaseCommand, record: GameRecord, empties: int) -> tuple[_EndgameErrors, GameRecord]:
-    """Return the mistakes in a game's last moves, and the game with best play from the first mistake on."""
+    """Return the errors in a game's last ``empties`` moves, and the game with best play from the first error on."""
     moves = mistakes = discs = 0
     faultless: tuple[PlayedMove, ...] | None = None
     best = 0
@@ -203,7 +203,7 @@ def _complete(work: _BaseCommand, words: list[str]) -> None:
 
 
 def _finished(work: _BaseCommand, record: GameRecord, exact: bool) -> GameRecord:
-    """Play a game on to its end, at the level of the options or exactly."""
+    """Play a game to its end, with the options' limits or exactly."""
     session = work.context.session
     position, moves = record.final, list(record.moves)
     while not position.over:
@@ -217,7 +217,7 @@ def _finished(work: _BaseCommand, record: GameRecord, exact: bool) -> GameRecord
 
 
 def _rewrite(work: _BaseCommand, path: str, games: Iterable[FileGame]) -> None:
-    """Replace a file by its changed games. Raises `BadInput` after a stop, and for a game that cannot be read."""
+    """Replace a file by its changed games. Raises `BadInput` for a file that cannot be read, and after a stop."""
     for _ in read_games(path):
         pass
     changed = list(games)

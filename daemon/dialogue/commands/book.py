@@ -1,4 +1,4 @@
-"""The commands ``book ...``: each runs as a job, whose progress is shown and which ``stop`` ends."""
+"""The commands ``book ...``: each runs as a job, whose progress is shown and which `stop` cancels."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from desdaemon.core.books.jobs import BookJob
 
 LINE_S = 1.0
-"""Seconds between two lines of progress if the output is no terminal."""
+"""Seconds between two lines of progress, if the output is no terminal."""
 
 BAR_S = 0.1
 _BAR = 30
 
 
 def caller_of(session: Session) -> Caller:
-    """Describe the session as the origin of a book command."""
+    """Return the session as the caller of a book command."""
     game = session.game
     return Caller(
         session.name,
@@ -39,18 +39,18 @@ def caller_of(session: Session) -> Caller:
 
 
 def usable_book(session: Session) -> Books | None:
-    """Return the session's book if it is open or being opened."""
+    """Return the session's books if one is open or being opened, else None."""
     books = session.books
     return books if books is not None and (books.book is not None or books.opening) else None
 
 
 def store_game(session: Session, books: Books) -> BookJob:
-    """Start to store the game on the board in the book, beside the dialogue."""
+    """Start to store the game on the board in the book, as a job."""
     return run_command(books, *parse_line("store"), caller_of(session))
 
 
 def run(context: CommandContext, argument: str) -> None:
-    """Run the command after the word `book` to its end. Raises `BadInput`, `Unfinished` and what its work raises."""
+    """Run the command after the word `book` until its job ends. Raises `BadInput` and `Unfinished`."""
     if not argument:
         raise BadInput("book: expected a command after it, see help book")
     command, values = parse_line(argument)
@@ -81,7 +81,7 @@ def run(context: CommandContext, argument: str) -> None:
 
 
 def _reason(line: str, failure: Exception) -> Exception:
-    """Return the error of a line whose job has failed: `Unfinished` unless the line is wrong or was given up."""
+    """Return the error to raise for a failed job: `Unfinished`, unless the line was wrong or given up."""
     if isinstance(failure, BadInput | Abandoned) or (isinstance(failure, OSError) and failure.errno not in DISK_ERRORS):
         return failure
     if isinstance(failure, MemoryError):
@@ -92,33 +92,32 @@ def _reason(line: str, failure: Exception) -> Exception:
 
 
 class _Canceller:
-    """The control by which `stop` cancels a job."""
+    """The control of a job, for `stop`."""
 
     def __init__(self, job: BookJob) -> None:
         self._job = job
 
     def stop(self) -> None:
-        """Cancel the job."""
         self._job.cancel()
 
 
 class _Watch:
-    """Shows the progress of a job: a bar at a terminal, otherwise a line every second."""
+    """Shows a job's progress: at a terminal as a bar, else as a line each second."""
 
     def __init__(self, context: CommandContext, job: BookJob, shown: deque[str]) -> None:
-        """``shown`` holds lines that the job wants printed beside its progress."""
+        """``shown`` gets the lines that the job prints beside its progress, from any thread."""
         self._context = context
         self._job = job
         self._shown = shown
         self._line = ProgressLine()
 
     def show(self) -> None:
-        """Print the job's new lines."""
+        """Print the lines in ``shown``."""
         while self._shown:
             self._context.say(self._shown.popleft())
 
     def follow(self) -> None:
-        """Show progress until the job is over."""
+        """Show progress until the job ends."""
         while not self._job.wait(BAR_S if self._line.live else LINE_S):
             self.show()
             line = progress_line(self._job)
@@ -132,8 +131,9 @@ class _Watch:
 
 
 def progress_line(job: BookJob) -> str:
-    """Return the progress of a job in a line: ``Book deviate...round 3, search 12/57 done: 183 positions, 120 added, 92
-    searches, 4.1/s, 0:11 left of this search``."""
+    """Return a job's progress as a line: ``Book deviate...round 3, search 12/57 done: 183 positions, 120 added, 92
+    searches, 4.1/s, 0:11 left of this search``.
+    """
     name = job.op.replace(".", " ", 1).capitalize()
     report = job.reported
     if not report.phase:

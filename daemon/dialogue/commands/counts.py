@@ -1,4 +1,4 @@
-"""The commands that count, measure and estimate: ``perft``, ``count``, ``bench``, ``mobility``, ``estimate`` ..."""
+"""The commands that count, measure and estimate: ``perft``, ``count``, ``bench``, ``mobility``, ``estimate``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from desdaemon.protocol.system import platform
 MOST_SHAPE_PLIES = 8
 
 BENCH_S, BENCH_EMPTIES = 60, 20
-"""Seconds that `bench` takes unless given a number of positions, and their empty squares."""
+"""Seconds that `bench` takes unless it is given a number of positions, and empty squares of these positions."""
 
 _PERFT_PIECE = 9
-"""Plies that are counted in one call; longer lines are counted piece by piece, so that a stop gets through."""
+"""Plies that one call counts; longer lines are counted in pieces, so that a stop takes effect."""
 
 
 def perft(context: CommandContext, argument: str) -> None:
@@ -101,7 +101,7 @@ def _shapes(context: CommandContext, words: list[str]) -> None:
 
 
 def _children(player: int, opponent: int) -> list[tuple[int, int]]:
-    """Return the canonical images of the positions after each move, with forced passes made."""
+    """Return the positions after each move, turned to their canonical images, forced passes made."""
     children = []
     for move in rules.squares(rules.legal_moves(player, opponent)):
         after = rules.play(player, opponent, move)
@@ -126,7 +126,7 @@ _COUNTERS: dict[str, Callable[[CommandContext, list[str]], None]] = {
 
 
 def bench(context: CommandContext, argument: str) -> None:
-    """Solve positions of seeded random play, a number of them or for a minute."""
+    """Solve random positions from a fixed seed: a given number, or for `BENCH_S`."""
     wanted = number_within("bench", argument, 1, 10**6) if argument else 0
     session, generator = context.session, random.Random(1)
     nodes = solved = 0
@@ -145,7 +145,7 @@ def bench(context: CommandContext, argument: str) -> None:
 
 
 def _random_position(generator: random.Random, empties: int) -> Position | None:
-    """Return a position of random play in which a move can be made; None if the game ended before."""
+    """Return a random position with a legal move; None if the game ended earlier."""
     position = START
     while position.empties > empties or position.must_pass:
         if position.over:
@@ -165,7 +165,7 @@ def mobility(context: CommandContext, argument: str) -> None:
 
 
 def _random_games(context: CommandContext, seconds: float) -> Iterator[Position]:
-    """Yield the positions of random games from the board until the time is up or a stop comes."""
+    """Yield the positions of random games from the board on, until the time is over or a stop comes."""
     generator, until = random.Random(), time.monotonic() + seconds
     with context.session.interrupt.searching(bounded=True) as search:
         while time.monotonic() < until and not search.stopped:
@@ -180,7 +180,7 @@ def _after_random_move(position: Position, generator: random.Random) -> Position
 
 
 def estimate(context: CommandContext, argument: str) -> None:
-    """Estimate the number of games as Knuth does: multiply the choices along random games, and take the mean."""
+    """Estimate the number of games as Knuth did: the mean product of the numbers of moves along random games."""
     trials = number_within("estimate", argument or "10", 1, 10**6)
     generator = random.Random()
     total = plies = played = 0

@@ -1,4 +1,4 @@
-"""The commands on game, board, options and the dialogue itself; none needs the engine."""
+"""The commands on the game, the options and the dialogue itself; none needs the engine."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def moves(context: CommandContext, argument: str) -> None:
 
 
 def stop(context: CommandContext, argument: str) -> None:
-    """`stop`: let the engine play neither side."""
+    """`stop`: from now on the engine plays neither side."""
     context.settings.mode = 3
 
 
@@ -69,7 +69,7 @@ def mirror_ranks(context: CommandContext, argument: str) -> None:
 
 
 def rotate(context: CommandContext, argument: str) -> None:
-    # Mirroring the files and then swapping files and ranks is a quarter turn counterclockwise.
+    # A quarter turn counterclockwise mirrors the files, then swaps files and ranks.
     symmetry = {"90": 5, "180": 3, "270": 6}.get(argument or "90")
     if symmetry is None:
         raise BadInput(f"rotate {quoted(argument)}: expected 90, 180 or 270")
@@ -77,7 +77,7 @@ def rotate(context: CommandContext, argument: str) -> None:
 
 
 def transform(context: CommandContext, argument: str) -> None:
-    """`symmetry`: transform the board; from 8 on with colours exchanged."""
+    """`symmetry`: transform the board; numbers from 8 on also exchange the colours."""
     number = number_within("symmetry", argument, 0, 15)
     context.session.transform(number & 7, bool(number & 8))
 
@@ -91,5 +91,5 @@ def quit_dialogue(context: CommandContext, argument: str) -> None:
 
 
 def nboard(context: CommandContext, argument: str) -> None:
-    """Refuse a version that is neither 1 nor 2; with these the line begins NBoard's protocol and does not come here."""
+    """`nboard N`: refuse other versions than 1 and 2; those are handled before, by a change of the protocol."""
     number_within("nboard", argument, 1, 2)

@@ -1,4 +1,4 @@
-"""Loading and saving a session's game, and the file of finished games of the option ``game-file``."""
+"""Files of games: loading and saving a session's game, and the option ``game-file`` for finished games."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from desdaemon.dialogue.session import Session
 
 DIAGRAMS = ("svg", "eps")
-"""Formats of pictures; they can only be written."""
+"""Formats of pictures, which can be written but not read."""
 
 
 def read_game(path: str, format: str = "") -> GameRecord:
-    """Return the first game of a file, in the format of its name unless one is given. Raises `BadInput`."""
+    """Return the first game of a file, in ``format`` or that of the file's name. Raises `BadInput`."""
     from desdaemon.protocol.games.bases import BASE_FORMATS, extension_of, read_games
 
     if not path:
@@ -33,10 +33,10 @@ def read_game(path: str, format: str = "") -> GameRecord:
 
 
 class GameFile:
-    """Appends each finished game of a session, once, to a file, in the format of the file's name."""
+    """Appends each finished game of a session to a file, once, in the format of the file's name."""
 
     def __init__(self, path: str, session: Session, warn: Callable[[str], None]) -> None:
-        """``warn`` gets a line when the file cannot be written. Raises `BadInput` for a name without a format."""
+        """``warn`` gets a line if the file cannot be written. Raises `BadInput` for a name without a known format."""
         if _extension(path) not in (*FORMATS, "edx"):
             expected = ", .".join((*FORMATS, "edx"))
             raise BadInput(f"game-file {quoted(path)}: expected a file name that ends in .{expected}")
@@ -46,10 +46,10 @@ class GameFile:
         self._last: tuple[object, ...] = ()
         """The game that was added last."""
         self._lost = False
-        """A write has failed: no games are added any more."""
+        """Whether a write has failed; then no more games are added."""
 
     def add(self) -> None:
-        """Append the finished game on the board."""
+        """Append the game on the board, which is over, unless it was the last one added."""
         game = self._session.game
         finished = (game.initial, *game.moves)
         if finished == self._last or self._lost:
@@ -85,7 +85,7 @@ def _record(session: Session) -> GameRecord:
 
 
 def write_game(path: str, session: Session) -> None:
-    """Write or replace a file with the session's game, in the format of its name. Raises `BadInput`."""
+    """Write the session's game to a file, in the format of its name. Raises `BadInput`."""
     if not path:
         raise BadInput('save "": expected the name of a file')
     format = _extension(path)

@@ -1,4 +1,4 @@
-"""The commands ``help`` and ``version``, and ``--help``: pages from the tables of commands, options and programs."""
+"""The commands ``help`` and ``version``, and ``--help``: pages made of the tables of commands and options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from desdaemon.dialogue.session import CommandContext
 
 COLUMN = 34
-"""Column in which explanations begin."""
+"""Column where explanations begin."""
 
 LEAST_WIDTH = 40
 
@@ -24,7 +24,7 @@ _KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0.
 
 
 class HelpEntry(NamedTuple):
-    """A row of a help page: a name, and its explanation, which begins in column ``column``."""
+    """A row of a help page: a name, and an explanation that begins in ``column``."""
 
     head: str
     text: str
@@ -32,22 +32,22 @@ class HelpEntry(NamedTuple):
 
 
 HelpPage = list[HelpEntry | str]
-"""Entries, and plain lines between them."""
+"""The entries of a page, and plain lines between them."""
 
 
 def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
-    """Return the lines of a page, broken at ``width`` columns; 0 breaks none."""
+    """Return a page as lines, wrapped at ``width`` columns; 0: not wrapped."""
     lines: list[str] = []
-    for item in page:
-        if isinstance(item, str):
-            lines += _wrapped(item, width, 0)
+    for entry in page:
+        if isinstance(entry, str):
+            lines += _wrapped(entry, width, 0)
             continue
-        texts = _wrapped(item.text, width, item.column)
-        if len(item.head) + 4 <= item.column:
-            lines.append(f"  {item.head:<{item.column - 2}}{texts.pop(0)}")
+        texts = _wrapped(entry.text, width, entry.column)
+        if len(entry.head) + 4 <= entry.column:
+            lines.append(f"  {entry.head:<{entry.column - 2}}{texts.pop(0)}")
         else:
-            lines += _wrapped(f"  {item.head}", width, 0, hanging=6)
-        lines += [" " * item.column + text for text in texts]
+            lines += _wrapped(f"  {entry.head}", width, 0, hanging=6)
+        lines += [" " * entry.column + text for text in texts]
     return [line.rstrip() for line in lines]
 
 
@@ -62,7 +62,7 @@ def _wrapped(text: str, width: int, column: int, hanging: int = 0) -> list[str]:
 
 
 def terminal_width() -> int:
-    """Return the columns of the terminal on standard input; 0 if it is no terminal."""
+    """Return the width of the terminal on standard input in columns; 0 if it is no terminal."""
     if not os.isatty(0):
         return 0
     columns = os.environ.get("COLUMNS", "")
@@ -73,7 +73,7 @@ def terminal_width() -> int:
 
 
 def version_text() -> str:
-    """Return name and version, one line."""
+    """Return the program's name and version as one line."""
     return f"desdaemon version {__version__}"
 
 
@@ -100,7 +100,7 @@ def command_page() -> HelpPage:
 
 
 def option_page() -> HelpPage:
-    """Return an entry for each option; those without an effect come last."""
+    """Return an entry for each option, those without an effect last."""
     page: HelpPage = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
     page += [_option_entry(option) for option in OPTIONS if not option.idle]
     idle = ", ".join(option.name for option in OPTIONS if option.idle)
@@ -124,7 +124,7 @@ def base_page() -> HelpPage:
 
 
 def test_page() -> HelpPage:
-    """Return the commands that test, measure and count, as on that page of Edax's help."""
+    """Return the commands that test, measure and count, which Edax's help has on a page of their own."""
     return ["Tests:", *(_command_entry(command) for command in COMMANDS if command.tests)]
 
 
@@ -146,9 +146,9 @@ PAGES: dict[str, Callable[[], HelpPage]] = {
 
 
 def topic(text: str) -> list[HelpPage]:
-    """Return the pages about a topic: all for "", one by its name, or the entry of a command or option.
+    """Return the pages about a topic: all for "", a page by its name, or the entry of a command or option.
 
-    Raises `BadInput` if nothing has that name.
+    Raises `BadInput` for an unknown name.
     """
     words = text.lower().split()
     if not words:
@@ -165,7 +165,7 @@ def topic(text: str) -> list[HelpPage]:
 
 
 def _named(name: str) -> HelpPage:
-    """Return the entries of the command, the option and the program of that name."""
+    """Return the entries of the command, option and sub-command called ``name``."""
     from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
     command, option = find_command(name.lower()), find_option(name.lstrip("-"))
@@ -215,7 +215,7 @@ def _option_entry(option: Option) -> HelpEntry:
 
 
 def values(option: Option) -> str:
-    """Return the values that an option takes, in short form."""
+    """Return the values that an option takes, such as ``1..60`` or ``on|off``."""
     if option.kind == "int":
         return f"{option.low}..{option.high}"
     return "|".join(option.choices) if option.kind == "choice" else _KIND_VALUES[option.kind]

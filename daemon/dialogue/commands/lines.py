@@ -1,4 +1,4 @@
-"""The commands on lines of play: play one, name its opening, and ``seek``, which finds a line to a board."""
+"""The commands on lines of play: play one, name its opening, and ``seek``, which searches a line to a given board."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def seek(context: CommandContext, argument: str) -> None:
 
 
 def _can_come_about(initial: Position, target: Position) -> bool:
-    """Return False if a board cannot arise: some discs are not connected to the others, or no last move is possible."""
+    """Return False if a board cannot arise: its discs are not connected, or no move can have been the last."""
     occupied, joined = target.player | target.opponent, initial.player | initial.opponent
     while True:
         grown = (joined | _neighbours(joined)) & occupied
@@ -87,7 +87,7 @@ def _neighbours(squares: int) -> int:
 
 
 def _last_moves(initial: Position, target: Position) -> Iterator[int]:
-    """Yield the squares that the last move, of either side, can have been on: it turned a disc beside it."""
+    """Yield the squares where the last move can have been played: next to a disc that it turned."""
     first = initial.player | initial.opponent
     for own in (target.player, target.opponent):
         for square in rules.squares(own & ~first):
@@ -101,7 +101,7 @@ def _last_moves(initial: Position, target: Position) -> Iterator[int]:
 
 
 class _Seeker:
-    """Searches, depth first, a line that leads to a board. Moves that leave the fewest wrong colours come first."""
+    """Searches depth first for a line to a board. Moves that leave the fewest discs of the wrong colour come first."""
 
     def __init__(self, target: Position, search: StoppableSearch, show: Callable[[str], None]) -> None:
         self._target = target
@@ -111,13 +111,13 @@ class _Seeker:
         self._until = time.monotonic() + SEEK_S
         self._reported_s = time.monotonic()
         self.looked_at = 0
-        """Positions so far."""
+        """Number of positions visited."""
         self.given_up = False
         self._failed: set[Position] = set()
-        """Positions from which no line leads there."""
+        """Positions from which no line leads to the board."""
 
     def seek(self, position: Position) -> list[int] | None:
-        """Return a line from ``position``, or None."""
+        """Return the moves of a line from ``position`` to the board; None without one, after a stop or `SEEK_S`."""
         if position == self._target:
             return []
         discs = position.player | position.opponent
@@ -145,7 +145,7 @@ class _Seeker:
         return self.given_up
 
     def _lost(self, position: Position) -> bool:
-        """True if a disc in a corner has the wrong colour: it can never be turned."""
+        """Whether a corner has a disc of the wrong colour, which can never be turned."""
         wrong = position.black & self._target.white | position.white & self._target.black
         return bool(wrong & CORNERS)
 

@@ -1,4 +1,4 @@
-"""The commands on files of problems, and on WTHOR's games: solve them, and compare with the scores in the file."""
+"""The commands on files of problems and on WTHOR's games: solve positions, compare with the scores in the file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 class _ProblemTally:
-    """Compares answers with the listed scores, and sums the faults of all problems."""
+    """Compares answers with the listed scores, and sums the errors over all problems."""
 
     def __init__(self) -> None:
         self.positions = self.wrong_moves = self.wrong_scores = 0
@@ -43,14 +43,14 @@ class _ProblemTally:
         self.nodes = 0
 
     def check(self, problem: Problem, move: int, score: MoverScore) -> str:
-        """Compare an answer. Returns a description of the fault, or ""."""
+        """Compare an answer with the listed scores. Returns a description of the error, or ""."""
         best = problem.best
         if best is None:
             return ""
         self.score_error += abs(best - score)
         self.wrong_scores += score != best
         listed = problem.scores.get(move)
-        # A move that is not listed counts with the score of the search.
+        # A move that is not listed counts with the searched score.
         error = best - (score if listed is None else listed)
         if error > 0:
             self.wrong_moves += 1
@@ -86,11 +86,10 @@ def read_problems(context: CommandContext, path: str) -> Iterator[Problem]:
 
 
 def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
-    """Solve the problems of an OBF file, or of standard input (`STANDARD_INPUT`), as their lines arrive.
+    """Solve the problems of an OBF file, or of standard input (`STANDARD_INPUT`) as their lines arrive.
 
-    Unreadable lines are reported and skipped. A stop ends it after the current problem. Problems with an answer that
-    differs from the listed one are written to the file ``wrong``. With the option `cluster` the cluster's workers
-    search.
+    Unreadable lines are reported and skipped; a stop ends the run after the present problem. Problems whose answer
+    differs from the listed one are written to the file ``wrong``. With the option `cluster` a cluster's workers search.
 
     Raises `OSError` for a file that cannot be opened, `EngineFailure`, `Abandoned`, `BadInput` for a cluster without a
     scheduler, and `Unfinished` if the cluster is lost.
@@ -123,7 +122,7 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
                     break
         except Unfinished as error:
             unfinished = str(error)
-            # Count the other problems, but standard input may have no end.
+            # Count the problems that are left, except on standard input, which may have no end.
             if path not in STANDARD_INPUT:
                 deque(problems, maxlen=0)
     if verbose == 1:
@@ -139,7 +138,7 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
 def _searched(
     context: CommandContext, problems: Iterator[Problem], search: StoppableSearch, stack: ExitStack
 ) -> Iterator[tuple[Problem, Result | None]]:
-    """Yield the problems, each with its result if a cluster searches."""
+    """Yield each problem with its result, or with None where this process has to search."""
     settings = context.settings
     if not settings.cluster:
         return ((problem, None) for problem in problems)
@@ -162,7 +161,7 @@ def _searched(
 
 @contextmanager
 def _opened(path: str) -> Iterator[IO[bytes]]:
-    # By descriptor: opening /dev/stdin again fails where the standard input is a socket.
+    # By descriptor, because /dev/stdin cannot be opened if standard input is a socket.
     source: str | int = os.dup(0) if path in STANDARD_INPUT else path
     with open(source, "rb") as file:  # noqa: PTH123  a descriptor, or the name as it was typed
         yield file
@@ -194,7 +193,7 @@ def _skip_line(file: IO[bytes]) -> None:
 def _solve(
     context: CommandContext, problem: Problem, tally: _ProblemTally, search: StoppableSearch, result: Result | None
 ) -> bool:
-    """Solve a problem, unless it has a result, and print it. Returns True if the answer differs from the listed one."""
+    """Search a problem, unless ``result`` is given, and print it. Returns whether the listed answer differs."""
     session, position = context.session, problem.position
     tally.positions += 1
     number = tally.positions
@@ -220,7 +219,7 @@ def _solve(
         if shown:
             table.finish(result, again=not detailed, note="" if detailed else fault)
     if detailed:
-        # Programs take the second line above the closing rule for the result; the fault stands between.
+        # Programs read the result from the second line above the closing rule, so the error stands between.
         context.say(f"{fault and f' {fault}'}\n{edax.DETAILED_RULE}")
     return bool(fault)
 
@@ -246,7 +245,7 @@ def select_hard(context: CommandContext, argument: str) -> None:
 
 
 def _scores(context: CommandContext, position: Position) -> dict[int, MoverScore]:
-    """Return the score of every move, searched with the options' limits."""
+    """Return the score of every move in a position, searched with the options' limits."""
     if position.over:
         return {}
     choices = max(1, position.moves.bit_count())
@@ -275,7 +274,7 @@ def _write_problems(context: CommandContext, command: str, argument: str, line: 
 
 
 def wtest(context: CommandContext, argument: str) -> None:
-    """Solve the games of a WTHOR file at the depth of their theoretical scores, and compare."""
+    """Solve the positions of a WTHOR file whose scores are known, at the depth of those scores, and compare."""
     from desdaemon.protocol.games.bases import read_wthor, replayed
 
     if not argument:

@@ -1,6 +1,6 @@
 """The commands that search: ``go``, ``hint``, ``eval``, ``analyze``, and the table that a search prints.
 
-They run on the thread of the dialogue, or of a remote client's line, and wait until the engine is loaded.
+They run on the dialogue's thread and wait until the engine is loaded.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ MOST_HINTS = 60
 
 
 class SearchTable:
-    """Prints a search as Edax does: the final result and, from verbosity 2 on, a row for each iteration.
+    """Prints a search as Edax does: the final result and, at verbosity 2 or more, a row for each iteration.
 
-    Used by the thread that searches.
+    For the thread that searches.
     """
 
     def __init__(
         self, context: CommandContext, black_to_move: bool, form: Callable[[edax.SearchRow, int], str] = edax.table_line
     ) -> None:
-        """``form`` makes a text line from a row and the width of the table."""
+        """``form`` makes the text of a row, of a given width in columns."""
         self._context = context
         self._black = black_to_move
         self._settings = context.settings
         self._form = form
         self._shown: dict[int, Line] = {}
-        """The last line printed, by its index."""
+        """The line printed last, by rank."""
         self._spent: dict[int, tuple[int, float]] = {}
-        """Nodes and ms of all iterations, by the index of the line."""
+        """Nodes and ms of all iterations so far, by rank of the line."""
 
     def progress(self, index: int, line: Line) -> None:
-        """Take a finished iteration; its row shows nodes and time of all iterations so far."""
+        """Take a finished iteration; its row shows the nodes and time of all iterations so far."""
         nodes, ms = self._spent.get(index, (0, 0.0))
         self._spent[index] = (nodes + line.nodes, ms + line.time_ms)
         line = self._summed(index, line)
@@ -54,7 +54,7 @@ class SearchTable:
 
     @property
     def attempts(self) -> Progress | None:
-        """The callback for searches that gave only a bound; None below verbosity 3."""
+        """The callback for searches that ended with a bound only; None below verbosity 3."""
         return self._attempt if self._settings.verbose >= 3 else None
 
     def _attempt(self, index: int, line: Line) -> None:
@@ -62,7 +62,7 @@ class SearchTable:
             self.row(edax.search_row(line, self._black))
 
     def finish(self, result: Result, again: bool = False, note: str = "") -> None:
-        """Print the final result; a line that equals its last iteration only if ``again``."""
+        """Print the final result; if its row equals the last iteration's, only with ``again``."""
         for index, line in enumerate(result.lines):
             line = self._summed(index, line)
             if len(result.lines) == 1:
@@ -76,7 +76,7 @@ class SearchTable:
         return line._replace(nodes=nodes, time_ms=ms)
 
     def row(self, row: edax.SearchRow, note: str = "") -> None:
-        """Print a row, with ``note`` after it."""
+        """Print a row with ``note`` after it."""
         line = self._form(row, self._settings.width)
         self._context.say(f"{line} {note}" if note else line)
 
@@ -86,7 +86,7 @@ def go(context: CommandContext, argument: str) -> None:
     position = session.game.position
     verbose = context.settings.verbose > 0
     if position.over:
-        # Beside the board it stands already.
+        # At verbosity 1 and more this stands beside the board already.
         if not verbose:
             context.say(f"\n{edax.GAME_OVER}")
         return
@@ -115,9 +115,9 @@ def hint(context: CommandContext, argument: str) -> None:
     if not position.over:
         table = SearchTable(context, position.black_to_move)
         book_moves = []
-        for known in session.known_moves(position, wanted):
-            context.say(edax.book_line(known.score, known.line, position.black_to_move, context.settings.width))
-            book_moves.append(known.move)
+        for book_move in session.known_moves(position, wanted):
+            context.say(edax.book_line(book_move.score, book_move.line, position.black_to_move, context.settings.width))
+            book_moves.append(book_move.move)
         rest = position.moves & ~sum(1 << move for move in book_moves if move != PASS)
         wanted -= len(book_moves)
         if wanted > 0 and (rest or not book_moves):
@@ -159,18 +159,18 @@ def analyze(context: CommandContext, argument: str) -> None:
 
 class _Value(NamedTuple):
     score: MoverScore
-    """For the side to move."""
+    """For the side to move, discs."""
     exact: bool
-    """The score is proved."""
+    """Whether the score is proved."""
     full: bool
-    """The position was searched to the end of the game."""
+    """Whether the position was searched to the end of the game."""
 
 
 def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
-    """Judge each of the last ``plies`` moves that is not a pass: its score, and that of the best alternative.
+    """Yield a judgement of each of the last ``plies`` moves except passes: its score and the best other move's.
 
-    The last move comes first, so that scores found late in the game correct those of earlier moves. A stop ends the
-    walk; the move that it came in is left out.
+    The last move comes first, so that the more certain scores late in the game correct those of earlier moves. A stop
+    ends this; the move at which it came is left out.
     """
     positions = session.game.positions()
     moves = list(session.game.moves)
@@ -195,7 +195,7 @@ def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
 
 
 def _judge(session: Session, position: Position, move: int, value: _Value, ply: int) -> JudgedMove:
-    """Judge a move in a position; ``value`` is the move's value."""
+    """Judge a move, worth ``value``, beside the best other move in the position, which is searched."""
     limits = session.limits(position)
     played = SearchedMove(move, value.score, limits.depth, limits.selectivity, value.exact, value.full)
     others = position.moves & ~equivalents(position, move)

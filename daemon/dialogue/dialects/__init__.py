@@ -1,7 +1,7 @@
-"""The protocols of a dialogue (Edax's text, GTP, NBoard, XBoard, Cassio), each a thin layer over a `Session`.
+"""The protocols of a dialogue: Edax's text, GTP, NBoard, XBoard and Cassio, each a thin layer over a `Session`.
 
-Each has a module whose ``SPOKEN`` names its listener and its dialect. It is imported when the protocol is chosen, so
-that other protocols cost no time at the start.
+The ``SPOKEN`` of a protocol's module names its listener and its dialect. The module is imported when the protocol is
+chosen, so that the others cost no time at the start.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ MODULES = {
     "cassio": "dialects.cassio",
     "json": "json_lines",
 }
-"""Every protocol but the text protocol, and the module of `desdaemon.dialogue` that speaks it."""
+"""The module that speaks each protocol other than the text protocol, relative to `desdaemon.dialogue`."""
 
 NAMES = ("text", *MODULES)
 
 
 class Spoken(NamedTuple):
-    """A protocol's listener, for the reader thread, and its dialect, for the dialogue's thread."""
+    """How a protocol is spoken: the listener is for the reader thread, the dialect for the dialogue's thread."""
 
     listener: type[InputListener]
     dialect: Callable[[Session, DialogueOutput], Dialect]
 
 
 def spoken(protocol: str) -> Spoken:
-    """Import a protocol of `MODULES` and return its listener and its dialect."""
+    """Return how a protocol of `MODULES` is spoken; imports its module."""
     from importlib import import_module
 
     chosen: Spoken = import_module(f"desdaemon.dialogue.{MODULES[protocol]}").SPOKEN

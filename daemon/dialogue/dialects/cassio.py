@@ -1,7 +1,7 @@
 """Cassio's engine protocol over a session.
 
-Cassio keeps the time itself: it asks for the state of a running search and stops it. So a search runs on a thread of
-its own; every other command waits for the end of the last search.
+Cassio asks for the state of a running search and stops it when it likes, so a search has a thread of its own. Other
+commands wait for the end of the search.
 """
 
 from __future__ import annotations
@@ -32,13 +32,12 @@ READY = "ready."
 
 
 class CassioListener(InputListener):
-    """The reader's part: ``stop`` and ``quit`` end the running search, although another line may wait for its end."""
+    """Hears Cassio's lines: ``stop`` and ``quit`` end the running search, although other lines wait for its end."""
 
     strict = False
     scripted = False
 
     def hear(self, number: int, line: str) -> bool:
-        """See `InputListener`."""
         command = cassio.split_line(line)[0]
         if command in ("stop", "quit"):
             self.interrupt.stop(number, abandon=command == "quit")
@@ -46,7 +45,7 @@ class CassioListener(InputListener):
 
 
 class CassioDialect(LineDialect):
-    """Starts searches and answers questions about the running one."""
+    """Answers Cassio: starts searches and reports on the running one."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
@@ -66,22 +65,19 @@ class CassioDialect(LineDialect):
         }
 
     def say(self, *lines: str) -> None:
-        """See `LineDialect`. Also called by the thread of a search."""
+        """Send lines together. From the dialogue's or a search's thread."""
         with self._lock:
             super().say(*lines)
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
-        """See `Dialect`."""
         status = super().run(source, first)
         self._wait()
         return status
 
     def refuse(self, error: str) -> None:
-        """See `LineDialect`."""
         self.say(f"ERROR: {error}", READY)
 
     def execute(self, line: str) -> None:
-        """See `LineDialect`."""
         if not line.strip():
             self.say("ok." if self._searching else READY)
             return
@@ -107,7 +103,7 @@ class CassioDialect(LineDialect):
             )
 
     def _failed(self, command: str, error: str) -> None:
-        """Answer a command that cannot be carried out; with ``ready.`` only if Cassio expects it."""
+        """Answer a command that cannot be carried out; add ``ready.`` if Cassio waits for it."""
         if command in cassio.WITHOUT_AN_ANSWER:
             self.say(f"ERROR: {error}")
         else:
@@ -118,7 +114,7 @@ class CassioDialect(LineDialect):
         return self._running is not None and not self._running.done
 
     def _wait(self) -> None:
-        """Wait for the end of the running search."""
+        """Wait until no search runs."""
         if self._running:
             self._running.thread.join()
             self._running = None
@@ -154,7 +150,7 @@ class CassioDialect(LineDialect):
         self._running.start(lambda: self._work(task))
 
     def _work(self, task: CassioTask) -> None:
-        """Search and answer; on a thread of its own."""
+        """Search and answer, on the search's thread."""
         from desdaemon.engine.limits import Limits
 
         running = self._running
@@ -175,7 +171,7 @@ class CassioDialect(LineDialect):
                 running.nodes,
                 ms,
             )
-            # The last iteration comes again as the result.
+            # The result repeats the last iteration.
             if last.partition(", node")[0] != text.partition(", node")[0]:
                 last = text
                 self.say(text)
@@ -220,30 +216,30 @@ def _interrupted(line: Line, finished: Line | None) -> Line:
 
 
 class _Running:
-    """A search on a thread of its own."""
+    """A search and its thread."""
 
     def __init__(self) -> None:
         self.search: StoppableSearch | None = None
-        """Set while a stop can end it."""
+        """The search, from when a stop can end it until its end; else None."""
         self.nodes = 0
         self.begun = time.monotonic()
         self.done = False
         self._started = threading.Event()
-        """Set once ``search`` is, or the thread has ended."""
+        """Set once ``search`` was set or the thread has ended."""
 
     def start(self, work: Callable[[], None]) -> None:
-        """Start the thread; return when the search can be stopped."""
+        """Start the thread; return when a stop can end its search."""
         self.thread = threading.Thread(target=work, name="search", daemon=True)
         self.thread.start()
         self._started.wait()
 
     def begin(self, search: StoppableSearch) -> None:
-        """Let a stop end this search from now on; called by the search's thread."""
+        """Let a stop end ``search`` from now on. On the search's thread."""
         self.search = search
         self._started.set()
 
     def end(self) -> None:
-        """Note that the search is over; called by its thread."""
+        """Note that the search is over. On its thread."""
         self.search = None
         self.done = True
         self._started.set()

@@ -1,4 +1,4 @@
-"""The base of the dialects: the loop that takes lines from a `LineSource` and answers them to a `DialogueOutput`."""
+"""The base of the dialects: the loop that takes lines from a `LineSource` and answers to a `DialogueOutput`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Dialect(Protocol):
     """A dialogue in one protocol. `run` is called once, on the dialogue's thread."""
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
-        """Answer lines, ``first`` before those of the source, until the dialogue ends; returns the exit status."""
+        """Answer lines, ``first`` before those of the source, until the dialogue ends. Returns the exit status."""
 
 
 class LineDialect:
@@ -22,37 +22,36 @@ class LineDialect:
         self.session = session
         self.output = output
         self.leaving: int | None = None
-        """The exit status once the dialogue is to end, None before."""
+        """The exit status; None until the dialogue shall end."""
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
-        """See `Dialect`."""
-        item = first or source.get()
-        while item.text is not None:
-            self.session.interrupt.begin(item.number)
-            if item.error:
-                self.refuse(item.error)
+        line = first or source.get()
+        while line.text is not None:
+            self.session.interrupt.begin(line.number)
+            if line.error:
+                self.refuse(line.error)
             else:
-                self.execute(item.text)
+                self.execute(line.text)
             if self.leaving is not None:
                 return self.leaving
             if source.peek() is None:
                 self.idle()
-            item = source.get()
-        return item.status
+            line = source.get()
+        return line.status
 
     def idle(self) -> None:
-        """Ponder, while no line waits; must return soon after a line has arrived."""
+        """Ponder while no line waits; return soon after a line has arrived."""
         self.session.ponder()
 
     def execute(self, line: str) -> None:
-        """Answer a line; invalid input gets the protocol's form of an error and changes nothing."""
+        """Answer a line. Invalid input is answered by the protocol's form of an error and changes nothing."""
         raise NotImplementedError
 
     def refuse(self, error: str) -> None:
-        """Answer a line that could not be read, for the reason ``error``."""
+        """Answer a line that could not be read; ``error`` is the reason."""
         raise NotImplementedError
 
     def say(self, *lines: str) -> None:
-        """Send lines together."""
+        """Send these lines in one write."""
         self.output.write("".join(f"{line}\n" for line in lines))
         self.output.flush()

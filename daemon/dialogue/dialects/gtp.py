@@ -1,7 +1,7 @@
 """The Go Text Protocol over a session.
 
-GUIs differ in how they treat passes: some never send one, some send each of them, some ask for one even when the game
-is over. All are accepted: a forced pass that was left out is inserted as soon as the other side moves.
+Some GUIs never send a pass, some send every one, some ask for one even after the end of the game. All are understood: a
+forced pass that was left out is inserted when the other side moves.
 """
 
 from __future__ import annotations
@@ -32,14 +32,12 @@ from .gtp_reports import AnalysisStream, LiveGraphics, wait_for_a_line
 if TYPE_CHECKING:
     from desdaemon.engine.result import Result
 
-# A client that says one of these is going to play, not merely to ask for rules: the engine is loaded.
+# These commands announce that a game will be played: the engine is loaded.
 _BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "reg_genmove", "genmove")
 
 
 class GtpListener(InputListener):
-    """The reader's part of GTP: ``quit`` and GoGui's comment ``# interrupt`` end a search, and any line ends
-    ``lz-analyze`` and ``kata-analyze``.
-    """
+    """Hears GTP's lines: ``quit`` and GoGui's ``# interrupt`` end any search, every line ends an analysis."""
 
     strict = False
     scripted = False
@@ -47,10 +45,9 @@ class GtpListener(InputListener):
     def __init__(self, interrupt: Interrupt) -> None:
         super().__init__(interrupt)
         self._open_ended = 0
-        """The number of the line whose analysis any line ends; 0 without one."""
+        """The number of the line whose analysis any line ends; 0 if there is none."""
 
     def hear(self, number: int, line: str) -> bool:
-        """See `InputListener`."""
         if self._open_ended:
             self.interrupt.stop(number, only=self._open_ended)
             self._open_ended = 0
@@ -65,12 +62,12 @@ class GtpListener(InputListener):
 
 
 class GtpDialect(LineDialect):
-    """Carries out GTP's commands and writes their answers."""
+    """Answers GTP's commands."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self._implied: set[int] = set()
-        """The indices in the game of forced passes that the client has left out."""
+        """Indices, in the game's moves, of forced passes that the client left out."""
         self._graphics = LiveGraphics(output)
         self._handlers: dict[str, Callable[[list[str]], str]] = {
             "protocol_version": lambda arguments: "2",
@@ -126,11 +123,10 @@ class GtpDialect(LineDialect):
     # The dialogue
 
     def refuse(self, error: str) -> None:
-        """See `LineDialect`."""
         self._say(gtp.response("", f"syntax error: {error}", failed=True))
 
     def execute(self, line: str) -> None:
-        """Answer a line; one without a command has no answer, and a failing command changes nothing."""
+        """Answer a line. Lines without a command get no answer; a command that fails changes nothing."""
         request = gtp.parse_request(line)
         if request is None:
             return
@@ -210,7 +206,7 @@ class GtpDialect(LineDialect):
         main_ms, period_ms = gtp.parse_seconds(main), gtp.parse_seconds(period)
         count = gtp.parse_count(stones, 0, 10**6)
         self.session.clocks.clear()
-        # In GTP a period without stones means no limit; in practice three zeros do, too.
+        # In GTP a period without stones means no limit; GUIs mean the same by three zeros.
         if (period_ms and not count) or not (main_ms or (period_ms and count)):
             return ""
         for black in (True, False):
@@ -263,7 +259,7 @@ class GtpDialect(LineDialect):
         return self._generated(gtp.parse_colour(colour))
 
     def _generated(self, black: bool, progress: Progress | None = None) -> str:
-        """Choose and play a move; ``progress`` is called instead of the live graphics."""
+        """Choose and play a move; ``progress``, if given, replaces the live graphics."""
         if self.position.over:
             return "pass"
         game = self.session.game
@@ -375,7 +371,7 @@ class GtpDialect(LineDialect):
             raise GtpError(f"syntax error: {error}") from None
 
     def _analyze_commands(self, arguments: list[str]) -> str:
-        # Only GoGui asks for these, and GoGui draws.
+        # Only GoGui asks this, and GoGui draws the live graphics.
         self._graphics.on = True
         return "\n".join(gtp.ANALYZE_COMMANDS)
 
@@ -405,7 +401,7 @@ class GtpDialect(LineDialect):
     # Analysis
 
     def _stream(self, request: gtp.GtpRequest) -> None:
-        """Run a command that answers with a stream of lines during a search."""
+        """Answer a command by a stream of lines during a search."""
         wanted = gtp.parse_analysis(request.arguments)
         black = self.position.black_to_move if wanted.black is None else wanted.black
         if not self.position.over and black != self.position.black_to_move:
@@ -458,7 +454,7 @@ class GtpDialect(LineDialect):
 
         answer = _CollectedAnswer(self.session, self.output)
         book.run(answer, " ".join(arguments))
-        # An empty line would be the end of the answer.
+        # An empty line would end the answer.
         return "\n".join(line for line in answer.lines if line.strip())
 
     def _best(self, wanted: int) -> Result:
@@ -490,23 +486,21 @@ class GtpDialect(LineDialect):
 
 
 class _CollectedAnswer(CommandContext):
-    """Collects the answer of a book command."""
+    """A context that collects the answer of a book command."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self.lines: list[str] = []
 
     def say(self, text: str) -> None:
-        """Add lines."""
         self.lines += text.splitlines()
 
     def warn(self, message: str) -> None:
-        """Add a warning."""
         self.lines.append(f"warning: {message}")
 
 
 def _turned_to(position: Position, black: bool) -> Position:
-    """Make the forced pass that gives a side the move. Raises `GtpError` if none is forced."""
+    """Return the position, after a forced pass if it is not this side's turn. Raises `GtpError` if none is forced."""
     if not position.must_pass:
         expected = "the game is over" if position.over else f"{gtp.colour_text(position.black_to_move)} is to move"
         raise GtpError(f"illegal move: wrong colour {gtp.colour_text(black)}: {expected}")
@@ -514,7 +508,7 @@ def _turned_to(position: Position, black: bool) -> Position:
 
 
 def _exactly(arguments: list[str], what: str) -> list[str]:
-    """Return the arguments if there are as many as ``what`` names. Raises `GtpError`."""
+    """Return the arguments if ``what``, such as ``a colour and a move``, names as many. Raises `GtpError`."""
     count = what.count(",") + what.count(" and ") + 1
     if len(arguments) != count:
         raise GtpError(f"syntax error: expected {what}")

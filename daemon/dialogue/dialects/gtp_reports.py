@@ -1,4 +1,4 @@
-"""What GTP shows while a search runs: the streams of ``lz-analyze`` and ``kata-analyze``, and GoGui's live graphics."""
+"""GTP's reports during a search: the streams of ``lz-analyze`` and ``kata-analyze``, and GoGui's live graphics."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class AnalysisStream:
-    """Sends the best moves of a running search, at most once an interval and only after a change.
+    """Sends the best moves of a running search, once an interval at most and only if they have changed.
 
-    A context around the search. The search's thread calls `progress`; a thread of its own keeps the interval.
+    Used as a context around the search. The search's thread calls `progress`; a thread of its own keeps the interval.
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class AnalysisStream:
         self._interval_s = wanted.interval_ms / 1000
         self._last = moves - 1
         self._lines: dict[int, Line] = {}
-        """The newest line of each move: of this iteration or, as long as that has not come to the move, of the last."""
+        """Each move's line in the present iteration, or in the last one until the present one has come to the move."""
         self._iteration: dict[int, Line] = {}
-        """The lines of this iteration."""
+        """The lines of the present iteration."""
         self._nodes: dict[int, int] = {}
-        """Nodes of all iterations, by the move."""
+        """Nodes of all iterations so far, by move."""
         self._sent = ""
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -51,7 +51,7 @@ class AnalysisStream:
         self._send()
 
     def progress(self, index: int, line: Line) -> None:
-        """Take a finished iteration of the line with that index."""
+        """Take the line of rank ``index`` of a finished iteration."""
         with self._lock:
             if index == 0:
                 self._iteration = {}
@@ -79,13 +79,12 @@ class AnalysisStream:
 
 
 class _Wait:
-    """A control without a search: nothing is left to search, and a stop ends the wait for the next line."""
+    """A control without a search: holds a stream open until a stop."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
 
     def stop(self) -> None:
-        """End the wait."""
         self.over.set()
 
 
@@ -96,9 +95,9 @@ def wait_for_a_line(search: StoppableSearch) -> None:
 
 
 class LiveGraphics:
-    """Draws searches in GoGui while ``on`` is true: blocks of ``gogui-gfx`` lines on standard error.
+    """Draws searches in GoGui, while ``on``: blocks of ``gogui-gfx`` lines on standard error.
 
-    Called by the dialogue's thread and by the search's progress.
+    Called by the dialogue's thread and the search's progress.
     """
 
     def __init__(self, output: DialogueOutput) -> None:
@@ -123,6 +122,6 @@ class LiveGraphics:
         return draw
 
     def clear(self) -> None:
-        """Remove the drawing at the end of a search."""
+        """Remove the drawing after a search."""
         if self.on:
             self._output.error("gogui-gfx: CLEAR")

@@ -1,7 +1,7 @@
 """NBoard's protocol over a session.
 
-NBoard reads standard error together with standard output, so nothing is written to standard error: invalid input is
-answered by a line that begins with ``warning``, which NBoard ignores.
+NBoard reads standard error as part of the answers, so nothing is written there: invalid input is answered by a line
+that begins with ``warning``, which NBoard ignores.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 NAME = "desdaemon"
 
 WHOLE, OUTCOME = (-64, 64), (-1, 1)
-"""The windows of a search for the value of a move, and of one for the winner only."""
+"""Search windows in discs: for the value of a move, and for the winner only."""
 
 PROOF_EMPTIES = 16
-"""With fewer empty squares the value comes so soon that a proof of the winner helps nobody."""
+"""Empty squares below which the value comes so soon that no search proves the winner first."""
 
 LEARNING_S = 1.0
-"""Seconds that the end of the dialogue waits for a game that is being learned."""
+"""Seconds that the end of the dialogue waits for a game to be learned."""
 
 MOST_HINTS = 64
 
 
 class NBoardListener(InputListener):
-    """The reader's part: ``ping`` and ``stop`` end any search, and any line ends a hint or an analysis."""
+    """Hears NBoard's lines: ``ping`` and ``stop`` end any search, every line ends a hint or an analysis."""
 
     strict = False
     scripted = False
@@ -54,10 +54,9 @@ class NBoardListener(InputListener):
     def __init__(self, interrupt: Interrupt) -> None:
         super().__init__(interrupt)
         self._open_ended = 0
-        """The number of the hint or analysis that any line ends; 0 without one."""
+        """The number of the hint or analysis that any line ends; 0 if there is none."""
 
     def hear(self, number: int, line: str) -> bool:
-        """See `InputListener`."""
         word = (line.lower().split(None, 1) or [""])[0]
         if not word:
             return False
@@ -97,18 +96,16 @@ class NBoardDialect(LineDialect):
     # The dialogue
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
-        """See `Dialect`."""
         status = super().run(source, first)
         if self._learning:
             self._learning.wait(LEARNING_S)
         return status
 
     def refuse(self, error: str) -> None:
-        """See `LineDialect`."""
         self.say(f"warning {error}")
 
     def execute(self, line: str) -> None:
-        """Run a line. Invalid input gets a warning and changes nothing."""
+        """Answer a line. Invalid input gets a warning and changes nothing."""
         word, rest = nboard.first_word(line)
         if not word:
             return
@@ -155,7 +152,7 @@ class NBoardDialect(LineDialect):
     def _set_depth(self, rest: str) -> None:
         self.session.settings.level = number_within("set depth", rest, 0, nboard.MOST_DEPTH)
         self.session.settings.level_chosen = True
-        # Edax and NTest show their level so, and programs wait for it.
+        # Programs wait for this line, in which Edax and NTest show their level.
         self.say(f"set myname {NAME}{self.session.settings.level}")
 
     def _set_contempt(self, rest: str) -> None:
@@ -200,7 +197,7 @@ class NBoardDialect(LineDialect):
     def _stream_hints(self, position: Position, choices: int, allow: int) -> None:
         """Search the best ``choices`` moves of a position and send each iteration.
 
-        Before a position is solved, a search finds the winner, which takes much less time.
+        Before the position is solved, a search proves the winner, which takes much less time.
         """
         stream = _HintStream(self.say, choices)
         limits = self.session.limits(position, clocks=False)
@@ -218,12 +215,12 @@ class NBoardDialect(LineDialect):
                     break
 
     def _book_lines(self, position: Position, wanted: int) -> list[int]:
-        """Send the book's lines for the best ``wanted`` moves. Returns these moves."""
+        """Send a line for each of the best ``wanted`` moves in the book. Returns these moves."""
         moves = []
-        for known in self.session.known_moves(position, wanted):
-            value = known.score or MoverScore(self._contempt if position.black_to_move else -self._contempt)
-            self.say(nboard.book_line(known.line, value, known.lines, known.level))
-            moves.append(known.move)
+        for book_move in self.session.known_moves(position, wanted):
+            value = book_move.score or MoverScore(self._contempt if position.black_to_move else -self._contempt)
+            self.say(nboard.book_line(book_move.line, value, book_move.lines, book_move.level))
+            moves.append(book_move.move)
         return moves
 
     def _go(self, rest: str) -> None:
@@ -237,7 +234,7 @@ class NBoardDialect(LineDialect):
         move, result = self.session.choose()
         spent = (time.monotonic() - begun) * 1000
         if clock and left:
-            # The move comes back with the time that NBoard has measured.
+            # NBoard sends the move back with the time that it has measured.
             clock.set(*left)
         lines = [nboard.answer_line(move, result.lines[0].score if result else None, spent), "status"]
         if result:
@@ -286,50 +283,50 @@ class NBoardDialect(LineDialect):
                 self.refuse(str(job.failure))
                 return
             lines = [f"status {line}" for line in job.result.get("text", ())[-1:]]
-            kept = job.result.get("added") or books.look_up(first.player, first.opponent) is not None
+            stored = job.result.get("added") or books.look_up(first.player, first.opponent) is not None
             if not books.lasting:
                 lines = ["status learned until the end of the program: the book has no file of desdaemon's own"]
-            elif kept and job.result.get("finished"):
+            elif stored and job.result.get("finished"):
                 lines.append("learned")
             self.say(*lines)
 
         self.say(f"status {NAME} is learning")
-        # A job of its own: the `ping` that comes before the next command must not end it.
+        # Not the dialogue's search: the `ping` before the next command must not end it.
         self._learning = book.store_game(self.session, books)
         self._learning.watch(report)
 
 
 class _HintStream:
-    """Sends the iterations of a hint, which has up to three searches, with the nodes of all of them."""
+    """Sends the iterations of a hint, which is up to three searches, counting the nodes of all of them."""
 
     def __init__(self, say: Callable[..., None], choices: int) -> None:
         self._say = say
         self._last = choices - 1
         self._shown: dict[int, str] = {}
-        """The last text sent, by the index of the line."""
+        """The text sent last, by rank of the line."""
         self._first_lines: dict[int, Line] = {}
-        """The lines of the first search, by the move."""
+        """The lines of the first search, by move."""
         self._outcome = False
-        """This search proves only who wins."""
+        """Whether the present search proves only the winner."""
         self._again = False
-        """This is not the first search."""
+        """Whether the present search is not the first."""
         self._earlier_nodes = self._nodes = self._reported_nodes = 0
         self._begun = time.monotonic()
 
     def begin(self, *, outcome: bool) -> None:
-        """Begin the next search; ``outcome``: it proves only who wins."""
+        """Begin the next search; ``outcome``: it proves only the winner."""
         self._earlier_nodes = self._nodes
         self._outcome, self._again = outcome, bool(self._first_lines)
 
     def progress(self, index: int, line: Line) -> None:
-        """Send a finished iteration."""
+        """Send a line of a finished iteration."""
         self._nodes += line.nodes
         self._show(index, line, finished=True)
         if index == self._last:
             self._stats(self._nodes)
 
     def finish(self, result: Result) -> None:
-        """Send the final lines that differ from those of the last iteration."""
+        """Send the final lines that differ from the last iteration's."""
         for index, line in enumerate(result.lines):
             if line.depth or result.complete:
                 self._show(index, line, finished=result.complete)
@@ -344,7 +341,7 @@ class _HintStream:
             self._say(text)
 
     def _text(self, line: Line, *, finished: bool) -> str:
-        """Return the line to send; "" if an earlier search has a better result."""
+        """Return the line to send; "" if an earlier search has sent a better one."""
         proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
         if line.exact:
             depth = nboard.SOLVED
@@ -356,7 +353,7 @@ class _HintStream:
         if not self._again:
             self._first_lines[line.move] = line
         elif depth == nboard.OUTCOME_PROVED:
-            # This search has proved the winner; the margin is still that of the first search.
+            # Proved is only the winner; the margin is the first search's.
             guess = self._first_lines[line.move].score if line.move in self._first_lines else score
             score = MoverScore(max(1, guess) if score > 0 else min(-1, guess))
         return nboard.search_line(line.pv or (line.move,), score, depth)

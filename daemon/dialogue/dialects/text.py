@@ -1,5 +1,6 @@
-"""Edax's text protocol: `TextDialect.execute` runs a line, `TextDialect.settle` makes the engine's own moves, and
-`TextDialect.run` is the whole dialogue with boards and prompts.
+"""Edax's text protocol: `TextDialect.run` is the whole dialogue with boards and prompts.
+
+`TextDialect.execute` carries out one line, `TextDialect.settle` makes the engine's own moves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from desdaemon.protocol.othello.notation import parse_move
 
 PROMPT = ">"
 UNUSABLE = 1
-"""The exit status when a file or the engine cannot be used."""
+"""Exit status if a file or the engine cannot be used."""
 
 
 HANDLERS = {
@@ -61,12 +62,14 @@ HANDLERS = {
     "bench": "counts.bench",
     "resources": "counts.resources",
 }
-"""Each command's module in `desdaemon.dialogue.commands`, and its function. Lines that begin another protocol
-(`TextLine.successor`) have none."""
+"""The function of each command, with its module in `desdaemon.dialogue.commands`.
+
+Lines that begin another protocol (`TextLine.successor`) have none.
+"""
 
 
 def find_handler(name: str) -> Handler:
-    """Import and return the function that carries out a command. Raises `KeyError`."""
+    """Import and return the function that carries out the command ``name``. Raises `KeyError`."""
     from importlib import import_module
 
     module, _, function = HANDLERS[name].partition(".")
@@ -75,25 +78,25 @@ def find_handler(name: str) -> Handler:
 
 
 class TextDialect(CommandContext):
-    """A dialogue in Edax's text protocol. Used by one thread."""
+    """A dialogue in Edax's text protocol. For one thread."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self.successor = ""
-        """The protocol that the line ``last`` has asked for; the caller hands both over to it."""
+        """The protocol that the line ``last`` begins, "" for none; the caller passes the line on to it."""
         self.last: InputLine | None = None
         self.scripted = False
-        """The lines come from a file or a pipe: nobody reads what becomes of each."""
+        """Whether the lines come from a file or a pipe: then nobody reads one answer before sending the next line."""
         self._games_left = session.settings.repeat
 
     # A line
 
     def execute(self, text: str) -> None:
-        """Read a line and run it."""
+        """Parse a line and carry it out."""
         self.run_line(read_line(text))
 
     def run_line(self, line: TextLine) -> None:
-        """Run a line. Invalid input gives one line of error and changes nothing."""
+        """Carry out a line. Invalid input gets a warning of one line and changes nothing."""
         if not line.word:
             return
         try:
@@ -169,7 +172,7 @@ class TextDialect(CommandContext):
         self.session.open_book(self.warn)
 
     def _confess(self, line: str) -> None:
-        """Report an internal error with its trace; it must not end the dialogue."""
+        """Report an internal error, with its trace; the dialogue goes on."""
         import traceback
 
         self.warn(f"{quoted(line)}: an internal error\n{traceback.format_exc().rstrip()}")
@@ -180,14 +183,14 @@ class TextDialect(CommandContext):
             self.warn(f"{quoted(line)}: stopped before its search began")
 
     def _unfinished(self, error: Unfinished) -> None:
-        """Report a command that was not finished. It ends a script: later lines build on it."""
+        """Report a command that was not finished, and end a script, whose later lines may need its results."""
         ending = self.scripted and not self.settings.keep_going
         self.warn(f"{error}{': the script ends here (-keep-going on goes on)' if ending else ''}")
         if ending:
             self.leaving = UNUSABLE
 
     def _engine_failed(self, error: EngineFailure) -> None:
-        """Report an engine that cannot be loaded; end the dialogue unless one was loaded before, with other options."""
+        """Report an engine that cannot be loaded; end the dialogue unless another one was loaded before."""
         self.warn(str(error))
         if not self.session.engine_ready:
             self.leaving = UNUSABLE
@@ -195,15 +198,15 @@ class TextDialect(CommandContext):
     # The engine's own moves
 
     def settle(self) -> None:
-        """Make the moves that follow a line: the engine's moves by mode, the end of a game."""
+        """Make the engine's moves by the option `mode`, and what follows the end of a game."""
         while self.leaving is None and self.step(line_waiting=False, ending=False):
             pass
 
     def step(self, line_waiting: bool, ending: bool) -> bool:
         """Make one step of `settle`. Returns False if there was none to make.
 
-        The engine does not move while a line waits. ``ending``: no more lines come, so only games of the option
-        `repeat` are begun.
+        The engine does not move while a line waits. ``ending``: the input has ended, so new games begin only by the
+        option `repeat`.
         """
         if self.session.game.position.over and self.moved:
             self.moved = False
@@ -226,10 +229,10 @@ class TextDialect(CommandContext):
         return True
 
     def _game_over(self, ending: bool) -> bool:
-        """Apply the options for the end of a game. Returns True when a new one was begun."""
+        """Apply the options for the end of a game. Returns whether a new game was begun."""
         settings = self.settings
         if settings.auto_store and self.session.books is not None and self.session.books.book is not None:
-            # No line of a script builds on it.
+            # If the book cannot store the game, the script goes on: its lines do not need that.
             scripted, self.scripted = self.scripted, False
             self.execute("book store")
             self.scripted = scripted
@@ -251,7 +254,7 @@ class TextDialect(CommandContext):
     def run(self, source: LineSource, on_prompt: Callable[[], None]) -> int:
         """Show boards and prompts and answer lines until the dialogue ends. Returns the exit status.
 
-        ``on_prompt`` is called once, after the first prompt has been written.
+        ``on_prompt`` is called once the first prompt has been written.
         """
         while self.leaving is None and not self.successor:
             if self.settings.verbose:
@@ -268,16 +271,16 @@ class TextDialect(CommandContext):
             if self.settings.mode in (0, 1) and source.peek() is None:
                 self.session.ponder()
             self.session.interrupt.rest()
-            item = source.get()
-            self.session.interrupt.begin(item.number)
+            line = source.get()
+            self.session.interrupt.begin(line.number)
             self.output.write("\n")
-            if item.error:
-                self.warn(item.error)
-            if item.text is not None:
-                self.last = item
-                self.run_line(item.line or read_line(item.text))
+            if line.error:
+                self.warn(line.error)
+            if line.text is not None:
+                self.last = line
+                self.run_line(line.line or read_line(line.text))
             else:
-                self.leaving = item.status
+                self.leaving = line.status
         self.output.flush()
         return self.leaving or 0
 
@@ -290,7 +293,7 @@ class TextDialect(CommandContext):
 
 
 def _suggestion(word: str) -> str:
-    """Return the end of a message: the command or option with the name nearest to ``word``."""
+    """Return the end of a message about an unknown ``word``: the nearest command or option."""
     from desdaemon.protocol.commands.options import OPTIONS
     from desdaemon.protocol.commands.text import COMMANDS
     from desdaemon.protocol.spelling import did_you_mean

@@ -1,7 +1,7 @@
 """XBoard's protocol (CECP) over a session.
 
-XBoard keeps clocks and score but not the rules: it neither checks moves nor flips discs. The engine moves as soon as it
-is its turn, and ponders after ``hard``.
+XBoard keeps clocks and score but does not know the rules: it neither checks moves nor flips discs. The engine moves
+whenever it is its turn, and ponders after ``hard``.
 """
 
 from __future__ import annotations
@@ -34,18 +34,17 @@ MOST_HINT_MS = 1000
 
 _POLL_S = 0.05
 
-# Commands that end a search and make its move useless.
+# Commands that end a search whose move is no longer needed.
 _DROPPING = frozenset(("force", "new", "result", "setboard", "undo", "remove", "variant", "analyze", "quit"))
 
 
 class XBoardListener(InputListener):
-    """The reader's part: ``?`` ends a search, whose move is played; commands that make the move useless abandon it."""
+    """Hears XBoard's lines: ``?`` ends a search, whose move is then played; `_DROPPING` ends one without a move."""
 
     strict = False
     scripted = False
 
     def hear(self, number: int, line: str) -> bool:
-        """See `InputListener`."""
         word = xboard.split_line(line)[0]
         if word == "?":
             self.interrupt.stop(number)
@@ -60,7 +59,7 @@ class XBoardDialect(LineDialect):
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self._mine: bool | None = None
-        """True if the engine plays Black, False for White, None for neither."""
+        """The engine's side: True for Black, False for White, None for neither."""
         self._post = False
         self._analyzing = False
         self._analysis = _XBoardAnalysis()
@@ -100,16 +99,13 @@ class XBoardDialect(LineDialect):
     # The dialogue
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
-        """See `Dialect`."""
         self._source = source
         return super().run(source, first)
 
     def refuse(self, error: str) -> None:
-        """See `LineDialect`."""
         self.say(f"Error ({error})")
 
     def execute(self, line: str) -> None:
-        """See `LineDialect`."""
         word, rest = xboard.split_line(line)
         if not word:
             return
@@ -136,7 +132,6 @@ class XBoardDialect(LineDialect):
         self.say(f"Error (an internal error: {type(error).__name__}): {line.split()[0][:60]}")
 
     def idle(self) -> None:
-        """See `LineDialect`."""
         if self._analyzing:
             self._analysis.go_on(self.session, self.say if self._post else lambda *lines: None)
         elif self._mine is not None:
@@ -154,7 +149,7 @@ class XBoardDialect(LineDialect):
             self.say("feature done=1")
 
     def _await_engine(self) -> None:
-        """Wait for the engine, even if lines arrive, but not after the end of the input."""
+        """Wait for the engine although lines may have arrived, but not after the end of the input."""
         while not self.session.interrupt.closing:
             with suppress(TooLate):
                 self.session.engine(until=time.monotonic() + _POLL_S)
@@ -180,7 +175,7 @@ class XBoardDialect(LineDialect):
     def _set_board(self, rest: str) -> None:
         position = parse_xboard_fen(rest)
         game = self.session.game
-        # XBoard tells an engine in this way that the other one has passed.
+        # XBoard tells the engine in this way that the opponent has passed.
         if game.position.must_pass and position == xboard.unturned(game.initial, [*game.moves, rules.PASS]):
             self.session.play_move(rules.PASS)
         else:
@@ -212,7 +207,7 @@ class XBoardDialect(LineDialect):
         self.session.overhead.raise_to(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
-        """Return the side whose clock `time` sets: the engine's, or the side to move if the engine plays neither."""
+        """Return the side whose clock `time` sets, True for Black: the engine's, or if it has none the side to move."""
         return self.session.game.position.black_to_move if self._mine is None else self._mine
 
     def _ponder(self, on: bool) -> None:
@@ -268,7 +263,7 @@ class XBoardDialect(LineDialect):
             self._move()
 
     def _move(self) -> None:
-        """Make the engine's move if it is its turn, and claim the result when the game is over."""
+        """Make the engine's move if it is its turn; claim the result of a finished game."""
         position = self.session.game.position
         if self._mine is None:
             return
@@ -284,7 +279,7 @@ class XBoardDialect(LineDialect):
             self.say(xboard.result_line(position))
 
     def _unwanted(self) -> bool:
-        """Whether the next line of the input, which ended the search, makes the move found useless, as `new` does."""
+        """Whether the next line, which ended the search, makes its move useless, as `new` does."""
         waiting = self._source.peek() if self._source else None
         return waiting is not None and xboard.split_line(waiting.text or "")[0] in _DROPPING
 
@@ -326,7 +321,7 @@ class XBoardDialect(LineDialect):
 
 
 class _Thinking:
-    """Prints XBoard's line of thinking for each iteration of a search."""
+    """Sends XBoard's thinking line for each iteration of a search."""
 
     def __init__(self, say: Callable[..., None]) -> None:
         self._say = say
@@ -334,25 +329,24 @@ class _Thinking:
         self.nodes = 0
 
     def progress(self, index: int, line: Line) -> None:
-        """Print a finished iteration."""
         self.nodes += line.nodes
         ms = (time.monotonic() - self._begun) * 1000
         self._say(xboard.thinking_line(line.depth, line.score, ms, self.nodes, line.pv))
 
 
 class _XBoardAnalysis:
-    """Analysis mode: an unlimited search of the position on the board, interrupted by each line, then resumed."""
+    """Analysis mode: an unlimited search of the board; each line interrupts it, and then it goes on."""
 
     def __init__(self) -> None:
         self._position = START
-        """The position of the figures below."""
+        """The position that depth, nodes and time below belong to."""
         self._solved = False
         self._depth = 0
         self._begun = 0.0
         self._nodes = 0
 
     def go_on(self, session: Session, say: Callable[..., None]) -> None:
-        """Search until the next line comes, or until the position is solved."""
+        """Search until the next line comes or the position is solved."""
         position = session.game.position
         if position != self._position or not self._begun:
             self._position, self._solved, self._depth = position, False, 0
@@ -362,7 +356,7 @@ class _XBoardAnalysis:
 
         def progress(index: int, line: Line) -> None:
             self._nodes += line.nodes
-            # Iterations that were shown before an interruption are not shown again.
+            # A resumed search repeats iterations; those were shown already.
             if line.depth >= self._depth:
                 self._depth = line.depth
                 say(xboard.thinking_line(line.depth, line.score, self._ms, self._nodes, line.pv))
@@ -378,7 +372,7 @@ class _XBoardAnalysis:
         return (time.monotonic() - self._begun) * 1000 if self._begun else 0.0
 
     def statistics(self) -> str:
-        """Return the answer to ``.``."""
+        """Return the answer to ``.``: time, nodes and depth of the analysis."""
         return f"stat01: {int(self._ms / 10)} {self._nodes} {self._depth} 0 0"
 
 

@@ -69,7 +69,6 @@ class CurveSecurity:
         self._received = 0
 
     def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
-        """See `zmtp.Security`."""
         if not self._cookie and len(body) == _HELLO_SIZE and body[:80] == _HELLO:
             return self._welcome(body), b""
         if self._cookie and len(body) >= _INITIATE_LEAST and body[:9] == b"\x08INITIATE":
@@ -114,7 +113,6 @@ class CurveSecurity:
         return ready, plain[128:]
 
     def opened(self, content: bytes) -> tuple[int, bytes]:
-        """See `zmtp.Security`."""
         if content[:8] != _MESSAGE or len(content) < 33:
             raise Violation("message")
         count = content[8:16]
@@ -127,7 +125,6 @@ class CurveSecurity:
         return flags, plain[1:]
 
     def sealed(self, flags: int, content: bytes) -> bytes:
-        """See `zmtp.Security`."""
         self._sent += 1
         count = self._sent.to_bytes(8, "big")
         inner = (_FLAG_MORE if flags & MORE else 0) | (_FLAG_COMMAND if flags & COMMAND else 0)
