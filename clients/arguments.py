@@ -1,4 +1,4 @@
-"""Arguments that the client programs share: output files, and the choice of a daemon."""
+"""Arguments that the client programs share: output files, secrets, and the choice of a daemon."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from desdaemon.protocol.command_line import Parser, real, whole
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import platform
 
 from .blocking import Client
 
@@ -39,6 +40,22 @@ def print_text(text: str) -> None:
         # What could not be written would be tried again at the end of the process.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise BadInput(f"standard output: {error.strerror}: expected room to write") from None
+
+
+def read_secret(path: str) -> str:
+    """Return the one word in a file that only this user may read, such as a token; raises `BadInput`."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            if platform.open_to_others(os.fstat(file.fileno()), 0o077):
+                raise BadInput(f"{quoted(path)}: others may read it: expected chmod 600")
+            text = file.read(4096).strip()
+    except OSError as error:
+        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        text = ""
+    if not text or not text.isprintable() or " " in text:
+        raise BadInput(f"{quoted(path)}: expected one word, such as a token")
+    return text
 
 
 def add_daemon(parser: argparse.ArgumentParser) -> None:

@@ -56,6 +56,7 @@ SUB_COMMANDS = (
     SubCommand("web", "a board in the browser", "desdaemon.clients.web.web"),
     SubCommand("cluster", "search on many machines: scheduler, worker, status", "desdaemon.cluster.cluster"),
     SubCommand("match", "two programs play each other", "desdaemon.clients.match.match"),
+    SubCommand("bot", "a program plays on PlayStrategy", "desdaemon.clients.bot.bot"),
     SubCommand("serve", "answer clients over sockets", "desdaemon.cli.serve", "desdaemon.cli.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),

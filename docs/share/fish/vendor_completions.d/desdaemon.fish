@@ -3,6 +3,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -a analyze -d 'report on a game
 complete -c desdaemon -n '__fish_use_subcommand' -a web -d 'a board in the browser'
 complete -c desdaemon -n '__fish_use_subcommand' -a cluster -d 'search on many machines: scheduler, worker, status'
 complete -c desdaemon -n '__fish_use_subcommand' -a match -d 'two programs play each other'
+complete -c desdaemon -n '__fish_use_subcommand' -a bot -d 'a program plays on PlayStrategy'
 complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
 complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt of a daemon, here or elsewhere'
 complete -c desdaemon -n '__fish_use_subcommand' -a keys -d 'who may connect to the server: new, list, allow, revoke'
@@ -73,6 +74,15 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l save -r -d 'writ
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l book-results -r -d 'add the games to this book at the end, count their results and learn from them'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l json -r -d 'write the account as JSON; - is standard output instead of the table'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l accept -r -d 'people, bots, names of players: a list with commas'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l rated -d 'accept rated games too'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l clock -r -d 'seconds at the start of a game (default 60:3600)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l most -r -d 'games at a time (default 1)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l engine -r -d 'the program\'s command line (default: this program)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l games -r -d 'append finished games to a file, such as games.ggf'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l upgrade -d 'make the account a bot\'s, for good, before its first game'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l server -r -d 'the site (default https://playstrategy.org)'
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l bind -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l ipc -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l keys -r

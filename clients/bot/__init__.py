@@ -1,0 +1,1 @@
+"""`desdaemon bot`: a program plays on PlayStrategy, by its API for bots."""

@@ -1,0 +1,172 @@
+"""Requests to a site with lichess's API: streams of JSON lines, and posts, polite and patient.
+
+A request that meets a broken connection or an overloaded server is sent again after 1, 2, 4 ... up to 60 seconds, one
+that is told to slow down (status 429) after a minute, as the API asks.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from desdaemon import __version__
+from desdaemon.protocol.errors import BadInput, quoted
+
+SILENCE_S = 30.0
+"""A stream sends an empty line every few seconds; after this long without one it is taken for broken."""
+
+SLOW_DOWN_S = 60.0
+LONGEST_PAUSE_S = 60.0
+_LONGEST_LINE = 1 << 20
+
+
+class ApiRefusal(Exception):
+    """The server has refused a request for good: a status from 400 to 499 other than 429, and its message."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Later(Exception):
+    """The request may be sent again, in ``pause`` seconds or, for 0, in as many as the tries so far suggest."""
+
+    def __init__(self, pause: float, message: str) -> None:
+        super().__init__(message)
+        self.pause = pause
+
+
+class Api:
+    """A site and a token for it. Any thread may call the methods; posts are sent one at a time."""
+
+    def __init__(self, url: str, token: str, tell: Callable[[str], None], pauses: threading.Event) -> None:
+        """``tell`` takes a message about each wait; ``pauses`` ends waits, and with them all requests, when it is set.
+
+        Raises `BadInput`.
+        """
+        parts = urlsplit(url)
+        local = parts.hostname in ("127.0.0.1", "::1", "localhost")
+        if parts.hostname is None or parts.path.strip("/") or parts.scheme not in ("https", "http"):
+            raise BadInput(f"--server {quoted(url)}: expected https://HOST")
+        if parts.scheme == "http" and not local:
+            raise BadInput(f"--server {quoted(url)}: expected https: the token is a password")
+        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"desdaemon/{__version__}"}
+        self._tell = tell
+        self._closing = pauses
+        self._posts = threading.Lock()
+
+    def get(self, path: str) -> Any:
+        """Return the answer to a GET. Raises `ApiRefusal`; `InterruptedError` once closing."""
+        return self._patiently(lambda: self._once("GET", path, None))
+
+    def post(self, path: str, form: Mapping[str, str] | None = None) -> None:
+        """Send a POST. Raises `ApiRefusal`; `InterruptedError` once closing."""
+        with self._posts:
+            self._patiently(lambda: self._once("POST", path, form or {}))
+
+    def lines(self, path: str) -> Iterator[dict[str, Any]]:
+        """Yield the objects of a stream until the server ends it; a broken one is asked for again.
+
+        Raises `ApiRefusal`; `InterruptedError` once closing.
+        """
+        tries = 0
+        while True:
+            try:
+                for message in self._stream(path):
+                    tries = 0
+                    yield message
+                return
+            except _Later as later:
+                self._wait(path, later, tries)
+                tries += 1
+
+    def _patiently(self, request: Callable[[], Any]) -> Any:
+        tries = 0
+        while True:
+            try:
+                return request()
+            except _Later as later:
+                self._wait("", later, tries)
+                tries += 1
+
+    def _wait(self, path: str, later: _Later, tries: int) -> None:
+        pause = later.pause or min(2.0**tries, LONGEST_PAUSE_S)
+        self._tell(f"{self._host}{path}: {later}: trying again in {pause:g} s")
+        if self._closing.wait(pause):
+            raise InterruptedError
+
+    def _once(self, method: str, path: str, form: Mapping[str, str] | None) -> Any:
+        connection, response = self._ask(method, path, form)
+        try:
+            body = response.read(_LONGEST_LINE)
+            return json.loads(body) if body.strip() else {}
+        except (OSError, http.client.HTTPException) as error:
+            raise _Later(0, str(error) or type(error).__name__) from None
+        except ValueError:
+            raise _Later(0, "an answer that is no JSON") from None
+        finally:
+            connection.close()
+
+    def _stream(self, path: str) -> Iterator[dict[str, Any]]:
+        connection, response = self._ask("GET", path, None)
+        try:
+            while not self._closing.is_set():
+                line = response.readline(_LONGEST_LINE)
+                if not line:
+                    return
+                if not line.endswith(b"\n"):
+                    raise _Later(0, "the stream broke off")
+                if line.strip():
+                    message = json.loads(line)
+                    if isinstance(message, dict):
+                        yield message
+            raise InterruptedError
+        except (OSError, http.client.HTTPException) as error:
+            if self._closing.is_set():
+                raise InterruptedError from None
+            raise _Later(0, str(error) or type(error).__name__) from None
+        except ValueError:
+            raise _Later(0, "a line that is no JSON") from None
+        finally:
+            connection.close()
+
+    def _ask(
+        self, method: str, path: str, form: Mapping[str, str] | None
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """Send a request and return its response, of status 200. Raises `ApiRefusal`, `_Later`."""
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=SILENCE_S)
+        headers = dict(self._headers)
+        body = None
+        if form is not None:
+            body = urlencode(form)
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            if response.status == 200:
+                return connection, response
+            text = response.read(_LONGEST_LINE)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise _Later(0, str(error) or type(error).__name__) from None
+        connection.close()
+        if response.status == 429:
+            raise _Later(SLOW_DOWN_S, "told to slow down")
+        if 400 <= response.status < 500:
+            raise ApiRefusal(response.status, _error_of(text, response))
+        raise _Later(0, f"status {response.status}")
+
+
+def _error_of(text: bytes, response: http.client.HTTPResponse) -> str:
+    """Return the server's message about a refusal, as one line for people."""
+    try:
+        error = json.loads(text)["error"]
+    except (ValueError, KeyError, TypeError):
+        error = response.reason
+    return quoted(str(error))

@@ -1,0 +1,342 @@
+"""The command line of `desdaemon bot`, and the bot: it answers challenges, and plays each game on a thread of its own.
+
+The engine is a program that `desdaemon match` can drive, one process a game, so that games share nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from desdaemon.clients.arguments import Parser, check_writable, read_secret, whole
+from desdaemon.clients.match.engine_process import EngineFault, command_of
+from desdaemon.clients.match.engine_protocols import EngineClient, detected_protocol, start_player
+from desdaemon.clients.match.process_groups import ProcessGroups
+from desdaemon.clients.match.time_control import Stopwatch, TimeControl
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.bases import FileGame, format_to_write, write_games
+from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.notation import move_text, parse_move
+from desdaemon.protocol.system import logs, platform
+
+from .api import Api, ApiRefusal
+from .messages import BotTurn, Challenge, GameTable, Over, Rules
+
+SERVER = "https://playstrategy.org"
+
+DESCRIPTION = """\
+A program plays on PlayStrategy, by its API for bots:
+
+  desdaemon bot bot.token --accept people,bots --clock 60:900
+
+FILE holds a token with the scope bot:play, and only you may read it
+(chmod 600). The bot accepts nobody unless told, and no rated games. It
+reads no chat. Ctrl-C lets it finish its games, a second one ends it now;
+games that go on are taken up at the next start.
+"""
+
+LAG_MS = 500.0
+"""Kept back from the server's clock for the way there and back."""
+
+_FAULTS = 3
+"""Faults of the engine in one game, after which the bot resigns it."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the bot. Returns 0 at its end, 1 if it cannot go on, 2 for a bad command line."""
+    parser = command_line()
+    options = parser.parse_args(arguments)
+    groups = ProcessGroups()
+    try:
+        rules = _rules(options.accept, options.rated, options.clock)
+        if options.games:
+            format_to_write(options.games)
+            check_writable("--games", options.games)
+        command = command_of(options.engine)
+        closing = threading.Event()
+        api = Api(options.server, read_secret(options.token), _tell, closing)
+    except BadInput as error:
+        parser.error(str(error))
+    try:
+        protocol = detected_protocol(command, groups)
+        bot = Bot(api, rules, command, protocol, groups, closing, options.most, options.games)
+        with _stopped_by_signals(bot):
+            bot.run(upgrade=options.upgrade)
+    except (BadInput, EngineFault, ApiRefusal) as error:
+        _tell(str(error))
+        return 1
+    except (KeyboardInterrupt, InterruptedError):
+        pass
+    finally:
+        closing.set()
+        groups.stop()
+    return 0
+
+
+def command_line() -> Parser:
+    """Return the parser of the command line."""
+    parser = Parser(prog="desdaemon bot", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("token", metavar="FILE", help="the file with the token")
+    add("--accept", default="", metavar="WHO", help="people, bots, names of players: a list with commas")
+    add("--rated", action="store_true", help="accept rated games too")
+    add("--clock", default="60:3600", metavar="MIN:MAX", help="seconds at the start of a game (default 60:3600)")
+    add("--most", type=whole(1, 64), default=1, metavar="N", help="games at a time (default 1)")
+    add("--engine", default="self", metavar="PROGRAM", help="the program's command line (default: this program)")
+    add("--games", default="", metavar="FILE", help="append finished games to a file, such as games.ggf")
+    add("--upgrade", action="store_true", help="make the account a bot's, for good, before its first game")
+    add("--server", default=SERVER, metavar="URL", help=f"the site (default {SERVER})")
+    return parser
+
+
+class Bot:
+    """The bot. `run` reads the stream of events on the caller's thread."""
+
+    def __init__(
+        self,
+        api: Api,
+        rules: Rules,
+        command: list[str],
+        protocol: str,
+        groups: ProcessGroups,
+        closing: threading.Event,
+        most: int,
+        games_file: str,
+    ) -> None:
+        """``most`` games are played at a time; finished ones go to ``games_file`` unless it is ""."""
+        self._api = api
+        self._rules = rules
+        self._command, self._protocol, self._groups = command, protocol, groups
+        self._closing = closing
+        self._most = most
+        self._games_file = games_file
+        self._lock = threading.Lock()
+        self._account = ""
+        self._games: dict[str, threading.Thread] = {}
+        """The games that are played, by id."""
+        self._accepted: set[str] = set()
+        """Challenges that were accepted and whose games have not begun."""
+
+    def run(self, *, upgrade: bool = False) -> None:
+        """Play until the process is told to end. Raises `BadInput`, `ApiRefusal`; `InterruptedError` once closing."""
+        account = self._api.get("/api/account")
+        self._account = str(account.get("id", ""))
+        if account.get("title") != "BOT":
+            if not upgrade:
+                raise BadInput(f"{quoted(self._account)} is not a bot's account: --upgrade makes it one, for good")
+            self._api.post("/api/bot/account/upgrade")
+        _tell(f"{self._account} waits for challenges")
+        while True:
+            for event in self._api.lines("/api/stream/event"):
+                self._take(event)
+            if self._closing.wait(1.0):
+                return
+
+    def finish(self) -> None:
+        """Wait for the end of the games that are played."""
+        with self._lock:
+            threads = list(self._games.values())
+        if threads:
+            _tell(f"finishing {len(threads)} game{'s' if len(threads) > 1 else ''}; Ctrl-C again ends now")
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.1)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        kind = event.get("type")
+        try:
+            if kind == "challenge":
+                self._answer(Challenge.read(event.get("challenge", {})))
+            elif kind == "gameStart":
+                self._begin(str(event["game"]["id"]))
+        except (BadInput, KeyError, TypeError) as error:
+            _tell(f"an event that cannot be read: {error}")
+        except ApiRefusal as error:
+            # The challenge has been withdrawn.
+            _tell(str(error))
+
+    def _answer(self, challenge: Challenge) -> None:
+        if challenge.opponent == self._account.lower():
+            return
+        with self._lock:
+            busy = len(self._games) + len(self._accepted) >= self._most
+        reason = self._rules.refusal(challenge) or ("later" if busy else "")
+        _tell(f"{challenge.opponent}'s challenge: {f'declined ({reason})' if reason else 'accepted'}")
+        where = f"/api/challenge/{quote(challenge.id, safe='')}"
+        if reason:
+            self._api.post(f"{where}/decline", {"reason": reason})
+            return
+        with self._lock:
+            self._accepted.add(challenge.id)
+        try:
+            self._api.post(f"{where}/accept")
+        except ApiRefusal:
+            with self._lock:
+                self._accepted.discard(challenge.id)
+            raise
+
+    def _begin(self, game: str) -> None:
+        with self._lock:
+            # The id of a game is that of its challenge.
+            self._accepted.discard(game)
+            if game in self._games:
+                return
+            thread = threading.Thread(target=self._game, args=(game,), name=f"game {game}", daemon=True)
+            self._games[game] = thread
+        thread.start()
+
+    def _game(self, game: str) -> None:
+        try:
+            with contextlib.suppress(InterruptedError):
+                _Game(self._api, game, self._account, self._player).play(partial(self._over, game))
+        except (ApiRefusal, BadInput, EngineFault) as error:
+            _tell(f"game {game}: {error}")
+        finally:
+            with self._lock:
+                self._games.pop(game, None)
+
+    def _player(self) -> EngineClient:
+        return start_player(self._command, self._protocol, groups=self._groups)
+
+    def _over(self, game: str, over: Over) -> None:
+        record = over.record
+        result = f"{over.winner} wins" if over.winner else "no winner"
+        _tell(f"{record.black} - {record.white}: {over.status}, {result}, {len(record.moves)} moves")
+        with self._lock:
+            if self._games_file and record.moves:
+                date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
+                write_games(self._games_file, [FileGame(record, event="PlayStrategy", date=date)], append=True)
+            # The next may begin while this one's engine ends.
+            self._games.pop(game, None)
+
+
+class _Game:
+    """One game: its stream, and its engine, which is started with the first move."""
+
+    def __init__(self, api: Api, game: str, account: str, start: Callable[[], EngineClient]) -> None:
+        self._api = api
+        self._where = f"/api/bot/game/{quote(game, safe='')}"
+        self._stream = f"/api/bot/game/stream/{quote(game, safe='')}"
+        self._table = GameTable(account)
+        self._start = start
+        self._player: EngineClient | None = None
+        self._told: tuple[int, ...] = ()
+        """The moves that the engine knows."""
+
+    def play(self, over: Callable[[Over], None]) -> None:
+        """Play the game to its end; ``over`` is called with it. Raises `ApiRefusal`, `BadInput`, `EngineFault`."""
+        try:
+            while True:
+                for message in self._api.lines(self._stream):
+                    event = self._table.hear(message)
+                    if isinstance(event, Over):
+                        over(event)
+                        return
+                    if event is not None:
+                        self._move(event)
+        finally:
+            if self._player is not None:
+                self._player.close()
+
+    def _move(self, turn: BotTurn) -> None:
+        position = turn.record.final
+        move = self._chosen(turn)
+        try:
+            self._api.post(f"{self._where}/move/{quote(self._table.move_name(position, move), safe='@')}")
+        except ApiRefusal as refusal:
+            # The stream has another message if the game has gone on or ended meanwhile.
+            _tell(f"{move_text(move)} was refused: {refusal}")
+            if refusal.status == 400 and self._table.other_ranks():
+                self._api.post(f"{self._where}/move/{quote(self._table.move_name(position, move), safe='@')}")
+
+    def _chosen(self, turn: BotTurn) -> int:
+        """Return the engine's move; starts an engine that fails again. Resigns and raises `EngineFault` at the third
+        fault.
+        """
+        position = turn.record.final
+        if position.must_pass:
+            return parse_move("pa")
+        for fault_number in range(1, _FAULTS + 1):
+            try:
+                return self._engine_move(turn)
+            except EngineFault as fault:
+                _tell(f"the engine: {fault}")
+                if self._player is not None:
+                    self._player.process.kill()
+                    self._player = None
+                if fault_number == _FAULTS:
+                    self._api.post(f"{self._where}/resign")
+                    raise
+        raise AssertionError
+
+    def _engine_move(self, turn: BotTurn) -> int:
+        record, left = turn.record, max(100.0, turn.left_ms - LAG_MS)
+        control = TimeControl(main=left)
+        moves = tuple(played.move for played in record.moves)
+        if self._player is None:
+            self._player = self._start()
+            self._told = ()
+            self._player.begin(record.initial, control)
+        if moves[: len(self._told)] != self._told:
+            self._told = ()
+            self._player.begin(record.initial, control)
+        position = GameRecord(record.initial, record.moves[: len(self._told)]).final
+        for move in moves[len(self._told) :]:
+            self._player.send_move(position, move)
+            position = position.after(move)
+        self._told = moves
+        text, _ = self._player.answer(record, Stopwatch(control, 0.0), left / 1000 + 10.0)
+        try:
+            move = parse_move(text)
+        except BadInput as error:
+            raise EngineFault("answer", str(error)) from None
+        if not position.moves >> move & 1:
+            raise EngineFault("illegal", f"{move_text(move)} is no move here")
+        self._told = (*moves, move)
+        return move
+
+
+def _rules(accept: str, rated: bool, clock: str) -> Rules:
+    """Return the rules of the options; raises `BadInput`."""
+    names = {name.strip().lower() for name in accept.split(",") if name.strip()}
+    least, colon, most = clock.partition(":")
+    try:
+        seconds = float(least), float(most)
+    except ValueError:
+        seconds = 0.0, 0.0
+    if not colon or not 0 < seconds[0] <= seconds[1] < 1e6:
+        raise BadInput(f"--clock {quoted(clock)}: expected seconds such as 60:900")
+    return Rules("people" in names, "bots" in names, frozenset(names - {"people", "bots"}), rated, *seconds)
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(bot: Bot) -> Iterator[None]:
+    """Make a context that the first ending signal leaves when all games are over, and a second at once."""
+    previous: dict[int, Any] = {}
+
+    def arrived(number: int, frame: object) -> None:
+        for name in previous:
+            signal.signal(name, signal.default_int_handler)
+        raise KeyboardInterrupt
+
+    for name in platform.ending_signals():
+        previous[name] = signal.signal(name, arrived)
+    try:
+        try:
+            yield
+        except KeyboardInterrupt:
+            bot.finish()
+    finally:
+        for name, handler in previous.items():
+            signal.signal(name, handler)
+
+
+def _tell(text: str) -> None:
+    logs.message(text, "desdaemon bot")

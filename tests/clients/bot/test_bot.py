@@ -1,0 +1,191 @@
+"""The bot against a small site: challenges, whole games, broken streams, requests to slow down, restarts."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from bot_site import TOKEN, Site
+
+from desdaemon.clients.bot import api
+from desdaemon.protocol.games.bases import read_games
+
+WAIT_S = 120
+
+
+def until(condition: Callable[[], bool], bot: subprocess.Popen[str] | None = None) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        assert bot is None or bot.poll() is None, bot.stderr.read() if bot.stderr else ""
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def token(tmp_path: Path) -> Path:
+    path = tmp_path / "bot.token"
+    path.write_text(f"{TOKEN}\n")
+    path.chmod(0o600)
+    return path
+
+
+@contextmanager
+def running(site: Site, token: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "desdaemon", "bot", str(token), "--server", site.url, *options]
+    bot = subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    try:
+        yield bot
+    finally:
+        bot.kill()
+        bot.communicate()
+
+
+def finished(site: Site) -> int:
+    return sum(game.status != "started" for game in list(site.games.values()))
+
+
+def answered(site: Site, name: str) -> bool:
+    """The game of a challenge is over, or it was declined."""
+    return name in site.declined or (name in site.games and site.games[name].status != "started")
+
+
+def play(site: Site, token: Path, games: int, *options: str) -> str:
+    """Play that many games, one after the other, and end the bot; returns what it said."""
+    with site.running(), running(site, token, "--accept", "people", "--engine", "self -l 1", *options) as bot:
+        challenges = itertools.count()
+        while finished(site) < games:
+            name = f"game{next(challenges)}"
+            site.challenge(name)
+            # The site may know of the end of a game before the bot does.
+            until(partial(answered, site, name), bot)
+        bot.send_signal(signal.SIGTERM)
+        said = bot.communicate(timeout=WAIT_S)[1]
+    assert bot.returncode == 0, said
+    assert {game.status for game in site.games.values()} <= {"variantEnd", "draw"}
+    return said
+
+
+@pytest.mark.parametrize("from_below", [True, False])
+def test_games_with_either_colour_are_played_to_their_end(tmp_path: Path, token: Path, from_below: bool) -> None:
+    site = Site(from_below=from_below)
+    said = play(site, token, 2, "--games", str(tmp_path / "games.pgn"))
+    assert "ann's challenge: accepted" in said
+    assert [game.bot_first for game in site.games.values()] == [True, False]
+    games = list(read_games(str(tmp_path / "games.pgn")))
+    assert [(game.record.black, game.record.white) for game in games] == [("TheBot", "Ann"), ("Ann", "TheBot")]
+    assert all(game.record.final.over for game in games)
+    # Only the first move ever may be written the wrong way.
+    assert [game.refused for game in site.games.values()] == [0 if from_below else 1, 0]
+
+
+def test_broken_streams_are_asked_for_again(token: Path) -> None:
+    """Every stream breaks in the middle of its twelfth line."""
+    site = Site(breaks=12)
+    said = play(site, token, 1)
+    assert sum("/api/bot/game/stream" in path for path in site.asked) > 1
+    assert "trying again in 1 s" in said
+
+
+def test_it_slows_down_when_told(
+    token: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In this process, where a minute can be made short."""
+
+    monkeypatch.setattr(api, "SLOW_DOWN_S", 0.05)
+    site = Site(slow_down=2)
+    lines: list[str] = []
+    with site.running():
+        client = api.Api(site.url, TOKEN, lines.append, threading.Event())
+        site.challenge("one")
+        site.challenge("two")
+        for name in ("one", "two"):
+            client.post(f"/api/challenge/{name}/decline", {"reason": "later"})
+    assert site.declined == {"one": "later", "two": "later"}
+    assert site.posts == 3
+    assert len(lines) == 1
+    assert "told to slow down" in lines[0]
+
+
+def test_challenges_beyond_the_number_of_games_come_later(token: Path) -> None:
+    site = Site()
+    with site.running(), running(site, token, "--accept", "people", "--engine", "self -l 1") as bot:
+        site.challenge("first")
+        site.challenge("second")
+        site.challenge("chess", variant={"key": "standard"})
+        until(lambda: len(site.declined) == 2, bot)
+    assert site.declined == {"second": "later", "chess": "variant"}
+
+
+def test_nobody_is_accepted_unless_told(token: Path) -> None:
+    site = Site()
+    with site.running(), running(site, token) as bot:
+        site.challenge("first")
+        until(lambda: bool(site.declined), bot)
+    assert not site.games
+
+
+def test_a_game_is_taken_up_after_a_kill(token: Path) -> None:
+    site = Site()
+    with site.running():
+        options = ("--accept", "people", "--engine", "self -l 1")
+        with running(site, token, *options) as bot:
+            site.challenge("first")
+            until(lambda: bool(site.games) and len(site.games["first"].moves) > 5, bot)
+        with running(site, token, *options) as bot:
+            until(lambda: finished(site) == 1, bot)
+    assert site.games["first"].status != "outoftime"
+
+
+def test_an_account_of_a_person_is_made_a_bot_only_when_told(token: Path) -> None:
+    site = Site()
+    site.title = ""
+    with site.running():
+        with running(site, token) as bot:
+            assert bot.wait(WAIT_S) == 1
+            assert bot.stderr
+            assert "is not a bot's account" in bot.stderr.read()
+        with running(site, token, "--upgrade", "--accept", "people") as bot:
+            until(lambda: site.title == "BOT", bot)
+
+
+def test_a_wrong_token_ends_it(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("wrong")
+    path.chmod(0o600)
+    site = Site()
+    with site.running(), running(site, path) as bot:
+        assert bot.wait(WAIT_S) == 1
+        assert bot.stderr
+        assert "No such token" in bot.stderr.read()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_token_that_others_may_read_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from desdaemon.clients.bot.bot import main
+
+    path = tmp_path / "token"
+    path.write_text(TOKEN)
+    path.chmod(0o644)
+    with pytest.raises(SystemExit, match="2"):
+        main([str(path)])
+    assert "others may read it" in capsys.readouterr().err
+    path.chmod(0o600)
+    with pytest.raises(SystemExit, match="2"):
+        main([str(path), "--server", "http://example.org"])
+    assert "expected https" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_fifty_games_are_never_lost_on_time(token: Path) -> None:
+    """Of five seconds each, with streams that break and requests to slow down cut short by the site's patience."""
+    play(Site(seconds=5.0), token, 50, "--clock", "1:3600")

@@ -1,0 +1,275 @@
+"""A small site with the API that bots play by: accounts, challenges, games against a player who moves at random.
+
+It keeps the rules and the clocks itself. Broken streams, refusals to slow down and a mirrored board can be asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+
+import referee
+
+TOKEN = "secret-word"
+
+
+class Game:
+    """A game between the bot and the random player; the side that moves first is p1."""
+
+    def __init__(self, name: str, bot_first: bool, seconds: float, from_below: bool, seed: int) -> None:
+        self.name, self.bot_first, self.from_below = name, bot_first, from_below
+        self.cells = referee.start()
+        self.first_moves = True
+        """The side that moves first is to move."""
+        self.moves: list[str] = []
+        self.left = [seconds, seconds]
+        self.status, self.winner = "started", ""
+        self.since = time.monotonic()
+        self.news = threading.Condition()
+        self.random = random.Random(seed)
+        self.refused = 0
+        if not bot_first:
+            self.reply()
+
+    @property
+    def bots_turn(self) -> bool:
+        return self.first_moves == self.bot_first
+
+    def written(self, move: int | None) -> str:
+        """As the site writes a move: a pass from the lowest own disc to itself."""
+        if move is None:
+            own = [at for at in range(64) if self.cells[at // 8][at % 8] == referee.MINE]
+            lowest = min(square ^ 56 if self.from_below else square for square in own)
+            return self.text(lowest) * 2
+        return f"P@{self.text(move ^ 56 if self.from_below else move)}"
+
+    @staticmethod
+    def text(square: int) -> str:
+        return f"{'abcdefgh'[square % 8]}{square // 8 + 1}"
+
+    def options(self) -> dict[str, int | None]:
+        moves: list[int | None] = list(referee.legal_moves(self.cells))
+        return {self.written(move): move for move in moves or [None]}
+
+    def play(self, text: str) -> bool:
+        """The bot's move; False if it is none."""
+        with self.news:
+            if self.status != "started" or not self.bots_turn or text not in self.options():
+                self.refused += 1
+                return False
+            self.make(text)
+            while self.status == "started" and not self.bots_turn:
+                self.reply()
+            self.news.notify_all()
+        return True
+
+    def reply(self) -> None:
+        self.make(self.random.choice(sorted(self.options())))
+
+    def make(self, text: str) -> None:
+        now = time.monotonic()
+        side = 0 if self.first_moves else 1
+        self.left[side] -= now - self.since
+        self.since = now
+        if self.left[side] < 0:
+            self.status, self.winner = "outoftime", "p2" if side == 0 else "p1"
+            return
+        move = self.options()[text]
+        self.cells = referee.passed(self.cells) if move is None else referee.play(self.cells, move)
+        self.first_moves = not self.first_moves
+        self.moves.append(text)
+        if referee.game_over(self.cells):
+            first = referee.final_score(self.cells) * (1 if self.first_moves else -1)
+            self.status, self.winner = ("variantEnd", "p1" if first > 0 else "p2") if first else ("draw", "")
+
+    def state(self) -> dict[str, Any]:
+        times = {"wtime": int(1000 * self.left[0]), "btime": int(1000 * self.left[1]), "winc": 0, "binc": 0}
+        state = {"type": "gameState", "moves": " ".join(self.moves), **times, "status": self.status}
+        return {**state, "winner": self.winner} if self.winner else state
+
+    def full(self) -> dict[str, Any]:
+        bot, other = {"id": "thebot", "name": "TheBot", "title": "BOT"}, {"id": "ann", "name": "Ann"}
+        first, second = (bot, other) if self.bot_first else (other, bot)
+        return {
+            "type": "gameFull",
+            "id": self.name,
+            "variant": {"key": "flipello", "name": "Othello"},
+            "clock": {"initial": 60000, "increment": 0},
+            "white": first,
+            "black": second,
+            "initialFen": "startpos",
+            "state": self.state(),
+        }
+
+
+class Site:
+    """The site. ``breaks``: every stream ends abruptly after this many lines, 0 for never."""
+
+    def __init__(self, *, breaks: int = 0, slow_down: int = 0, from_below: bool = True, seconds: float = 60.0) -> None:
+        self.breaks, self.slow_down, self.from_below, self.seconds = breaks, slow_down, from_below, seconds
+        self.title = "BOT"
+        self.games: dict[str, Game] = {}
+        self.waiting: list[dict[str, Any]] = []
+        self.asked: list[str] = []
+        self.declined: dict[str, str] = {}
+        self.posts = 0
+        self.news = threading.Condition()
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"site": self}))
+        self.server.daemon_threads = True
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    @contextmanager
+    def running(self) -> Iterator[Site]:
+        thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.server.shutdown()
+            thread.join()
+            self.server.server_close()
+
+    def challenge(self, name: str, **changes: Any) -> None:
+        challenge = {
+            "id": name,
+            "status": "created",
+            "challenger": {"id": "ann", "name": "Ann", "title": None},
+            "variant": {"key": "flipello", "name": "Othello"},
+            "rated": False,
+            "timeControl": {"type": "clock", "limit": 300, "increment": 0},
+            **changes,
+        }
+        with self.news:
+            self.waiting.append(challenge)
+            self.news.notify_all()
+
+    def events(self) -> list[dict[str, Any]]:
+        """What a new stream of events begins with: games that go on, and challenges."""
+        running = [
+            {"type": "gameStart", "game": {"id": name}} for name, game in self.games.items() if game.status == "started"
+        ]
+        return running + [{"type": "challenge", "challenge": challenge} for challenge in self.waiting]
+
+    def accept(self, name: str) -> bool:
+        with self.news:
+            if not any(challenge["id"] == name for challenge in self.waiting):
+                return False
+            self.waiting = [challenge for challenge in self.waiting if challenge["id"] != name]
+            number = len(self.games)
+            self.games[name] = Game(name, number % 2 == 0, self.seconds, self.from_below, number)
+            self.news.notify_all()
+        return True
+
+    def decline(self, name: str, reason: str) -> bool:
+        with self.news:
+            self.waiting = [challenge for challenge in self.waiting if challenge["id"] != name]
+            self.declined[name] = reason
+            self.news.notify_all()
+        return True
+
+
+class _Handler(BaseHTTPRequestHandler):
+    site: Site
+
+    def log_message(self, *_: object) -> None:
+        return
+
+    def do_GET(self) -> None:
+        site = self.site
+        site.asked.append(self.path)
+        if self.headers["Authorization"] != f"Bearer {TOKEN}":
+            self.answer(401, {"error": "No such token"})
+        elif self.path == "/api/account":
+            self.answer(200, {"id": "thebot", "title": site.title} if site.title else {"id": "thebot"})
+        elif self.path == "/api/stream/event":
+            self.stream_events()
+        elif found := re.fullmatch(r"/api/bot/game/stream/(\w+)", self.path):
+            self.stream_game(site.games[found[1]])
+        else:
+            self.answer(404, {"error": "Not found."})
+
+    def do_POST(self) -> None:
+        site = self.site
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
+        site.posts += 1
+        if site.slow_down and site.posts % site.slow_down == 0:
+            self.answer(429, {"error": "Too many requests"})
+            return
+        path = unquote(self.path)
+        if found := re.fullmatch(r"/api/challenge/(\w+)/(accept|decline)", path):
+            reason = body.partition("reason=")[2]
+            done = site.accept(found[1]) if found[2] == "accept" else site.decline(found[1], reason)
+        elif found := re.fullmatch(r"/api/bot/game/(\w+)/move/(\S+)", path):
+            done = site.games[found[1]].play(found[2])
+        elif path == "/api/bot/account/upgrade":
+            site.title, done = "BOT", True
+        else:
+            done = False
+        self.answer(200 if done else 400, {"ok": True} if done else {"error": "it cannot be done"})
+
+    def answer(self, status: int, data: dict[str, Any]) -> None:
+        body = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def begin(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.left = self.site.breaks
+
+    def line(self, data: dict[str, Any] | None) -> bool:
+        """Write a line of a stream, an empty one to keep it alive. Returns False when the stream is to break."""
+        text = json.dumps(data) + "\n" if data else "\n"
+        self.left -= 1
+        broken = self.left == 0
+        try:
+            self.wfile.write(text[: len(text) // 2 if broken else None].encode())
+            self.wfile.flush()
+        except OSError:
+            return False
+        return not broken
+
+    def stream_events(self) -> None:
+        self.begin()
+        told: set[tuple[str, str]] = set()
+        while True:
+            with self.site.news:
+                events = self.site.events()
+            for event in events:
+                which = event["type"], event.get("game", event.get("challenge"))["id"]
+                if which not in told:
+                    told.add(which)
+                    if not self.line(event):
+                        return
+            if not self.line(None):
+                return
+            with self.site.news:
+                self.site.news.wait(0.1)
+
+    def stream_game(self, game: Game) -> None:
+        self.begin()
+        with game.news:
+            message, shown = game.full(), len(game.moves)
+        while True:
+            if not self.line(message):
+                return
+            with game.news:
+                if game.status == "started":
+                    game.news.wait(0.2)
+                elif message and message.get("status", message.get("state", {}).get("status")) != "started":
+                    return
+                moved = len(game.moves) != shown or game.status != "started"
+                message, shown = (game.state() if moved else None), len(game.moves)
