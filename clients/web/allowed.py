@@ -1,7 +1,8 @@
 """The operations that a page may request, by role, derived from the protocol's own tables.
 
 Over ipc the gateway is an admin of the daemon; its pages never are. Operations not listed here are refused: `shutdown`,
-`text`, `cache.clear`, batches, and every book command that names a file or replaces the book.
+`text`, `cache.clear`, batches, and every book command that names a file or replaces the book; `SAVE` is allowed
+without a name.
 """
 
 from __future__ import annotations
@@ -79,10 +80,14 @@ COMMANDS = tuple(
 )
 """The book commands that pages may give."""
 
+SAVE = "book.save"
+"""The operation that writes the book; of one that takes no changes a copy, which the gateway names."""
+
 _NEEDED = {
     **{operation.name: operation.role for operation in BASIC_OPERATIONS if operation.name in _BASIC},
     **{operation.name: operation.role for operation in _OWN},
     **{command.op: EDITOR if command.writes else command.role for command in COMMANDS},
+    SAVE: EDITOR,
 }
 
 
@@ -102,6 +107,8 @@ def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list
     values, warnings = check_arguments(operation, given)
     if operation.name == "cancel" and "job" in values and not allows(role, EDITOR):
         raise RequestError("forbidden", f"job: expected the role {EDITOR}, this page is a {role}", "job")
+    if operation.name == SAVE and "file" in values:
+        raise RequestError("forbidden", "file: a page names no files", "file")
     return operation.name, values, warnings
 
 

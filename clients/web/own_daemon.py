@@ -1,4 +1,4 @@
-"""The daemon that the gateway starts if no endpoint is named; its folders are removed with it."""
+"""The daemon that the gateway starts if no endpoint is named; its socket is removed with it, its data are kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from desdaemon.clients.errors import NoDaemon
 from desdaemon.clients.match.engine_process import OWN_COMMAND
 from desdaemon.clients.match.process_groups import GROUPS
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import folders, platform
 from desdaemon.protocol.wire.connection import read_connection
 
 _START_S = 300.0
@@ -47,8 +47,8 @@ class OwnDaemon:
         folder = Path(self._folder.name)
         self.key: str | None = None
         connection = folder / "connection.json"
-        (folder / "data").mkdir()
-        command = [*OWN_COMMAND, "serve", "--supervise", "--data", str(folder / "data")]
+        # A folder of its own: a daemon that runs already numbers its jobs in the default one.
+        command = [*OWN_COMMAND, "serve", "--supervise", "--data", str(Path(folders.data()) / "web")]
         command += ["--log-level", "warning", *options]
         # Its connection file must not hide that of a daemon which runs already.
         environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(folder)}

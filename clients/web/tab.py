@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Executor
+from pathlib import Path
 from typing import Any
 
 from desdaemon.clients.asynchronous import AsyncClient
@@ -124,6 +126,7 @@ class Tab:
             elif op == "web.commands":
                 data = {"commands": allowed.command_forms(self._role)}
             else:
+                args |= await self._copy() if op == allowed.SAVE else {}
                 data = await self._ask(number, op, args, reply)
             self._put({**reply, "type": "final", "data": data})
         except BadInput as error:
@@ -154,6 +157,13 @@ class Tab:
         if handle.warnings:
             reply["warnings"] = [*reply.get("warnings", ()), *handle.warnings]
         return self._reduced(found) if op == "hello" else found
+
+    async def _copy(self) -> Data:
+        """Return the arguments that save a book which takes no changes as a new file; none for any other book."""
+        book = (await self._client.status())["book"]
+        if book["writable"]:
+            return {}
+        return {"file": f"{Path(book['path']).stem}-{time.strftime('%Y%m%d-%H%M%S')}.book"}
 
     def _reduced(self, hello: Data) -> Data:
         """Return the daemon's greeting for a page: the lesser of the two roles, and only the operations that the page

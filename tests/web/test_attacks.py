@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import json
 import random
+import re
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from served import PATIENCE_S, PRETENDING, Served, serving
+from served import PATIENCE_S, PRETENDING, Peer, Served, serving
 from tornado.httpclient import HTTPClientError
 from tornado.websocket import WebSocketClosedError
 from waits import until
@@ -219,7 +220,7 @@ def test_the_list_of_operations() -> None:
     growing = {
         "reopen", "depth", "level", "rule", "verify", "store", "self-play", "deviate", "enhance", "fill", "play",
         "extend", "deepen", "correct", "learn", "recalculate-leaves", "fix", "negamax", "edit", "unedit", "adjust",
-        "prune", "subtree", "cut", "reduce", "delete", "undo",
+        "prune", "subtree", "cut", "reduce", "delete", "undo", "save",
     }  # fmt: skip
     assert set(operations("reader")) == basic | {f"book.{name}" for name in looking}
     assert set(operations("editor")) == basic | {f"book.{name}" for name in looking | growing}
@@ -260,6 +261,32 @@ def test_a_reader_changes_nothing(daemon: Served, tmp_path: Path) -> None:
         with_page(web, talk)
     finally:
         web.end()
+
+
+def test_a_book_that_takes_no_changes_is_saved_under_a_name_of_the_gateway_s(daemon: Served, web: Web) -> None:
+    async def talk(page: Page) -> None:
+        assert await page.refused("book.save", {"file": "mine.book"}) == "forbidden"
+        assert not list(daemon.data.glob("*.book"))
+        await page.final("book.save")
+        (copy,) = daemon.data.glob("*.book")
+        assert re.fullmatch(r"builtin-\d{8}-\d{6}\.book", copy.name)
+        book = (await page.final("status"))["book"]
+        assert (book["path"], book["writable"]) == (copy.name, True)
+        # The copy is its own file from now on.
+        await page.final("book.save")
+        assert list(daemon.data.glob("*.book")) == [copy]
+
+    with Peer(daemon.ipc) as peer:
+        peer.final("book.load", {"file": "builtin"})
+    with_page(web, talk)
+
+
+def test_a_copy_outlives_the_daemon_that_was_started_for_the_page(tmp_path: Path) -> None:
+    web = Web(tmp_path, "--book", "builtin", XDG_DATA_HOME=str(tmp_path))
+    with_page(web, lambda page: page.final("book.save"))  # type: ignore[arg-type, return-value]
+    assert web.end() == 0
+    (copy,) = (tmp_path / "desdaemon" / "web").glob("*.book")
+    assert copy.stat().st_size > 0
 
 
 # Floods

@@ -59,7 +59,6 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
             # Its own edit waits for the job, which is stopped from here.
             await second.click("#tab-server")
             await second.until("document.querySelectorAll('#jobs button').length")
-            await second.until("document.querySelector('#jobs progress').max > 1")
             await second.evaluate("document.querySelector('#jobs button').click()")
             await first.until("document.getElementById('book-told').textContent.includes('stopped')")
             await second.click("#tab-book")
@@ -94,26 +93,60 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
 
 
 def test_what_changes_a_book_is_offered_where_it_takes_changes(tmp_path: Path, chrome: Chrome) -> None:
-    shown = "['book-edit', 'book-store'].map(id => document.getElementById(id).checkVisibility())"
+    shown = "['book-edit', 'book-store', 'book-save'].map(id => document.getElementById(id).checkVisibility())"
     commands = "[...document.getElementById('book-command').options].map(e => e.value)"
 
     async def talk(web: Web) -> None:
         tab = await chrome.page(web, hints=False)
         await tab.click("#tab-book")
         await tab.until("document.getElementById('book-about').textContent.includes('read only')")
-        assert await tab.evaluate(shown) == [False, False]
+        assert await tab.evaluate(shown) == [False, False, True]
         offered = await tab.evaluate(commands)
         assert "deviate" not in offered
         assert "show" in offered
-        with Peer(served.ipc) as peer:
-            peer.final("book.save", {"file": "mine.book"})
+        # A copy is in use at once.
+        await tab.click("#book-save")
         await tab.until(f"{commands}.includes('deviate')")
-        assert await tab.evaluate(shown) == [True, True]
+        assert await tab.evaluate(shown) == [True, True, False]
+        (copy,) = served.data.glob("*.book")
+        await tab.until(f"document.getElementById('book-about').textContent.startsWith('{copy.name} ·')")
+        assert copy.name in await tab.evaluate("document.getElementById('book-told').textContent")
         await tab.close()
 
     with serving(tmp_path / "daemon") as served:
         with Peer(served.ipc) as peer:
             peer.final("book.load", {"file": "builtin"})
+        web = Web(tmp_path, served.ipc)
+        chrome.run(talk(web))
+        assert web.end() == 0
+
+
+def test_a_job_tells_how_much_of_the_whole_is_done(tmp_path: Path, chrome: Chrome) -> None:
+    told = "document.querySelector('#book-jobs span').textContent"
+    bar = "document.querySelector('#book-jobs progress').position"
+
+    async def talk(web: Web) -> None:
+        tab = await chrome.page(web, hints=False)
+        await tab.click("#tab-book")
+        await tab.until(f"{ROWS}.length > 0")
+        for limit, part in ((None, False), (600, True)):
+            choose = "e => { e.value = 'deviate'; e.dispatchEvent(new Event('change')) }"
+            await tab.evaluate(f"({choose})(document.getElementById('book-command'))")
+            for name, value in {"relative": 20, "absolute": 60, "time": limit}.items():
+                await tab.evaluate(f"document.getElementById('parameter-{name}').value = {value or '``'}")
+            await tab.evaluate("document.querySelector('#book-form button.primary').click()")
+            # Nobody knows how many rounds it takes; a limit is a whole.
+            await tab.until(rf"/· round \d+ · .*search \d+ of \d+ · .* added/.test({told})")
+            await tab.until(f"{bar} > 0 && {told}.includes('%')" if part else f"{bar} === -1 && !{told}.includes('%')")
+            await tab.evaluate("document.querySelector('#book-jobs button').click()")
+            await tab.until("document.querySelectorAll('#book-jobs li').length === 0")
+            await tab.until("document.getElementById('book-told').textContent.includes('stopped')")
+        await tab.close()
+
+    with serving(tmp_path / "daemon") as served:
+        with Peer(served.ipc) as peer:
+            peer.final("book.new", {"level": 14, "depth": 40})
+            peer.final("book.store", {"moves": LINE})
         web = Web(tmp_path, served.ipc)
         chrome.run(talk(web))
         assert web.end() == 0
@@ -285,6 +318,12 @@ def test_how_it_looks(visit: Visit) -> None:
             await picture(f"small-{height}")
             assert max(await tab.evaluate(bottoms)) <= height
         assert "%" in await tab.evaluate("document.getElementById('accuracy').textContent")
+        assert await tab.evaluate("document.getElementById('white-name').title") == "W" * 60
+        colours = await tab.evaluate(
+            "['blunder', 'mistake:not(.blunder, .inaccuracy)', 'inaccuracy'].map(grade =>"
+            " getComputedStyle(document.querySelector(`#mistakes .${grade}`)).borderLeftColor)"
+        )
+        assert len(set(colours)) == 3
         await tab.prefer(prefers_color_scheme="dark", forced_colors="active")
         await picture("forced-colours")
         await tab.prefer(prefers_color_scheme="light", prefers_contrast="more")

@@ -239,14 +239,15 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
         await tab.until(f"{NOTICE}.includes('4000 games read')")
         assert await tab.evaluate(f"{ROWS}.length") == 200
         assert await tab.evaluate(KEPT) == "Showing the first 200 of 4003 games"
+        await tab.evaluate("document.getElementById('kept-more').click()")
+        assert await tab.evaluate(f"{ROWS}.length") == 400
+        assert await tab.evaluate(KEPT) == "Showing the first 400 of 4003 games"
         lines = f"{LINE}\nf5f6e6f4\n" * 6_000
         await drop(tab, lines.encode(), "lines.txt")
         await tab.until(f"{NOTICE}.includes('12000 games read')")
         games = "".join(f'[Black "b{at}"]\n[White "w{at}"]\n\n1. f5 d6 2. c3 d3 *\n\n' for at in range(5000))
         await drop(tab, games.encode(), "games.pgn")
         await tab.until(f"{NOTICE}.includes('5000 games read')")
-        await drop(tab, gzip.compress(f"{LINE}\n".encode() * 3), "lines.txt.gz")
-        await tab.until(f"{NOTICE}.includes('3 games read')")
         # A search by player.
         search = "e => { e.value = 'b4999'; e.dispatchEvent(new Event('input')) }"
         await tab.evaluate(f"({search})(document.getElementById('kept-filter'))")
@@ -258,11 +259,11 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
         await drop(tab, bytes(broken), "broken.wtb")
         await tab.until(f"{NOTICE}.includes('expected a WTHOR file')")
         await tab.evaluate("desdaemon.panes.library.draw()")
-        assert await tab.evaluate(KEPT) == "Showing the first 200 of 21006 games"
+        assert await tab.evaluate(KEPT) == "Showing the first 400 of 21003 games"
         # All of them go at once, after a question.
         await tab.evaluate(ASKED % "true")
         await tab.evaluate("document.getElementById('kept-clear').click()")
-        assert await tab.evaluate("asked") == "Delete 21006 games?"
+        assert await tab.evaluate("asked") == "Delete 21003 games?"
         assert await tab.evaluate(f"{ROWS}.length") == 0
 
     visit(talk, hints=False)
@@ -287,6 +288,30 @@ def test_the_names_of_a_wthor_file_are_in_files_beside_it(visit: Visit) -> None:
         await drop(tab, players, "WTHOR.JOU")
         await tab.until(f"{NOTICE}.includes('.wtb')")
         assert await tab.evaluate(f"{ROWS}.length") == 2
+
+    visit(talk, hints=False)
+
+
+def test_packed_files_are_opened(visit: Visit, tmp_path: Path) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await drop(tab, gzip.compress(f"{LINE}\n".encode() * 3), "lines.txt.gz")
+        await tab.until(f"{NOTICE}.includes('3 games read')")
+        assert await tab.evaluate(ROWS) == [LINE] * 3
+        # A base larger than a frame, with the names of its players beside it.
+        players = wthor.names_to_bytes(["Tamenori"], (2001, 1, 2), wthor.PLAYER_BYTES)
+        await drop(tab, gzip.compress(wthor_file(4000)), "WTH_2001.wtb.gz", JOU=players)
+        await tab.until(f"{NOTICE}.includes('4000 games read')")
+        assert await tab.evaluate("desdaemon.game.about.black") == "Tamenori"
+        # By the button.
+        chosen = tmp_path / "chosen.sgf.gz"
+        chosen.write_bytes(gzip.compress(b"(;GM[2]SZ[8]PB[kuro]PW[shiro];B[fe];W[df])"))
+        field = await tab.call("Runtime.evaluate", expression="document.getElementById('paste-file')")
+        await tab.call("DOM.setFileInputFiles", files=[str(chosen)], objectId=field["result"]["objectId"])
+        await tab.until("desdaemon.game.about.black === 'kuro'")
+        assert await tab.evaluate(OPENED) == "f5d6"
+        await drop(tab, gzip.compress(LINE.encode())[:-9], "short.txt.gz")
+        await tab.until(f"{NOTICE}.includes('short.txt.gz is damaged')")
+        assert await tab.evaluate(OPENED) == "f5d6"
 
     visit(talk, hints=False)
 

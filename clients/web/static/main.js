@@ -348,8 +348,8 @@ export class App {
     const [black, white] = discs(game.now.cells);
     byId("black-discs").textContent = String(black);
     byId("white-discs").textContent = String(white);
-    byId("black-name").textContent = game.about.black || t("nameBlack");
-    byId("white-name").textContent = game.about.white || t("nameWhite");
+    byId("black-name").textContent = byId("black-name").title = game.about.black || t("nameBlack");
+    byId("white-name").textContent = byId("white-name").title = game.about.white || t("nameWhite");
     byId("black-player").classList.toggle("turn", !game.over && game.now.side === "X");
     byId("white-player").classList.toggle("turn", !game.over && game.now.side === "O");
     byId("board").setAttribute("aria-label", t("boardLabel"));

@@ -3,11 +3,15 @@
 import { nameOf, legalMoves } from "../model/rules.js";
 import { byId, el, fill, signed } from "../view/dom.js";
 import { t } from "../view/texts.js";
+import { counts } from "./serverpane.js";
 
 /** @typedef {import("../main.js").App} App */
 
 /** Commands that take positions out. */
 const REMOVING = ["delete", "prune", "subtree", "cut", "reduce"];
+
+/** The name of the book that ships, which is never opened for writing. */
+const BUILTIN = "builtin";
 
 export class BookPane {
   /** @param {App} app */
@@ -17,8 +21,10 @@ export class BookPane {
     this.commands = [];
     this.asked = 0;
     this.editor = false;
-    /** Whether the book takes changes. */
-    this.writable = false;
+    /** Whether the role may save a copy. */
+    this.saves = false;
+    /** The names of the commands of the form. */
+    this.offered = "";
     /** @type {any} */
     this.status = null;
     byId("book-command").addEventListener("change", () => this.form());
@@ -33,6 +39,7 @@ export class BookPane {
     byId("book-unedit").addEventListener("click", () => this.command("unedit", { move: byId("edit-move").value }));
     byId("book-delete").addEventListener("click", () => this.command("delete", {}, false, t("removePosition")));
     byId("book-store").addEventListener("click", () => this.command("store", {}, true));
+    byId("book-save").addEventListener("click", () => this.command("save", {}));
   }
 
   /** After a connection: the commands that this page may give. @param {any} hello */
@@ -41,15 +48,18 @@ export class BookPane {
     this.editor = editor;
     byId("book-reader").hidden = editor;
     this.commands = (await this.app.socket.ask("web.commands")).commands.filter((/** @type {any} */ one) => hello.ops.includes(`book.${one.name}`));
-    this.choices(this.writable);
+    this.saves = hello.ops.includes("book.save");
     await this.look();
   }
 
-  /** The commands of the form: those that change nothing where the book takes no changes. @param {boolean} writable */
-  choices(writable) {
-    this.writable = writable;
+  /** The commands of the form: where the book takes no changes, those that change nothing. @param {any} book */
+  choices(book) {
+    const again = book.path === BUILTIN ? "" : "reopen";
+    const usable = this.commands.filter((one) => book.writable || !one.writes || one.name === again);
+    const offered = usable.map((one) => one.name).join(" ");
+    if (offered === this.offered) return;
+    this.offered = offered;
     const before = byId("book-command").value || "deviate";
-    const usable = this.commands.filter((one) => writable || !one.writes);
     fill(byId("book-command"), ...usable.map((one) => el("option", { value: one.name, text: one.name, selected: one.name === before })));
     this.form();
   }
@@ -76,11 +86,12 @@ export class BookPane {
   /** @param {any} book @param {any} look */
   show(book, look) {
     const open = book.state === "open";
-    const why = open && !book.writable ? ` · ${t("readOnly", { why: book.reason })}` : "";
+    const why = open && !book.writable ? ` · ${t("readOnly", { why: book.path === BUILTIN ? t("builtIn") : book.reason })}` : "";
     byId("book-about").textContent = open ? `${book.path || "–"} · ${t("bookSize", { n: book.positions })}${why}` : book.reason || t("bookNone");
     byId("book-tools").hidden = !this.editor || !open;
     byId("book-edit").hidden = byId("book-store").hidden = !book.writable;
-    if (this.writable !== book.writable) this.choices(book.writable);
+    byId("book-copy").hidden = !open || book.writable || !this.saves;
+    this.choices(book);
     byId("book-none").hidden = !open || look.found;
     byId("book-known").textContent = look.found
       ? t("bookPosition", { score: look.score === null ? "?" : signed(look.score), low: signed(look.lower), high: signed(look.upper), level: look.level, grade: look.grade || t("unsure") })
@@ -153,8 +164,7 @@ export class BookPane {
     byId("book-told").textContent = "…";
     try {
       const done = await app.socket.ask(`book.${name}`, { ...place, ...args }, (data) => app.panes.server.progress(data));
-      const sum = done.job || done.added || done.changed ? [t("jobAdded", { n: done.added, m: done.changed })] : [];
-      byId("book-told").textContent = [...(done.text ?? []), ...(done.notes ?? []), ...sum].join("\n");
+      byId("book-told").textContent = [...(done.text ?? []), ...(done.notes ?? []), ...counts(done)].join("\n");
     } catch (refusal) {
       const stopped = /** @type {any} */ (refusal).code === "cancelled";
       byId("book-told").textContent = stopped ? `book ${name}: ${t("stateCancelled")}` : "";

@@ -14,7 +14,7 @@ const FORMATS = ["txt", "ggf", "sgf", "pgn", "wtb", "edx"];
 const LARGEST = 190_000;
 /** Lines of a text in a frame: no more than the games of one answer. */
 const MOST_LINES = 4500;
-/** Games of the list that are shown at a time. */
+/** Games of the list that are shown at first, and with each press of *Show more*. */
 const SHOWN = 200;
 /** Bytes of WTHOR's files: the header of all, a game, and the names of players and of tournaments. */
 const WTHOR = { header: 16, game: 68, jou: 20, trn: 26 };
@@ -25,6 +25,7 @@ export class LibraryPane {
     this.app = app;
     /** @type {any[]} */
     this.games = read("games", []);
+    this.shown = SHOWN;
     fill(byId("format"), ...FORMATS.map((format) => el("option", { text: format })));
     byId("paste-open").addEventListener("click", () => this.text(byId("paste").value));
     byId("paste-file").addEventListener("change", (/** @type {any} */ event) => this.files(event.target.files));
@@ -36,6 +37,10 @@ export class LibraryPane {
     byId("picture-png").addEventListener("click", () => this.png());
     byId("keep").addEventListener("click", () => this.keep([{ ...app.game.save(), moves: app.game.moves(app.game.line().at(-1)) }]));
     byId("kept-filter").addEventListener("input", () => this.draw());
+    byId("kept-more").addEventListener("click", () => {
+      this.shown += SHOWN;
+      this.draw();
+    });
     byId("kept-clear").addEventListener("click", () => this.remove(this.matching()));
     document.addEventListener("paste", (event) => {
       if (/** @type {Element} */ (event.target).closest("input, textarea")) return;
@@ -177,18 +182,19 @@ export class LibraryPane {
 
   draw() {
     const found = this.matching();
-    const few = found.length <= SHOWN;
-    byId("kept-told").textContent = !this.games.length ? "" : few ? t("keptCount", { n: found.length }) : t("keptSome", { n: SHOWN, m: found.length });
+    const few = found.length <= this.shown;
+    byId("kept-told").textContent = !this.games.length ? "" : few ? t("keptCount", { n: found.length }) : t("keptSome", { n: this.shown, m: found.length });
+    byId("kept-more").hidden = few;
     byId("kept-clear").hidden = !found.length;
     const { game } = this.app;
     fill(
       byId("kept"),
-      ...found.slice(0, SHOWN).map((one) =>
+      ...found.slice(0, this.shown).map((one) =>
         el(
           "tr",
           {},
           el("th", { scope: "row" }, el("button", { type: "button", class: "open", text: titled(one), onclick: () => (one.tree ? game.load(one) : game.open({ ...one.about, ...one })) })),
-          el("td", { text: one.about?.date ?? "" }),
+          el("td", { class: "date", text: one.about?.date ?? "" }),
           el("td", {}, el("button", { type: "button", class: "small", text: t("remove"), onclick: () => this.remove([one]) })),
         ),
       ),
@@ -221,11 +227,14 @@ async function* parts(given) {
   }
 }
 
-/** @param {File} file */
+/** Raises an `Error` for the user. @param {File} file */
 async function unpacked(file) {
   if (!/\.gz$/i.test(file.name)) return file;
   const plain = file.stream().pipeThrough(new DecompressionStream("gzip"));
-  return new File([await new Response(plain).blob()], file.name.slice(0, -3));
+  const blob = await new Response(plain).blob().catch(() => {
+    throw new Error(t("damaged", { name: file.name }));
+  });
+  return new File([blob], file.name.slice(0, -3));
 }
 
 /** How many of the bytes are whole lines, in PGN whole games: all at the end of a text of few lines.

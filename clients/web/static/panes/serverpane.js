@@ -9,6 +9,9 @@ const STATES = /** @type {Record<string, string>} */ ({
   queued: "stateQueued", running: "stateRunning", done: "stateDone", cancelled: "stateCancelled", failed: "stateFailed",
 });
 
+/** Phases that are the whole of a job: games of self-play, positions of a batch. */
+const WHOLE = ["games", "analyze"];
+
 export class ServerPane {
   /** @param {App} app */
   constructor(app) {
@@ -42,15 +45,20 @@ export class ServerPane {
 
   async list() {
     const found = await this.app.socket.ask("jobs").catch(() => ({ jobs: [] }));
-    for (const job of found.jobs) this.jobs.set(job.job, { ...this.jobs.get(job.job), ...job });
+    for (const job of found.jobs) this.note(job);
     this.draw();
+  }
+
+  /** @param {any} data what a list, an event or a partial says of a job */
+  note(data) {
+    const old = this.jobs.get(data.job) ?? {};
+    this.jobs.set(data.job, { state: "running", ...old, ...data, share: share(data) ?? old.share });
   }
 
   /** An event or a partial about a job. @param {any} data */
   progress(data) {
     if (!data.job) return;
-    const old = this.jobs.get(data.job) ?? {};
-    this.jobs.set(data.job, { state: "running", ...old, ...data });
+    this.note(data);
     this.draw();
   }
 
@@ -61,24 +69,23 @@ export class ServerPane {
     byId("jobs-none").hidden = jobs.length > 0;
     const running = jobs.find((job) => job.state === "running");
     byId("job-chip").hidden = !running;
-    byId("job-chip").textContent = running ? `${running.op ?? t("jobs")} ${percent(running)}` : "";
+    byId("job-chip").textContent = running ? [running.op ?? t("jobs"), ...doneOf(running)].join(" · ") : "";
   }
 
   /** @param {any} job */
   row(job) {
     const going = busy(job);
-    const parts = [`${job.job}. ${job.op ?? ""} · ${t(STATES[job.state] ?? job.state)}`];
-    if (going && job.round) parts.push(t("jobRound", { n: job.round }));
+    const parts = [`${job.job}. ${job.op ?? ""} · ${t(STATES[job.state] ?? job.state)}`, ...(going ? doneOf(job) : [])];
     if (going && job.total) parts.push(t("jobProgress", { phase: job.phase, done: job.done, total: job.total }));
     if (going && job.rate) parts.push(t("jobRate", { n: job.rate.toFixed(1) }));
     if (going && job.eta_s) parts.push(t("jobLeft", { n: Math.round(job.eta_s) }));
     if (going && job.searches) parts.push(t("jobSearches", { n: job.searches }));
-    if (job.added !== undefined) parts.push(t("jobAdded", { n: job.added, m: job.changed ?? 0 }));
+    parts.push(...(going && job.added === 0 ? [t("jobAdded", { n: 0 })] : counts(job)));
     return el(
       "li",
       { class: "job" },
       el("span", { text: parts.join(" · ") }),
-      going ? el("progress", { max: job.total || 1, value: job.total ? job.done : undefined, "aria-label": job.op }) : null,
+      going ? el("progress", { value: job.share, "aria-label": job.op }) : null,
       going && this.editor ? el("button", { type: "button", text: t("stop"), onclick: () => this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => this.app.complain(refusal)) }) : null,
     );
   }
@@ -106,5 +113,19 @@ export class ServerPane {
 /** @param {any} job */
 const busy = (job) => ["running", "queued"].includes(job.state);
 
-/** @param {any} job */
-const percent = (job) => (job.total ? `${Math.floor((100 * job.done) / job.total)} %` : "");
+/** The part of the whole job that is done: of its limits, or of what it was given to do; undefined where nobody
+ * knows the whole. @param {any} data @returns {number|undefined} */
+function share({ budget, phase, done, total }) {
+  return budget || (WHOLE.includes(phase) && total ? done / total : undefined);
+}
+
+/** What a job has done to the book, in words. @param {any} data */
+export function counts({ added, changed }) {
+  return [...(added ? [t("jobAdded", { n: added })] : []), ...(changed ? [t("jobChanged", { n: changed })] : [])];
+}
+
+/** How far the whole job is, in words. @param {any} job */
+function doneOf(job) {
+  const percent = job.share === undefined ? [] : [`${Math.floor(100 * job.share)} %`];
+  return job.round ? [...percent, t("jobRound", { n: job.round })] : percent;
+}
