@@ -15,7 +15,7 @@ from desdaemon.clients.arguments import Parser, check_writable, print_text, real
 from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame
+from desdaemon.protocol.games.bases import READ_FORMATS, FileGame
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.system import logs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = f"""\
 Report on games: what each move was worth, what would have been best, what each player gave away. GAME is a file of
-one or many games ({" ".join(BASE_FORMATS)}), - for standard input, or the moves of a game such as f5d6c3.
+one or many games ({" ".join(READ_FORMATS)}), - for standard input, or the moves of a game such as f5d6c3.
 """
 
 _OUTPUTS = ("html", "json", "csv", "save")

@@ -18,7 +18,7 @@ from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.report import MatchOutcome, json_report, outcome, report
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, format_to_write, write_games
+from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, format_to_write, write_games
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import board_text, moves_text
@@ -138,7 +138,7 @@ def command_line() -> Parser:
         "--openings",
         default="",
         metavar="FILE",
-        help=f"begin with these games ({' '.join(BASE_FORMATS)}) or positions ({' '.join(POSITION_FORMATS)}), or "
+        help=f"begin with these games ({' '.join(READ_FORMATS)}) or positions ({' '.join(POSITION_FORMATS)}), or "
         f"with a list of XOT ({' '.join(xot.FILES)})",
     )
     add(

@@ -158,7 +158,7 @@ def _grower(name: str, parameters: tuple[Parameter, ...], help: str, *, role: st
 
 
 _LEVEL_OF_FILE = _int("level", 1, 60, "Level of its scores, for files that have none.", 1)
-_GAMES = Parameter("files", "paths", "Game files (.wtb .edx .ggf .sgf .pgn .txt), folders of them.", required=True)
+_GAMES = Parameter("files", "paths", "Game files (.wtb .edx .ggf .sgf .pgn .txt .ndjson) or folders.", required=True)
 _DEPTH = _int("depth", 0, 60, "Moves from the initial position to the deepest position.", required=True)
 _PER_MOVE = _int("per-move", 0, 129, "Discs that any move may lose; 129: any number.", required=True)
 _CUMULATIVE = _int("cumulative", 0, 129, "Discs that a line may lose in all; 129: any number.", required=True)

@@ -64,7 +64,7 @@ COMMANDS = (
         "load",
         ("open", "o"),
         "file",
-        "Load the first game of a file: .txt .ggf .sgf .pgn .edx .wtb.",
+        "Load the first game of a file: .txt .ggf .sgf .pgn .edx .wtb .ndjson.",
         ADMIN,
         files=True,
     ),

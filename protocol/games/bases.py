@@ -1,4 +1,4 @@
-"""Files of many games: .wtb .edx .ggf .sgf .pgn and lists of moves, packed or not.
+"""Files of many games: .wtb .edx .ggf .sgf .pgn .ndjson and lists of moves, packed or not.
 
 The name of a file says its format; if it has another extension, its content does.
 """
@@ -28,6 +28,8 @@ from .formats import game_of, game_text, game_texts
 from .records import Complain, GameRecord, GameText, PlayedMove, black_score, complain
 
 BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
+READ_FORMATS = (*BASE_FORMATS, "ndjson")
+"""The formats that are read: those that are written, and the JSON of web sites."""
 LARGEST_FILE = 1 << 30
 """Largest file that is read, in bytes."""
 
@@ -63,7 +65,7 @@ class FileGame(NamedTuple):
 
 
 def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
-    """Yield the games of a file; ``format``, one of `BASE_FORMATS`, overrides its name and content.
+    """Yield the games of a file; ``format``, one of `READ_FORMATS`, overrides its name and content.
 
     Raises `BadInput` if the file is not a file of games. A game that cannot be read is passed over with a message to
     ``bad``; without ``bad`` it raises `BadInput`.
@@ -84,9 +86,9 @@ def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str
 
 
 def format_of_base(name: str, data: bytes) -> str:
-    """Return the one of `BASE_FORMATS` that a file has; raises `BadInput` if neither name nor content tells."""
+    """Return the one of `READ_FORMATS` that a file has; raises `BadInput` if neither name nor content tells."""
     extension = extension_of(name)
-    if extension in BASE_FORMATS and extension != "txt":
+    if extension in READ_FORMATS and extension != "txt":
         return extension
     head = data.removeprefix(BOM_UTF8)[:1000].lstrip()
     if b"\0" in head:
@@ -95,9 +97,11 @@ def format_of_base(name: str, data: bytes) -> str:
         if len(data) % edx.GAME_BYTES == 0:
             return "edx"
         without_mark(data, name)
-        raise BadInput(f"{quoted(name)}: expected a file of games: {' '.join(BASE_FORMATS)}")
+        raise BadInput(f"{quoted(name)}: expected a file of games: {' '.join(READ_FORMATS)}")
     if re.match(rb"(?:\d+\s+)?\(\s*;", head):
         return "ggf" if re.search(rb"GM\[(?:othello|reversi)", head, re.IGNORECASE) else "sgf"
+    if re.match(rb"\[?\s*\{\s*\"", head):
+        return "ndjson"
     return "pgn" if head.startswith(b"[") else "txt"
 
 
@@ -261,7 +265,7 @@ def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None
     if format == "txt":
         return "", "", None
     tags = text.tags()
-    if format == "pgn":
+    if format in ("pgn", "ndjson"):
         return tags.get("EVENT", "").strip("?"), _date(tags.get("DATE", "")), _pgn_result(tags.get("RESULT", ""))
     event = tags.get("PC" if format == "ggf" else "EV", "")
     result = _ggf_result if format == "ggf" else _sgf_result

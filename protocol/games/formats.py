@@ -21,10 +21,11 @@ from desdaemon.protocol.othello.notation import (
     parse_xboard_fen,
     play_moves,
 )
-from desdaemon.protocol.othello.rules import PASS, squares
+from desdaemon.protocol.othello.rules import PASS, squares, transform
 from desdaemon.protocol.othello.scores import BlackScore, MoverScore
 
 from .records import GameRecord, GameText, PlayedMove, check_variant, final_result, follow, ggf_game, ggf_text, trees
+from .site_games import json_texts
 
 FORMATS = ("txt", "ggf", "sgf", "pgn")
 
@@ -45,12 +46,15 @@ def game_texts(text: str, format: str) -> Iterator[GameText]:
     """Yield the games of a text in one pass; ``format`` is ``txt``, ``ggf``, ``sgf`` or ``pgn``."""
     if format == "txt":
         return _lines(text)
+    if format == "ndjson":
+        return json_texts(text)
     return pgn_texts(text) if format == "pgn" else trees(text, escapes=format == "sgf")
 
 
 def game_of(text: GameText, format: str) -> GameRecord:
     """Return the game of a text that `game_texts` yielded; raises `BadInput`."""
-    return {"txt": txt_game, "ggf": ggf_game, "sgf": sgf_game, "pgn": pgn_game}[format](text)
+    games = {"txt": txt_game, "ggf": ggf_game, "sgf": sgf_game, "pgn": pgn_game, "ndjson": json_game}
+    return games[format](text)
 
 
 def parse_game(text: str, format: str) -> GameRecord:
@@ -339,6 +343,22 @@ def pgn_game(text: GameText) -> GameRecord:
         initial = parse_board(tags["FEN"])
     record = _alternating(initial, moves)
     return record._replace(black=_known(tags.get(first, "")), white=_known(tags.get(second, "")))
+
+
+def json_game(text: GameText) -> GameRecord:
+    """Return a game that a site gives as JSON. Raises `BadInput`.
+
+    PlayStrategy counts ranks from below, which the first move tells.
+    """
+    if text.fault:
+        raise BadInput(text.fault)
+    tags = text.tags()
+    moves = [parse_move(word) for name, word in text.properties if not name]
+    start, turn = START, 0
+    if moves and moves[0] not in squares(START.moves):
+        start, turn = Position(transform(START.player, 2), transform(START.opponent, 2), True), 56
+    played = [move if move == PASS else move ^ turn for move in play_moves(start, moves)]
+    return _alternating(START, played)._replace(black=tags.get("BLACK", ""), white=tags.get("WHITE", ""))
 
 
 def _known(name: str) -> str:

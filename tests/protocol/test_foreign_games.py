@@ -6,20 +6,22 @@ import bz2
 import gzip
 import json
 import lzma
+import re
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
 import referee
+from dialogue import Dialogue
 
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games import bases
 from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, read_games, write_games
 from desdaemon.protocol.games.formats import FORMATS, parse_game
 from desdaemon.protocol.games.pasted import parse_pasted
-from desdaemon.protocol.games.records import GameRecord
-from desdaemon.protocol.othello.notation import START, board_text
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.othello.notation import START, board_text, move_text
 from desdaemon.protocol.othello.obf import parse_problem
 
 
@@ -39,31 +41,14 @@ def read(text: str | bytes, name: str) -> tuple[list[str], list[str]]:
 NASTY = (
     *("[", "]", "(", ")", "(;", "(;GM[", "(;GM[2]", "(;GM[2](", "\\", "\\]", "[\\", "[[", "A", "A[", "A[x]", "A ["),
     *(";B[fe", "B[fe]", "{", "}", "{}", "{{}", "{ {", '[A "', '[A "x"]\n', '{\n[A "x"]\n', '"', '\\"', "$", "$1 ", "!"),
-    *(
-        "1",
-        "1.",
-        "1 ",
-        "1 -",
-        "1-1 ",
-        "...",
-        "%",
-        "\n%",
-        ";",
-        "; ",
-        "#",
-        "F5",
-        "F5 ",
-        "F5-",
-        "F5:+1;",
-        "-",
-        "*",
-        "* ",
-        "|",
-        "X ",
-    ),
-    *(" ", "\n", "\r\n", " \n", "--------", "/", "8/", "\u3000", "\uff26", ",", "PA", '{"m":', "[{", '{"m":"f5"},'),
+    *("1", "1.", "1 ", "1 -", "1-1 ", "...", "%", "\n%", ";", "; ", "#", "F5", "F5 ", "F5-", "F5:+1;", "-", "*", "* "),
+    *("|", "X ", " ", "\n", "\r\n", " \n", "--------", "/", "8/", "\u3000", "\uff26", ",", "PA", "P@e3 "),
+    *('{"m":', "[{", '{"m":"f5"},', '{"players":{},"variant":"othello","moves":"f5"}\n'),
+)  # fmt: skip
+STARTS = (
+    *("", "(;GM[2]", "(;GM[Othello]", '[Event "x"]\n\n1. F5 ', "X", f"{board_text(START)};"),
+    '{"players":{},"variant":"othello","moves":"',
 )
-STARTS = ("", "(;GM[2]", "(;GM[Othello]", '[Event "x"]\n\n1. F5 ', "X", f"{board_text(START)};")
 
 
 def seconds_of(format: str, text: str) -> float:
@@ -82,7 +67,7 @@ def seconds_of(format: str, text: str) -> float:
     return time.thread_time() - begun
 
 
-@pytest.mark.parametrize("format", [*FORMATS, "pasted", "obf"])
+@pytest.mark.parametrize("format", [*FORMATS, "ndjson", "pasted", "obf"])
 @pytest.mark.parametrize("piece", NASTY)
 def test_twice_the_text_takes_twice_the_time(format: str, piece: str) -> None:
     for start in STARTS:
@@ -213,7 +198,86 @@ def test_several_games_of_othello_quest() -> None:
             (3, "Bob", "F5"),
         ]
         assert len(complaints) == 1
-        assert "game 2: JSON without moves" in complaints[0]
+        line = 1 + text.count("\n") // 2
+        assert complaints[0].startswith(f'"pasted text": game 2, line {line}: JSON without moves')
+
+
+# Fairy-Stockfish's report on a game of PlayStrategy: ranks count from below, a pass is a square twice.
+FAIRY = (
+    "P@e3 P@f5 P@e6 P@d7 P@c6 P@d3 P@f4 P@d6 P@c5 P@b5 P@b7 P@b6 P@c7 P@a8 P@f6 P@e7 P@a7 P@b8 P@f7 P@c8 P@c3 P@a6 "
+    "P@a5 P@a4 c3c3 P@d8 c3c3 P@b4 P@a3 P@a2 c3c3 P@b3 c3c3 P@c4 c3c3 P@c2 P@b2 P@f3 P@b1 P@a1 P@g3 P@c1 d3d3 P@d2 "
+    "P@d1 P@e1 d3d3 P@e2 e3e3"
+)
+
+
+def exported(moves: object, variant: object = "flipello", **more: object) -> str:
+    """A game of PlayStrategy, on a line."""
+    players = {"p1": {"user": {"name": "Ann", "id": "ann"}, "rating": 1500}, "p2": {"userId": "bob"}}
+    game = {"id": "q7ZvsdUF", "variant": variant, "createdAt": 1514505150384, "status": "resign", "winner": "p1"}
+    return json.dumps({**game, "players": players, "moves": moves, **more})
+
+
+def test_games_of_playstrategy(tmp_path: Path) -> None:
+    white = {"white": {"user": {"name": "Ann"}}, "black": {"user": {"name": "Bob"}}}
+    lines = [
+        exported(FAIRY),
+        exported("f5 d6 c3 d3 c4", {"key": "flipello", "name": "Othello"}, players=white),
+        exported("f5 d6 c3 d3 c4", {"name": "Othello"}),
+        exported("@f4 @d3 @c6", initialFen="8/8/8/3pP3/3Pp3/8/8/8[PPpp] w 0 1"),
+        exported(""),
+    ]
+    path = tmp_path / "ann.ndjson"
+    path.write_text("\n".join(lines))
+    games = list(read_games(str(path)))
+    (tmp_path / "unnamed").write_text("\r\n".join(lines))
+    assert list(read_games(str(tmp_path / "unnamed"))) == games == parse_pasted("\n".join(lines).encode())
+    assert list(parse_games(f"[{','.join(lines)}]".encode(), "a list")) == games
+    dialogue = Dialogue()
+    dialogue.say(f"load {path}")
+    assert [PlayedMove(move, 0.0) for move in dialogue.session.game.moves] == list(games[0].record.moves)
+    assert [(game.record.black, game.record.white) for game in games[:2]] == [("Ann", "bob"), ("Ann", "Bob")]
+    assert all((game.event, game.date, game.result) == ("PlayStrategy", "2017-12-28", None) for game in games)
+    assert all(board_text(game.record.initial) == board_text(START) for game in games)
+    assert [moves_of(game.record) for game in games[1:]] == [MAIN_LINE, MAIN_LINE, "F5D6C3", ""]
+    # Ranks are turned, passes stay.
+    words = [word for word in FAIRY.split() if word != "e3e3"]
+    turned = [f"{word[2].upper()}{9 - int(word[3])}" if word[1] == "@" else "PA" for word in words]
+    assert [move_text(played.move) for played in games[0].record.moves] == turned
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (exported("f5", "flipello10"), '"flipello10" is another game: expected flipello'),
+        (exported("f5", {"key": "antiflipello", "name": "Othello"}), '"antiflipello" is another game'),
+        (exported("e4", "standard"), '"standard" is another game'),
+        (exported("e4", None), "another game"),
+        (exported("P@e3 P@a1"), r"A1 \(move 2\) is illegal: expected one of D3 F3 F5"),
+        (exported("f5 d6 c3 a1"), r"A1 \(move 4\) is illegal"),
+        (exported("Nf3"), '"Nf3" is not a move'),
+        (exported(None), "JSON without moves"),
+        (exported("f5", initialFen="8/8/8/3PP3/3Pp3/8/8/8 w"), "another board"),
+        ('{"players": {"p1"', "expected a game as JSON"),
+        ("{" * 5000, "expected a game as JSON"),
+        ("17", "JSON without moves"),
+    ],
+)
+def test_a_game_of_a_site_that_is_refused_is_named_by_its_line(line: str, reason: str) -> None:
+    good = exported("f5 d6")
+    games, complaints = read(f"{good}\n\n{line}\n{good}\n", "x.ndjson")
+    assert games == ["F5D6", "F5D6"]
+    assert len(complaints) == 1
+    assert complaints[0].startswith('"x.ndjson": game 2, line 3: ')
+    assert re.search(reason, complaints[0])
+    assert len(complaints[0]) < 300
+
+
+def test_strange_players_and_dates_are_left_out() -> None:
+    for players in ({}, {"p1": None, "p2": []}, {"p1": {"aiLevel": 3}, "p2": {"user": None}}):
+        for created in (None, "x", -1, 10**40, True, 1.5, []):
+            (game,) = parse_games(exported("f5", players=players, createdAt=created).encode(), "x")
+            assert (game.record.black, game.record.white) == ("", "")
+            assert game.date in ("", "1970-01-01")
 
 
 # Files

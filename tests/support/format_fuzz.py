@@ -432,6 +432,10 @@ def games(folder: Path) -> Iterator[Format]:
         elif extension == "edx":
             spoil = binary([*((at, size) for size in (1, 2, 8) for at in range(0, 320, size))], 0, 160)
         yield Format(f"games .{extension}", path.read_bytes(), spoil, use_games)
+    site = {"variant": "flipello", "players": {"p1": {"user": {"name": "Ann"}}}, "createdAt": 1514505150384}
+    moves = " ".join(GAME[at : at + 2] for at in range(0, len(GAME), 2))
+    lines = [json.dumps({**site, "moves": moves[:size]}) for size in (99, 20)]
+    yield Format("games .ndjson", "\n".join(lines).encode(), text, use_games)
     names = wthor.names_to_bytes(["a", "b"], (2026, 1, 2), wthor.PLAYER_BYTES)
     base = (folder / "g.wtb").read_bytes()
 
@@ -540,7 +544,7 @@ def run(cases: int, names: list[str]) -> tuple[dict[str, Counter[str]], list[str
 
 NAMES = [
     "native book", "journal", "Edax book.dat", ".egbk3", ".egbk2", ".egbk", "text book", "text book, packed",
-    *(f"games .{name}" for name in bases.BASE_FORMATS), "WTHOR names", "problems .obf", "eval.dat", "weights",
+    *(f"games .{name}" for name in bases.READ_FORMATS), "WTHOR names", "problems .obf", "eval.dat", "weights",
 ]  # fmt: skip
 
 

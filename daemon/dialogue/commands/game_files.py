@@ -20,13 +20,13 @@ DIAGRAMS = ("svg", "eps")
 
 def read_game(path: str, format: str = "") -> GameRecord:
     """Return the first game of a file, in ``format`` or that of the file's name. Raises `BadInput`."""
-    from desdaemon.protocol.games.bases import BASE_FORMATS, extension_of, read_games
+    from desdaemon.protocol.games.bases import READ_FORMATS, extension_of, read_games
 
     if not path:
         raise BadInput('load "": expected the name of a file')
     format = format or extension_of(path)
-    if format not in BASE_FORMATS:
-        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(BASE_FORMATS)}")
+    if format not in READ_FORMATS:
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(READ_FORMATS)}")
     for game in read_games(path, format=format):
         return game.record
     raise BadInput(f"{quoted(path)}: expected a game in it")

@@ -12,7 +12,7 @@ from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import (
-    BASE_FORMATS,
+    READ_FORMATS,
     extension_of,
     name_of,
     names_beside,
@@ -41,9 +41,9 @@ def game_files(run: BookCommandRun) -> list[Path]:
             paths.append(path)
             continue
         files = run.books.files.inside(path, remote=run.caller.remote)
-        inside = [file for file in files if extension_of(file.name) in BASE_FORMATS]
+        inside = [file for file in files if extension_of(file.name) in READ_FORMATS]
         if not inside:
-            raise BadInput(f"{quoted(str(path))}: no game file in this folder: expected {' '.join(BASE_FORMATS)}")
+            raise BadInput(f"{quoted(str(path))}: no game file in this folder: expected {' '.join(READ_FORMATS)}")
         paths += inside
     return paths
 

@@ -1,0 +1,118 @@
+"""Games as web sites give them, as JSON: PlayStrategy's exports and games of Othello Quest.
+
+PlayStrategy documents ``players``, ``variant``, ``createdAt`` and ``moves`` of its exports, but neither how moves of
+Othello are written nor passes: Fairy-Stockfish's words (``P@e3``, ``c3c3``) are read and bare squares. Othello Quest
+documents nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+from .records import GameText
+
+_OTHELLO = ("flipello", "othello", "reversi")
+_START = "8/8/8/3pP3/3Pp3/8/8/8"
+"""The usual start, from rank 8 on, as PlayStrategy writes it."""
+
+_DROP = re.compile(r"(?:\w?@)?([a-h][1-8])", re.ASCII | re.IGNORECASE)
+_PASS = re.compile(r"([a-h][1-8])\1|-+|p?@+|pass?|ps", re.ASCII | re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_DEEPEST = 50
+
+
+def json_texts(text: str) -> Iterator[GameText]:
+    """Yield the games of a text in the terms of PGN: an object a line, or one value, an object or a list of them."""
+    first = text.lstrip().partition("\n")[0].rstrip()
+    start = 0
+    for part in text.split("\n") if first.endswith("}") else [text]:
+        if part.strip():
+            yield from _texts(part, start)
+        start += len(part) + 1
+
+
+def _texts(text: str, start: int) -> Iterator[GameText]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        yield GameText(start, [], f"{quoted(text.strip())}: expected a game as JSON")
+        return
+    for game in value if isinstance(value, list) and not _are_moves(value) else [value]:
+        try:
+            if isinstance(game, dict) and isinstance(game.get("players"), dict):
+                yield GameText(start, _playstrategy(game))
+            else:
+                yield GameText(start, _quest(game))
+        except BadInput as error:
+            yield GameText(start, [], str(error))
+
+
+def _playstrategy(game: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return tags and moves of a game. The first player, ``p1`` or ``white``, moves first and is our Black."""
+    variant = game.get("variant")
+    name = str(variant.get("key") or variant.get("name") if isinstance(variant, dict) else variant)
+    if name.lower() not in _OTHELLO:
+        raise BadInput(f"{quoted(name)} is another game: expected flipello, which is Othello")
+    if not str(game.get("initialFen") or _START).startswith(_START):
+        raise BadInput("it begins on another board: expected the standard start")
+    moves, players, created = game.get("moves"), game["players"], game.get("createdAt")
+    if not isinstance(moves, str):
+        raise BadInput("JSON without moves: expected the export with moves=true")
+    first, second = (
+        _player(next((players[name] for name in names if name in players), None))
+        for names in (("p1", "white"), ("p2", "black"))
+    )
+    seconds = str(created // 1000) if isinstance(created, int) else ""
+    tags = [("EVENT", "PlayStrategy"), ("DATE", seconds), ("BLACK", first), ("WHITE", second)]
+    return [*tags, *_moves(moves.split())]
+
+
+def _player(player: object) -> str:
+    """Return a player's name."""
+    if not isinstance(player, dict):
+        return ""
+    user = player.get("user")
+    return str((user if isinstance(user, dict) else player).get("name") or player.get("userId") or "")
+
+
+def _quest(game: object) -> list[tuple[str, str]]:
+    """Return tags and moves of a game: a value that holds a list of moves, maps with ``m``."""
+    moves = _quest_moves(game)
+    if moves is None:
+        raise BadInput("JSON without moves: expected a game of Othello Quest; its lists of games have none")
+    about = game if isinstance(game, dict) else {}
+    players = about.get("players")
+    names = [_player(player) for player in players] if isinstance(players, list) else []
+    day = _DAY.match(str(about.get("created") or ""))
+    tags = [("EVENT", "Othello Quest"), ("DATE", day[0] if day else "")]
+    return [*tags, *zip(("BLACK", "WHITE"), names, strict=False), *_moves(moves)]
+
+
+def _are_moves(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "m" in item for item in value)
+
+
+def _quest_moves(value: Any, depth: int = 0) -> list[str] | None:
+    """Return the moves of the first list in parsed JSON whose items are all moves."""
+    if _are_moves(value):
+        return [str(item["m"]) for item in value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if depth < _DEEPEST:
+        for item in inner:
+            moves = _quest_moves(item, depth + 1)
+            if moves is not None:
+                return moves
+    return None
+
+
+def _moves(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the moves without passes, which are put in where they are forced."""
+    for word in words:
+        drop = _DROP.fullmatch(word)
+        if drop or not _PASS.fullmatch(word):
+            yield "", drop[1] if drop else word
