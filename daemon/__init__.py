@@ -4,14 +4,14 @@ __all__ = ["Analysis", "BadInput", "Board", "Engine"]
 
 __version__ = "0.5.0"
 
-# The same as in typing, which a mere import of the package must not load.
+# Like `typing.TYPE_CHECKING`, which a mere import of the package must not load.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from desdaemon.api import Analysis, BadInput, Board, Engine
 else:
 
     def __getattr__(name: str) -> object:
-        """Return a name of `__all__` when it is asked for: importing the package loads nothing."""
+        """Return a name of `__all__`, loaded when it is first asked for."""
         if name in __all__:
             from desdaemon import api
 

@@ -1,4 +1,4 @@
-"""`python -m desdaemon`, and `python -m daemon` in a checkout."""
+"""Run desdaemon: `python -m desdaemon`, or `python -m daemon` in a checkout."""
 
 import sys
 

@@ -1,7 +1,7 @@
 """The engine inside a program: `Board` and `Engine`, for scripts and notebooks.
 
-`from desdaemon import Board, Engine` is the way in. Importing it loads neither numpy nor the compiler; the engine does
-when it is made. Programs that share one engine with others ask a daemon instead, see `desdaemon.clients`.
+`from desdaemon import Board, Engine` loads neither numpy nor the compiler; making an engine does. Programs that share
+one engine with others ask a daemon instead, by `desdaemon.clients`.
 """
 
 from desdaemon.protocol.errors import BadInput

@@ -1,4 +1,4 @@
-"""A board with the side to move and the line that led there: a value, which moves do not change."""
+"""A board: a position, with the side to move and the line that led there. A value that never changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class Board:
     __slots__ = ("_initial", "_moves", "_position")
 
     def __init__(self, text: str = "") -> None:
-        """See the class."""
         if not isinstance(text, str):
             raise BadInput(f"{text!r} is no text: expected moves such as f5d6c3, or a board")
         position, moves = START, list[int]()
@@ -56,7 +55,7 @@ class Board:
 
     @classmethod
     def of(cls, board: Board | str) -> Board:
-        """Return ``board`` itself, or the board that a text describes."""
+        """Return ``board`` if it is one, else the board that the text describes."""
         return board if isinstance(board, Board) else cls(board)
 
     @classmethod
@@ -65,18 +64,16 @@ class Board:
         board._set(initial, moves)
         return board
 
-    # What is on it
+    # The position
 
     @property
     def position(self) -> Position:
-        """The discs as 64-bit words (A1 = bit 0) of the side to move and of the other side, and whether it is Black's
-        turn.
-        """
+        """The discs of the side to move and of the other side, words with A1 as bit 0, and whether Black moves."""
         return self._position
 
     @property
     def side(self) -> str:
-        """The side to move, `BLACK` or `WHITE`, even if it has to pass or the game is over."""
+        """The side to move, `BLACK` or `WHITE`; also if it must pass or the game is over."""
         return BLACK if self._position.black_to_move else WHITE
 
     @property
@@ -110,63 +107,61 @@ class Board:
 
     @property
     def line(self) -> str:
-        """The moves since the beginning, ``f5d6c3``, passes as ``pa``."""
+        """The moves since the first board, such as ``f5d6c3``; a pass is ``pa``."""
         return moves_text(self._moves)
 
     # Moves
 
     @property
     def legal(self) -> list[str]:
-        """The legal moves, by square; ``["pa"]`` if a pass is forced, empty if the game is over."""
+        """The legal moves, by square; ``["pa"]`` if a pass is forced, [] if the game is over."""
         if self._position.must_pass:
             return ["pa"]
         return [square_text(square).lower() for square in rules.squares(self._position.moves)]
 
     def flips(self, move: str) -> list[str]:
-        """Return the squares of the discs that a move turns; empty for an illegal move."""
+        """Return the squares of the discs that a move turns; [] for an illegal move."""
         square = self._square(move)
         turned = rules.flips(self._position.player, self._position.opponent, square)
         return [square_text(square).lower() for square in rules.squares(turned)]
 
     def play(self, moves: str) -> Board:
-        """Return the board after a move or a line of them; forced passes may be left out. Raises `BadInput`."""
+        """Return the board after one move or several; forced passes may be left out. Raises `BadInput`."""
         return self._at(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves))])
 
     def undo(self, plies: int = 1) -> Board:
-        """Return the board ``plies`` plies earlier, passes counted; at most the beginning of the line."""
+        """Return the board ``plies`` plies earlier, passes counted; the first board if there are fewer."""
         return self._at(self._initial, list(self._moves[: max(0, len(self._moves) - plies)]))
 
     @property
     def history(self) -> list[Board]:
-        """The boards from the beginning of the line to this one."""
+        """The boards from the first one to this one."""
         return [self._at(self._initial, list(self._moves[:ply])) for ply in range(len(self._moves) + 1)]
 
     @property
     def last_move(self) -> str | None:
-        """The move that led here, None at the beginning of the line."""
+        """The move that led here; None for the first board of a line."""
         return move_text(self._moves[-1]).lower() if self._moves else None
 
     # The end
 
     @property
     def over(self) -> bool:
-        """Whether the game is over: neither side has a move."""
+        """Whether neither side has a move."""
         return self._position.over
 
     @property
     def result(self) -> int | None:
-        """Black's discs minus White's, the empty squares to the winner; None before the end of the game."""
+        """Black's discs less White's, the empty squares given to the winner; None before the end of the game."""
         if not self.over:
             return None
         score = rules.final_score(self._position.player, self._position.opponent)
         return score if self._position.black_to_move else -score
 
-    # As a value, and as a picture
+    # As a value and a picture
 
     def mirrored(self, symmetry: int) -> Board:
-        """Return the board and its line under symmetry 0..7: bit 0 mirrors A-H, bit 1 mirrors 1-8, bit 2 swaps the
-        axes.
-        """
+        """Return board and line under a symmetry 0..7: bit 0 mirrors A-H, bit 1 mirrors 1-8, bit 2 swaps the axes."""
         if not 0 <= symmetry < 8:
             raise BadInput(f"symmetry {symmetry}: expected 0 to 7")
         player, opponent, black = self._initial
@@ -187,7 +182,7 @@ class Board:
     def __str__(self) -> str:
         squares = board_text(self._position)
         marked = "".join(
-            "." if self._position.moves >> at & 1 else square for at, square in enumerate(squares.split()[0])
+            "." if self._position.moves >> index & 1 else square for index, square in enumerate(squares.split()[0])
         )
         rows = [f"{rank + 1} {' '.join(marked[8 * rank : 8 * rank + 8])}" for rank in range(8)]
         black, white = self.discs
@@ -195,7 +190,7 @@ class Board:
         return "\n".join(["  a b c d e f g h", *rows, f"X {black}, O {white}, {turn}"])
 
     def svg(self) -> str:
-        """Return the board as a picture in SVG, the legal moves marked."""
+        """Return the board as an SVG picture with the legal moves marked."""
         from desdaemon.protocol.othello.diagrams import svg_text
 
         return svg_text(self._position)

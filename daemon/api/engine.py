@@ -1,4 +1,4 @@
-"""The engine in this process: evaluations, analyses of one board or of many, look-ups in a book."""
+"""The engine in this process: evaluations, analyses of one board or many, look-ups in a book."""
 
 from __future__ import annotations
 
@@ -36,21 +36,19 @@ R = TypeVar("R")
 
 _MANY_HASH_BITS = 18
 _AHEAD = 4
-"""Boards that `Engine.analyze_many` keeps waiting for each of its threads."""
+"""Boards that `Engine.analyze_many` reads ahead for each of its threads."""
 
 
 class Engine:
-    """A search with its tables, in this process. Close it, or use it in a ``with`` statement, to end its searches.
+    """A search with its tables. Close it, or use it in a ``with`` statement, to end its searches.
 
-    ``level`` (0 to 60) is the default of searches; ``threads`` (default: all processors) share a search, and
-    `analyze_many` searches as many boards at a time; ``hash_bits`` makes a table of 2**hash_bits entries of 16 bytes;
-    ``eval_file`` names other weights; ``book`` is a file of any book format, or ``builtin`` for the one that ships,
-    opened for reading. The first engine on a machine is compiled, which takes about a minute and is reported on
-    standard error.
+    ``level`` (0 to 60) applies to searches that give no other. ``threads`` (default: all processors) search together,
+    or in `analyze_many` a board each. The table has 2**``hash_bits`` entries of 16 bytes. ``eval_file`` names other
+    weights, ``book`` a file of any book format, or ``builtin`` for the book that ships; it is only read. The first
+    engine on a machine is compiled, which takes about a minute and is reported on standard error.
 
-    A method's board may be given as the text that `Board` reads. All methods may be called from any thread; searches of
-    one engine take turns, except in `analyze_many`. Raises `BadInput` (a `ValueError`) for arguments that cannot be
-    used.
+    A board may be given as the text that `Board` reads. Any thread may call the methods; searches of one engine take
+    turns, except in `analyze_many`. Raises `BadInput` (a `ValueError`) for arguments that cannot be used.
     """
 
     def __init__(
@@ -62,7 +60,6 @@ class Engine:
         eval_file: str | Path | None = None,
         book: str | Path | None = None,
     ) -> None:
-        """See the class."""
         from desdaemon.engine.compiler import library
         from desdaemon.engine.evaluation.weights import Weights, WeightsError
         from desdaemon.engine.exports import SPEC
@@ -96,12 +93,12 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """End all searches; they return their results so far. Later calls raise `BadInput`."""
+        """End all searches, which return their results so far. Later calls raise `BadInput`."""
         self._closed = True
         self.stop()
 
     def stop(self) -> None:
-        """End the running searches; they return their results so far."""
+        """End the running searches, which return their results so far."""
         with self._lock:
             for control in self._running:
                 control.stop()
@@ -109,7 +106,7 @@ class Engine:
     # One board
 
     def evaluate(self, board: Board | str) -> Score:
-        """Return the static evaluation, without a search, seen from the side to move; fractions of a disc."""
+        """Return the static evaluation, without a search: discs, with fractions, for the side to move."""
         board = Board.of(board)
         position = board.position
         with self._turn:
@@ -129,8 +126,8 @@ class Engine:
     ) -> Analysis:
         """Search a board and return its ``multipv`` best moves.
 
-        ``level``, or ``depth`` (plies) with ``selectivity`` (73, 87, 95, 98, 99 or 100 percent), set the goal of the
-        search; ``nodes`` and ``time_s`` limit it, with a goal or alone. ``allow`` are the moves to search, by default
+        The goal is a ``level``, or a ``depth`` (plies) with a ``selectivity`` (73, 87, 95, 98, 99 or 100 percent);
+        ``nodes`` and ``time_s`` limit the search, with a goal or alone. ``allow`` lists the moves to search, by default
         all.
         """
         board = Board.of(board)
@@ -139,7 +136,7 @@ class Engine:
             return self._search(self._searcher, board, limits, multipv, _mask(board, allow), None)
 
     async def analyze_async(self, board: Board | str, **how: Any) -> Analysis:
-        """As `analyze`, without blocking the event loop; cancelling the task ends the search."""
+        """Do as `analyze` without blocking the event loop; cancelling the task ends the search."""
         import asyncio
 
         from desdaemon.engine.search import Control
@@ -160,37 +157,37 @@ class Engine:
             raise
 
     def iterate(self, board: Board | str, **how: Any) -> Iterator[Analysis]:
-        """Iterate over the results of a search's iterations; the last one is what `analyze` returns."""
+        """Yield the result of each iteration of a search; the last is that of `analyze`."""
         from desdaemon.engine.search import Control
 
         board = Board.of(board)
         limits, multipv, allow = self._asked(board, how)
         control = Control()
-        found: queue.SimpleQueue[tuple[bool, Analysis | BaseException]] = queue.SimpleQueue()
+        results: queue.SimpleQueue[tuple[bool, Analysis | BaseException]] = queue.SimpleQueue()
         lines: dict[int, FoundLine] = {}
 
         def progress(rank: int, line: FoundLine) -> None:
             lines[rank] = line
-            known = sorted((lines[at] for at in sorted(lines)), key=lambda line: -line.score)
-            moves = {line.move: line for line in reversed(known)}
+            by_score = sorted((lines[rank] for rank in sorted(lines)), key=lambda line: -line.score)
+            moves = {line.move: line for line in reversed(by_score)}
             shown = sorted(moves.values(), key=lambda line: -line.score)
-            found.put((False, _analysis(board, shown, line.nodes, line.time_ms, False)))
+            results.put((False, _analysis(board, shown, line.nodes, line.time_ms, False)))
 
         def search() -> None:
             try:
                 with self._turn:
-                    found.put((True, self._search(self._searcher, board, limits, multipv, allow, progress, control)))
+                    results.put((True, self._search(self._searcher, board, limits, multipv, allow, progress, control)))
             except BaseException as error:
-                found.put((True, error))
+                results.put((True, error))
 
         thread = threading.Thread(target=search, name="desdaemon search", daemon=True)
         thread.start()
         try:
             while True:
-                last, item = found.get()
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
+                last, result = results.get()
+                if isinstance(result, BaseException):
+                    raise result
+                yield result
                 if last:
                     return
         finally:
@@ -198,14 +195,14 @@ class Engine:
             thread.join()
 
     def best_move(self, board: Board | str, **how: Any) -> str | None:
-        """Return the best move as `analyze` finds it, ``"pa"`` for a forced pass, None if the game is over."""
+        """Return the best move by `analyze`, ``"pa"`` for a forced pass, None if the game is over."""
         best = self.analyze(board, **how).best
         return best.move if best else None
 
     # Many boards
 
     def analyze_many(self, boards: Iterable[Board | str], **how: Any) -> Iterator[Analysis]:
-        """Yield analyses of many boards, in order, `threads` of them searched at a time, each on one thread.
+        """Yield the analyses of many boards, in order; `threads` boards are searched at a time, on one thread each.
 
         ``boards`` may be endless: only a few are read ahead. Leaving the loop ends the searches.
         """
@@ -217,31 +214,33 @@ class Engine:
         return self._spread(map(Board.of, boards), search)
 
     def judge_game(self, board: Board | str, *, book: bool = False, **how: Any) -> Iterator[JudgedMove]:
-        """Yield the judged moves of a board's line in order, without passes, searching `threads` positions at a time.
+        """Yield a judgement of each move of a board's line, in order, without passes; `threads` searches run at a time.
 
-        ``how`` holds arguments of `analyze`, for both the best move and the one that was played. With ``book`` the
-        engine's book answers for positions that it knows at that level or above. Leaving the loop ends the searches;
-        after `stop` no more moves come.
+        ``how`` are arguments of `analyze`, for the best and the played move. With ``book`` the engine's book answers
+        for positions that it knows at that level or above. Leaving the loop ends the searches; after `stop` no more
+        moves come.
         """
         board = Board.of(board)
         history, moves = board.history, parse_moves(board.line)
 
         def judge(searcher: Searcher, ply: int, control: Control) -> JudgedMove | None:
-            before, move = history[ply], moves[ply]
+            board_before, move = history[ply], moves[ply]
 
             def searched(allow: list[str] | None) -> SearchedMove:
-                known = self._book_move(before, move if allow else None, how.get("level")) if book else None
-                if known is not None:
-                    return known
-                limits, multipv, mask = self._asked(before, {**how, "allow": allow})
-                found = self._search(searcher, before, limits, multipv, mask, None, control)
-                return _searched_move(before, found.lines)
+                of_book = self._book_move(board_before, move if allow else None, how.get("level")) if book else None
+                if of_book is not None:
+                    return of_book
+                limits, multipv, mask = self._asked(board_before, {**how, "allow": allow})
+                analysis = self._search(searcher, board_before, limits, multipv, mask, None, control)
+                return _searched_move(board_before, analysis.lines)
 
             best = searched(None)
-            same = as_played(before.position, best, move)
+            same = as_played(board_before.position, best, move)
             played = same or searched([_name(move)])
-            # Scores of searches ended by `stop` cannot be compared.
-            return None if control.stopped else JudgedMove(ply + 1, before.position, played, None if same else best)
+            # Scores of stopped searches cannot be compared.
+            return (
+                None if control.stopped else JudgedMove(ply + 1, board_before.position, played, None if same else best)
+            )
 
         plies = [ply for ply, move in enumerate(moves) if move != rules.PASS]
         with closing(self._spread(plies, judge)) as game:
@@ -251,7 +250,7 @@ class Engine:
                 yield judged
 
     def _spread(self, items: Iterable[T], work: Callable[[Searcher, T, Control], R]) -> Generator[R]:
-        """Yield the results of ``work`` in the order of the items, `threads` of them at a time."""
+        """Yield the results of ``work`` for each item, in order, `threads` of them at a time."""
         from concurrent.futures import Future, ThreadPoolExecutor
 
         from desdaemon.engine.search import Control, Searcher
@@ -288,14 +287,14 @@ class Engine:
             pool.shutdown()
 
     def analyze_game(self, board: Board | str, **how: Any) -> list[Analysis]:
-        """Return analyses of every position of a board's line, the first and the last included."""
-        with closing(self.analyze_many(Board.of(board).history, **how)) as found:  # type: ignore[type-var]
-            return list(found)
+        """Return analyses of all positions of a board's line."""
+        with closing(self.analyze_many(Board.of(board).history, **how)) as analyses:  # type: ignore[type-var]
+            return list(analyses)
 
     # The book
 
     def look_up(self, board: Board | str) -> BookEntry | None:
-        """Return the book's entry of a board; None if the board is not in the book, or there is no book."""
+        """Return the book's entry of a board; None if there is none or no book."""
         board, book = Board.of(board), self._book
         if book is None:
             return None
@@ -305,35 +304,31 @@ class Engine:
             if entry is None or not -64 <= entry.score <= 64:
                 return None
             moves = [move for move in book.moves_on(player, opponent) if -64 <= move.score <= 64]
-        known = tuple(BookMove(_name(move.move), Score(move.score, board.side), move.linked) for move in moves)
+        book_moves = tuple(BookMove(_name(move.move), Score(move.score, board.side), move.linked) for move in moves)
         score = Score(entry.score, board.side)
-        return BookEntry(board, score, entry.lower, entry.upper, entry.level, entry.lines, known)
+        return BookEntry(board, score, entry.lower, entry.upper, entry.level, entry.lines, book_moves)
 
     def _book_move(self, board: Board, move: int | None, level: int | None) -> SearchedMove | None:
-        """Return the book's score of a move, by default its best one; None if the book does not know it at that
-        level.
-        """
+        """Return the book's score of a move (None: its best one); None if the book has none of that level or above."""
         entry = self.look_up(board)
         if self._book is None or entry is None or (level is not None and entry.level < level):
             return None
-        known = next((one for one in entry.moves if move in (None, parse_move(one.move))), None)
-        if known is None:
+        book_move = next((one for one in entry.moves if move in (None, parse_move(one.move))), None)
+        if book_move is None:
             return None
         from desdaemon.book.choose import line
 
-        played = parse_move(known.move)
+        played = parse_move(book_move.move)
         after = board.position.after(played)
         with self._book.table.lock:
             moves = (played, *line(self._book, after.player, after.opponent))
-        score = MoverScore(int(known.score.discs))
+        score = MoverScore(int(book_move.score.discs))
         return SearchedMove(played, score, 0, Selectivity.FULL, line=moves, of_book=True)
 
     # Searching
 
     def _asked(self, board: Board, how: dict[str, Any]) -> tuple[Limits, int, int]:
-        """Return limits, number of lines, and mask of moves from the arguments of `analyze`; raises TypeError for
-        unknown ones.
-        """
+        """Return limits, number of lines and mask of moves for arguments of `analyze`. Raises `TypeError`."""
         asked = dict(how)
         allow, multipv = asked.pop("allow", None), asked.pop("multipv", 1)
         names = ("level", "depth", "selectivity", "nodes", "time_s")
@@ -361,16 +356,16 @@ class Engine:
         if (depth is not None and depth < 0) or nodes < 0 or time_s < 0:
             raise BadInput("depth, nodes and time_s: expected nothing below 0")
         if depth is not None:
-            found = Limits(min(depth, board.empties))
+            limits = Limits(min(depth, board.empties))
         elif level is None and (nodes or time_s):
-            found = Limits(board.empties)
+            limits = Limits(board.empties)
         else:
             try:
-                found = level_limits(self.level if level is None else level, board.empties)
+                limits = level_limits(self.level if level is None else level, board.empties)
             except ValueError as error:
                 raise BadInput(f"{error}") from None
-        sure = found.selectivity if selectivity is None else Selectivity(selectivity)
-        return Limits(found.depth, sure, nodes, round(1000 * time_s))
+        sure = limits.selectivity if selectivity is None else Selectivity(selectivity)
+        return Limits(limits.depth, sure, nodes, round(1000 * time_s))
 
     def _search(
         self,
@@ -403,9 +398,9 @@ class Engine:
 
 
 def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, complete: bool) -> Analysis:
-    found = []
+    move_lines = []
     for line in lines:
-        found.append(
+        move_lines.append(
             MoveLine(
                 _name(line.move),
                 Score(line.score, board.side),
@@ -419,11 +414,11 @@ def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, c
                 line.time_ms / 1000,
             )
         )
-    return Analysis(board, tuple(found), nodes, ms / 1000, complete)
+    return Analysis(board, tuple(move_lines), nodes, ms / 1000, complete)
 
 
 def _searched_move(board: Board, lines: tuple[MoveLine, ...]) -> SearchedMove:
-    """Return the best of the lines; a pass with an unknown score if a stop has left none."""
+    """Return the best of the lines; if a stop left none, a pass with an unknown score."""
     if not lines:
         return SearchedMove(rules.PASS, MoverScore(0), -1, Selectivity.FULL)
     line = lines[0]
@@ -438,7 +433,7 @@ def _name(move: int) -> str:
 
 
 def _mask(board: Board, allow: Iterable[str] | None) -> int:
-    """Return a mask of the moves to search; raises `BadInput` for an illegal one."""
+    """Return the moves to search as a mask. Raises `BadInput` for an illegal one."""
     if allow is None:
         return rules.FULL
     mask = 0
@@ -450,7 +445,7 @@ def _mask(board: Board, allow: Iterable[str] | None) -> int:
 
 
 def _opened(path: str | Path) -> Book:
-    """Open a book for look-ups; raises `BadInput`."""
+    """Open a book for reading. Raises `BadInput`."""
     from pathlib import Path
 
     from desdaemon.book.errors import BookError
@@ -467,7 +462,7 @@ def _opened(path: str | Path) -> Book:
 
 
 def _compiler_progress() -> Any:
-    """Return the callback that shows the progress of a first compilation on standard error."""
+    """Return the callback that shows a first compilation's progress on standard error."""
     line = ProgressLine()
 
     def on_progress(progress: str) -> None:

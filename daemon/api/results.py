@@ -1,4 +1,4 @@
-"""Results of the Python API as named tuples. Every score carries the side from which it is seen."""
+"""Results of the Python API, as named tuples. Each score names the side that it is for."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .board import BLACK, WHITE, Board
 
 
 class Score(NamedTuple):
-    """A score of ``discs`` difference at the end of the game, empty squares to the winner, seen from ``side``.
+    """A score: the difference of ``discs`` at the end of the game, empty squares given to the winner, for ``side``.
 
-    Scores of searches are whole numbers, static evaluations are not. To compare scores of different sides, convert them
-    first: `black`, `white` and `seen_by`.
+    Searches give whole numbers, static evaluations fractions. Convert scores of different sides by `black`, `white` or
+    `seen_by` before comparing them.
     """
 
     discs: float
@@ -21,16 +21,16 @@ class Score(NamedTuple):
 
     @property
     def black(self) -> float:
-        """The score seen from Black."""
+        """The difference in discs for Black."""
         return self.seen_by(BLACK)
 
     @property
     def white(self) -> float:
-        """The score seen from White."""
+        """The difference in discs for White."""
         return self.seen_by(WHITE)
 
     def seen_by(self, side: str) -> float:
-        """Return the score seen from a side, `BLACK` or `WHITE`; raises ValueError for anything else."""
+        """Return the difference in discs for a side, `BLACK` or `WHITE`. Raises `ValueError` for other names."""
         if side not in (BLACK, WHITE):
             raise ValueError(f"{side!r} is no side: expected {BLACK!r} or {WHITE!r}")
         return self.discs if side == self.side else 0 - self.discs
@@ -40,11 +40,11 @@ class Score(NamedTuple):
 
 
 class MoveLine(NamedTuple):
-    """A move with its score, seen from the side that plays it, and its principal variation.
+    """A move with its score, for the side that plays it, and the line of best play.
 
-    ``lower`` and ``upper`` bound the score. ``depth`` (plies) and ``selectivity`` (percent) are those of the search: a
-    depth of all empty squares at 100 % means that it was read to the end. ``exact``: proved. ``pv`` begins with this
-    move; ``nodes`` and ``time_s`` are its cost.
+    ``lower`` and ``upper`` bound the score. ``depth`` (plies) and ``selectivity`` (percent) are those of the search;
+    with all empty squares and 100 it has read to the end. ``exact``: the score is proved. ``pv`` begins with the move;
+    ``nodes`` and ``time_s`` are the cost.
     """
 
     move: str
@@ -64,9 +64,9 @@ class MoveLine(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """The best moves of a board, best first: the pass if it is forced, none if the game is over.
+    """The best moves of a board, best first: a forced pass counts, none if the game is over.
 
-    ``complete`` is False if a limit or a stop ended the search early, and for intermediate iterations.
+    ``complete`` is False for intermediate iterations, and if a limit or a stop ended the search.
     """
 
     board: Board
@@ -77,12 +77,12 @@ class Analysis(NamedTuple):
 
     @property
     def best(self) -> MoveLine | None:
-        """The best move, None if the game is over."""
+        """The best move; None if the game is over."""
         return self.lines[0] if self.lines else None
 
     @property
     def score(self) -> Score:
-        """The score of the best move, or of the end of the game; seen from the side to move."""
+        """The score of the best move, or of the finished game, for the side to move."""
         if self.lines:
             return self.lines[0].score
         return Score(self.board.result or 0, BLACK)
@@ -92,7 +92,7 @@ class Analysis(NamedTuple):
 
 
 class BookMove(NamedTuple):
-    """A book move: its score for the side that plays it, and whether it leads to another position of the book."""
+    """A book move: its score for the side that plays it, and whether it leads to a position in the book."""
 
     move: str
     score: Score
@@ -100,9 +100,9 @@ class BookMove(NamedTuple):
 
 
 class BookEntry(NamedTuple):
-    """The book's entry of a board: score and bounds for the side to move, level, moves, best first.
+    """The book's entry of a board: score and bounds (discs) for the side to move, level, moves, best first.
 
-    ``lines`` counts the paths from here that leave the book.
+    ``lines`` is the number of lines through the book from here.
     """
 
     board: Board

@@ -1,9 +1,9 @@
-"""The command line: sub-commands, the configuration file, the man page and completions.
+"""The command line: sub-commands, options, man page and completions.
 
-Imported first by every process of the program, and by nothing else.
+Each process of the program imports this package first; no other part imports it.
 """
 
 import gc
 
-# What a start allocates stays: collections before the first prompt would free nothing, and take a tenth of its time.
+# Objects of the start stay. Collecting garbage before the first prompt would find none, and take a tenth of its time.
 gc.set_threshold(50_000, 20, 50)

@@ -1,6 +1,6 @@
-"""The options of a start: the command line, after the configuration file and Edax's ``edax.ini``.
+"""The options of a start: the configuration file, then Edax's ``edax.ini``, then the command line.
 
-All this runs on the main thread before anything else. Start-up time counts.
+All this runs on the main thread before the first prompt, so its time counts.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean, nearest
 
 OPTION_FILE = "edax.ini"
-"""Read first if it is in the current folder and an option of Edax's is given."""
+"""Edax's option file: read if it is in the current folder and the command line uses Edax's name or options."""
 
 _INFORMATION = {"help": "help", "?": "help", "version": "version"}
 _WITH_VALUE = ("solve", "wtest", "bench", "o", "option-file", "protocol", "config")
-"""Options with a value that are not settings of a session."""
+"""Options with a value that are no settings of a session."""
 _NOT_EDAX = ("protocol", "config")
-"""Those of them that Edax does not have."""
+"""Options among `_WITH_VALUE` that Edax does not have."""
 
 
 class UsageError(Exception):
@@ -32,7 +32,7 @@ class UsageError(Exception):
 
 
 class UnusableFile(Exception):
-    """A file that can be read but not used; the message is one line that names it."""
+    """A file whose content cannot be used; the message is one line that names the file."""
 
 
 class Invocation(NamedTuple):
@@ -40,25 +40,25 @@ class Invocation(NamedTuple):
 
     settings: SessionSettings
     solve: str
-    """A file of problems to solve instead of a dialogue, or ""."""
+    """File of problems to solve in place of a dialogue; "": none."""
     warnings: list[str]
     """Lines for standard error."""
     protocol: str = "text"
     batch: str = ""
-    """A line of the text protocol to run instead of a dialogue, or ""."""
+    """Line of the text protocol to carry out in place of a dialogue; "": none."""
     information: str = ""
-    """``help`` or ``version`` if only that is to be printed, or ""."""
+    """``help`` or ``version`` if only that is to be printed; "" otherwise."""
     edax: bool = False
-    """The program's name or an option was Edax's."""
+    """Whether the program's name or an option was Edax's."""
     config: str = ""
-    """The value of ``--config``, or ""."""
+    """Value of ``--config``; "" without it."""
 
 
 def configured(arguments: list[str], program: str = "", section: str = "") -> Invocation:
-    """Parse the options, after those of the configuration file and of `OPTION_FILE`.
+    """Parse the configuration file, `OPTION_FILE` and the command line.
 
-    ``program`` is the name that desdaemon was started by, ``section`` the table of the configuration file to read;
-    "" is the protocol's. Raises as `read_arguments`.
+    ``program`` is the name by which desdaemon was started, ``section`` the table of the configuration file to read, ""
+    for the protocol's. Raises as `read_arguments`.
     """
     begun = Invocation(SessionSettings(), "", [], protocol_of_program(program), edax="edax" in program.lower())
     asked = read_arguments(arguments, begun.edax, begun.protocol)
@@ -79,7 +79,7 @@ def configured(arguments: list[str], program: str = "", section: str = "") -> In
 
 
 def protocol_of_program(program: str) -> str:
-    """Return the protocol in the name that the program was started by, such as that of a link `desdaemon-gtp`."""
+    """Return the protocol in the program's name: ``gtp`` for ``desdaemon-gtp``, such as a link may be called."""
     return next((protocol for protocol in PROTOCOLS[1:] if protocol in program.lower()), "text")
 
 
@@ -90,11 +90,10 @@ def read_arguments(
     settings: SessionSettings | None = None,
     chosen: bool = False,
 ) -> Invocation:
-    """Parse the options into ``settings``, new ones unless given.
+    """Parse the options of a command line into ``settings``, or into new ones.
 
-    Moves are announced as Edax does (``edax-compatible``) if the program's name contains Edax or an option of Edax's
-    is given, with any number of dashes, unless ``-edax-compatible on|off`` decides (``chosen``: it has been set
-    already).
+    Moves are announced as Edax does (``edax-compatible``) if the program's name contains Edax or an option is Edax's,
+    with any number of dashes, unless ``-edax-compatible on|off`` decides, here or, ``chosen``, before.
 
     Raises `UsageError`, and `OSError` or `UnusableFile` for option files.
     """
@@ -113,7 +112,7 @@ def read_arguments(
             continue
         alone = name == "h" and not equals and not waiting and argument.startswith("-")
         if argument in ("-v", "-version"):
-            # As by Edax; --version is ours.
+            # Edax warns of its version like this; --version is ours.
             warnings.append(f"version {__version__}")
             edax_name = True
             continue
@@ -152,7 +151,7 @@ def read_arguments(
 
 
 def _unknown(argument: str, name: str) -> str:
-    """Return the message about an unknown argument, with the nearest name."""
+    """Return the message about an unknown argument, with the most similar name."""
     names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, "edax", "zmq"]
     dashes = argument[: len(argument) - len(argument.lstrip("-"))]
     near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
@@ -169,7 +168,7 @@ def _protocol(name: str) -> str:
 
 
 def _at_option(waiting: list[str]) -> bool:
-    """True if no value follows: the next argument is an option, or there is none."""
+    """Whether no value follows: the next argument is an option, or there is none."""
     return not waiting or waiting[-1].startswith("-")
 
 

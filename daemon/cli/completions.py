@@ -1,6 +1,6 @@
-"""`desdaemon completions`: the man page, and completions for bash, zsh and fish, generated from the tables.
+"""`desdaemon completions`: the man page, and completions for bash, zsh and fish, from the tables of commands.
 
-The files under docs/share/ are this output; they are installed with the package.
+The files under docs/share/ are this output, installed with the package.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Print a file; return the exit status."""
+    """Print a file. Returns the exit status."""
     sys.stdout.write(FILES[command_line().parse_args(arguments).what][1]())
     return 0
 
 
 def switches(command: SubCommand) -> list[Switch]:
-    """Return the options of a sub-command, from its parser or its usage."""
+    """Return the options of a sub-command, from its parser or else its usage."""
     parser = command.parser()
     if parser is None:
         names = re.findall(r"--[a-z][a-z-]+", command.usage())
@@ -62,7 +62,7 @@ def words(command: SubCommand) -> list[str]:
 
 
 def programs_of(command: SubCommand) -> list[SubCommand]:
-    """Return the sub-commands with the name of ``command`` and another word, as `bench` has them."""
+    """Return the sub-commands that share ``command``'s name and have a second word, as those of `bench`."""
     return [other for other in SUB_COMMANDS if other.name.startswith(f"{command.name} ")]
 
 
@@ -104,7 +104,7 @@ def bash() -> str:
 
 
 def _first_words() -> list[tuple[str, str]]:
-    """Return the words that may follow the program's name, with their descriptions."""
+    """Return the words that may follow the program's name, each with a description."""
     programs = [(command.name, command.help) for command in SUB_COMMANDS if " " not in command.name]
     return [*programs, ("help", "a command, an option or a program")]
 
@@ -230,4 +230,4 @@ FILES: dict[str, tuple[str, Callable[[], str]]] = {
     "fish": ("docs/share/fish/vendor_completions.d/desdaemon.fish", fish),
     "man": ("docs/share/man/man1/desdaemon.1", man),
 }
-"""The words for ``what``: the file installed in the checkout, and the function that makes it."""
+"""By word of the command: the file in the checkout, and the function that returns its text."""

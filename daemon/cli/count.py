@@ -1,4 +1,4 @@
-"""`desdaemon count` and `desdaemon perft`: count games, positions and more of Othello, with progress on stderr."""
+"""`desdaemon count` and `desdaemon perft`: count games, positions and more, with progress on standard error."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ DEEPEST = 60
 MOST_PLIES = {"games": DEEPEST, "shapes": 8, "positions": 12}
 
 TERMINAL_S, LOG_S = 0.2, 5.0
-"""Seconds between two reports at a terminal, and elsewhere."""
+"""Seconds between two reports of progress: at a terminal, and elsewhere."""
 
 AFTER_S = 0.8
-"""Seconds after which `ElapsedTime` shows itself."""
+"""Seconds after which `ElapsedTime` appears."""
 
 
 def command_line() -> Parser:
@@ -61,7 +61,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Count; return the exit status: 1 if memory is short or nothing can be compiled, 2 for a bad command line."""
+    """Count. Returns the exit status: 1 for too little memory or no compiler, 2 for a bad command line."""
     asked = command_line().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = asked.run
 
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _dialogue(asked: argparse.Namespace) -> int:
-    """Run as the text protocol's command, whose lines are printed one by one and can be interrupted."""
+    """Carry out the text protocol's command, which prints line by line and can be interrupted."""
     from desdaemon.core.search.loader import EngineSource, build_engine
     from desdaemon.core.settings import SessionSettings
     from desdaemon.dialogue.stdio import carry_out
@@ -158,7 +158,7 @@ def perft_command_line() -> Parser:
 
 
 def perft_main(arguments: list[str]) -> int:
-    """Print the number of lines of play; return the exit status."""
+    """Print numbers of lines of play. Returns the exit status."""
     asked = perft_command_line().parse_args(arguments)
 
     from desdaemon.engine.counting import perft
@@ -174,9 +174,9 @@ def perft_main(arguments: list[str]) -> int:
 
 
 class StepProgress:
-    """Shows progress in steps: a line rewritten at a terminal, a new one now and then elsewhere.
+    """Shows progress in steps: at a terminal on one line, elsewhere as a new line now and then.
 
-    A context for one thread; it clears its line at the end.
+    A context for one thread; clears its line at the end.
     """
 
     def __init__(self) -> None:
@@ -190,7 +190,7 @@ class StepProgress:
         self._line.clear()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Report that ``done`` of ``total`` steps of the work ``what`` are done, now and then."""
+        """Report that ``done`` of ``total`` steps of ``what`` are done; shown now and then."""
         now = time.monotonic()
         if now - self._last < (TERMINAL_S if self._line.live else LOG_S):
             return
@@ -200,7 +200,7 @@ class StepProgress:
 
 
 class ElapsedTime:
-    """Shows the elapsed seconds of work of unknown length at a terminal, by a thread of its own. A context."""
+    """Shows at a terminal how many seconds some work takes, by a thread of its own. A context."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -220,7 +220,7 @@ class ElapsedTime:
         self.pause()
 
     def pause(self) -> None:
-        """Clear the line, because an answer will be printed, and count from 0 again."""
+        """Clear the line before an answer is printed, and count from 0 again."""
         with self._lock:
             self._begun = time.monotonic()
             self._line.clear()

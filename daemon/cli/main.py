@@ -1,6 +1,6 @@
 """The command line: Edax's options for the text protocol, and sub-commands.
 
-Start-up time counts: nothing here may import what the first prompt does not need.
+Start-up time counts: nothing here imports more than the first prompt needs.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ WORDS = (
         "current folder is read first",
     ),
 )
-"""Arguments besides options and sub-commands, for ``--help``."""
+"""Arguments other than options and sub-commands, for ``--help``."""
 
 
 def program() -> NoReturn:
     """Run desdaemon as the process's program, and end the process.
 
-    If only daemon threads are left, the interpreter is not taken down first: one that woke up meanwhile would use what
-    it has freed, and one inside the compiler would abort.
+    While daemon threads run, the interpreter is not shut down first: a thread that woke up then would use freed memory,
+    or abort inside the compiler.
     """
     status = main()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
@@ -68,7 +68,7 @@ def program() -> NoReturn:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run desdaemon; return the exit status: 0, 1 for a file that cannot be used, 2 for a bad command line."""
+    """Run desdaemon. Returns the exit status: 0, 1 for a file that cannot be used, 2 for a bad command line."""
     program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
     arguments = sys.argv[1:] if argv is None else argv
     _prepare_streams()
@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         try:
             return _dispatch(program, arguments)
         finally:
-            # A failed write at the interpreter's exit would print a traceback.
+            # Otherwise a write that fails at the interpreter's exit prints a traceback.
             sys.stdout.flush()
     except UsageError as error:
         return _refuse(str(error), BAD_COMMAND_LINE)
@@ -87,19 +87,19 @@ def main(argv: list[str] | None = None) -> int:
             return _lost_output(error)
         return _refuse(f"{error.filename}: {error.strerror}", UNUSABLE)
     except KeyboardInterrupt:
-        # Exit at once: during an ordinary exit a second Ctrl-C would print a traceback.
+        # At once: in an ordinary exit a second Ctrl-C would print a traceback.
         os._exit(INTERRUPTED)
 
 
 def _prepare_streams() -> None:
     """Open the null device in place of standard streams that the caller has closed (``desdaemon >&-``).
 
-    Otherwise the next file that is opened gets the number of one of them, and printed text goes there. What a stream's
-    encoding lacks, as a name in Greek may, is escaped.
+    Otherwise the next file that is opened gets a stream's number, and printed text goes there. Characters that a
+    stream's encoding lacks, such as Greek names, are escaped.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            # The system gives the lowest free number, which is the stream's own.
+            # The system gives the lowest free number: the stream's.
             setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: PTH123, SIM115
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
@@ -118,7 +118,7 @@ def _dispatch(program: str, arguments: list[str]) -> int:
 
 
 def _lost_output(error: OSError) -> int:
-    """Report that standard output cannot be written, and send its buffered text to the null device."""
+    """Report that standard output cannot be written, and drop its buffered text."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if not isinstance(error, BrokenPipeError):
         _refuse(str(error), UNUSABLE)
@@ -126,7 +126,7 @@ def _lost_output(error: OSError) -> int:
 
 
 def _run_sub_command(command: SubCommand, arguments: list[str]) -> int:
-    """Run a sub-command and return its exit status, also if its parser raises `SystemExit`."""
+    """Run a sub-command and return its exit status, also that of a `SystemExit` of its parser."""
     try:
         return command.main(arguments)
     except SystemExit as end:
@@ -178,7 +178,7 @@ def _print_information(what: str) -> int:
 
 
 def _help(topic: str) -> int:
-    """Print a sub-command's own help, or the pages of `help` in the text protocol."""
+    """Print a sub-command's help, or the pages of `help` in the text protocol."""
     from desdaemon.dialogue.commands.help import laid_out
     from desdaemon.dialogue.commands.help import topic as pages
 
@@ -195,7 +195,7 @@ def _help(topic: str) -> int:
 
 
 def _width() -> int:
-    """Return the columns to print help in: the terminal's, 80 without one."""
+    """Return the width of help texts in columns: the terminal's, 80 without one."""
     from shutil import get_terminal_size
 
     return get_terminal_size().columns
@@ -224,7 +224,7 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
 
 
 def usage(width: int = 0) -> str:
-    """Return the text of ``--help`` before the options, in lines of at most ``width`` columns; 0 breaks none."""
+    """Return the text of ``--help`` before the options, wrapped at ``width`` columns; 0: not wrapped."""
     from desdaemon.dialogue.commands.help import HelpEntry, HelpPage, laid_out
     from desdaemon.dialogue.configuration import shown_path
 

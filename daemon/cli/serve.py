@@ -1,4 +1,4 @@
-"""`desdaemon serve` as the command line calls it: the daemon itself, or its supervisor, which loads next to nothing."""
+"""`desdaemon serve`: the daemon, or its supervisor, which loads next to nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SUPERVISE = "--supervise"
 
 
 def main(arguments: list[str]) -> int:
-    """Serve; returns the exit status."""
+    """Serve. Returns the exit status."""
     if arguments[:1] in (["--help"], ["-help"]) or arguments == ["-h"]:
         from .serve_options import USAGE
 

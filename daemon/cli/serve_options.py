@@ -67,7 +67,7 @@ _WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--metrics", "-
 
 
 class Unservable(BadInput):
-    """Valid options of a daemon that no client could reach."""
+    """Options are valid, but no client could reach such a daemon."""
 
 
 def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
@@ -88,7 +88,7 @@ def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
 
 
 def split_options(arguments: list[str]) -> tuple[dict[str, list[str]], bool, list[str]]:
-    """Return the server's options by name, True for ``--insecure``, and the other arguments. Raises `BadInput`."""
+    """Return the server's options by name, whether ``--insecure`` is given, and all else. Raises `BadInput`."""
     given: dict[str, list[str]] = {}
     rest: list[str] = []
     insecure = False
@@ -108,14 +108,14 @@ def split_options(arguments: list[str]) -> tuple[dict[str, list[str]], bool, lis
 
 
 def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> ServeOptions:
-    """Return the options of the server from the values of `split_options`. Raises `BadInput`."""
+    """Return the server's options from the first two results of `split_options`. Raises `BadInput`."""
 
     def last(name: str, default: str) -> str:
         return given.get(name, [default])[-1]
 
     tcp = given.get("--bind", [])
     keys = last("--keys", "")
-    # The daemon works in its data folder, where a relative name would be another one.
+    # Absolute, because the daemon works in its data folder.
     folder = os.path.abspath(keys or keys_folder())  # noqa: PTH100
     away = not all(is_loopback(endpoint) for endpoint in tcp)
     encrypted = bool(keys) or (away and not insecure and KeyStore(folder).there)
@@ -156,7 +156,7 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
 
 
 def _command(text: str) -> tuple[str, ...]:
-    """Return the words of a command as a shell splits them; it is run without a shell."""
+    """Return the words of a command, as a shell splits them; no shell runs it."""
     import shlex
 
     try:
@@ -169,7 +169,7 @@ def _command(text: str) -> tuple[str, ...]:
 
 
 def _number(text: str, name: str, least: int) -> float:
-    """Return the value of an option that is a number."""
+    """Return the number that an option gives, at least ``least``. Raises `BadInput`."""
     try:
         value = float(text)
     except ValueError:

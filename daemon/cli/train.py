@@ -1,4 +1,4 @@
-"""`desdaemon train`, whose labels may be searched by a cluster."""
+"""`desdaemon train`: the stages of training; labels may be searched by a cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sc
 
 
 def main(argv: list[str]) -> int:
-    """Run one stage; returns the exit status."""
+    """Run one stage. Returns the exit status."""
     from desdaemon.engine.training import cli
 
     return cli.main(argv, _cluster_scores)

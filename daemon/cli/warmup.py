@@ -1,4 +1,4 @@
-"""`desdaemon warmup`: compiles the engine's and the book's kernels ahead of their first use."""
+"""`desdaemon warmup`: compile the kernels of engine and book before their first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["command_line", "main"]
 
 
 def main(argv: Sequence[str]) -> int:
-    """As `desdaemon.engine.warmup.main`, for both libraries."""
+    """Compile both libraries, as `desdaemon.engine.warmup.main` does. Returns the exit status."""
     from desdaemon.book.exports import SPEC as BOOK
     from desdaemon.engine.exports import SPEC as ENGINE
     from desdaemon.engine.warmup import main as warm_up

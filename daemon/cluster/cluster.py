@@ -1,4 +1,4 @@
-"""`desdaemon cluster`: run the scheduler or a worker of a cluster, or show its workers."""
+"""`desdaemon cluster`: run a cluster's scheduler or a worker, make keys, show the workers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the sub-command; returns the exit status."""
+    """Run the sub-command. Returns the exit status."""
     options = command_line().parse_args(argv)
     from desdaemon.engine.compiler.library import LibraryError
 

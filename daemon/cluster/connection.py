@@ -1,8 +1,8 @@
-"""Connecting to the scheduler of a cluster: its address, the rules for it, TLS, and dask's settings.
+"""The connection to a cluster's scheduler: its address, keys for TLS, dask's settings.
 
-Anyone who can connect to a dask scheduler can run any code on its workers, and the owner unpickles what workers answer.
-So beyond this machine only TLS is allowed, with a private certificate authority: the holder of one of its certificates
-is trusted with everything, and host names are not checked.
+Whoever can connect to a dask scheduler can run any code on its workers, and the owner unpickles the workers' answers.
+So connections beyond this machine need TLS with a private certificate authority, whose certificates' holders are
+trusted with everything; host names are not checked.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ PORT = 8786
 CONNECT_S = 10
 
 SILENT_S = 30
-"""Seconds of silence after which a worker counts as gone, and between two checks of that."""
+"""Seconds of silence after which a worker counts as gone, and between two checks."""
 
 _SILENT = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
-"""Loggers of dask that are silenced; besides the first one some have names of their own."""
+"""Loggers that are silenced: dask's first one, and those that have settings of their own."""
 
 _KEY_FILES = ("ca.pem", "cert.pem", "key.pem")
 
@@ -42,10 +42,10 @@ MISSING = "the cluster needs dask.distributed: expected pip install distributed"
 
 
 def configure() -> None:
-    """Import dask and set it up for searches; raises `BadInput` if it is not installed.
+    """Import dask and set it up for searches. Raises `BadInput` if it is not installed.
 
-    The user's own settings of dask take precedence. Its log lines are not shown: we report what matters in our own
-    words.
+    The user's own settings of dask take precedence. Its log lines are not shown, because this package reports in its
+    own words.
     """
     try:
         import dask
@@ -55,7 +55,7 @@ def configure() -> None:
     except ImportError:
         raise BadInput(MISSING) from None
     warnings.filterwarnings("ignore", module="distributed|dask")
-    # Dask knows less than the window where a search should run, and would move it.
+    # Dask must not move searches to other workers: it knows less about them than the window.
     scheduler = {"work-stealing": False, "worker-saturation": 1.0}
     dask.config.update_defaults(
         {
@@ -70,17 +70,17 @@ def configure() -> None:
 
 
 def scheduler_address(text: str) -> str:
-    """Return the address in ``text``, which may name a scheduler file instead; raises `BadInput`."""
+    """Return the scheduler's address: ``text``, or that in the scheduler file that it names. Raises `BadInput`."""
     if "://" in text:
         return text
     path = Path(text)
     if path.is_file():
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))["address"]
+            address = json.loads(path.read_text(encoding="utf-8"))["address"]
         except (OSError, ValueError, KeyError, TypeError):
-            found = None
-        if isinstance(found, str):
-            return found
+            address = None
+        if isinstance(address, str):
+            return address
         raise BadInput(f"cluster = {quoted(text)}: expected a scheduler file, made by desdaemon cluster scheduler")
     if ":" in text and "/" not in text:
         return f"tcp://{text}"
@@ -88,7 +88,7 @@ def scheduler_address(text: str) -> str:
 
 
 def checked_address(address: str, tls: str) -> None:
-    """Raise `BadInput` for an address that is not safe, or that does not fit ``tls``."""
+    """Raise `BadInput` for an address that is not safe or does not fit ``tls``."""
     scheme, _, rest = address.partition("://")
     if scheme == "tls":
         if not tls:
@@ -110,12 +110,12 @@ def _loopback(host: str) -> bool:
 
 
 def local_host(address: str) -> str:
-    """Return this machine's address on the route to ``address``, as part of a URL. Raises `BadInput`."""
+    """Return this machine's address on the route to ``address``, as a URL has it. Raises `BadInput`."""
     host, _, port = address.partition("://")[2].rpartition(":")
     try:
         family, kind, *_, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, kind) as probe:
-            # Sends nothing: it only chooses the route.
+            # This sends nothing; it makes the system choose the route.
             probe.connect(place)
             own = str(probe.getsockname()[0])
     except OSError as error:
@@ -124,7 +124,7 @@ def local_host(address: str) -> str:
 
 
 def warn_unless_sealed(address: str) -> None:
-    """Warn, once, about an address without TLS."""
+    """Warn once about an address without TLS."""
     if address.startswith("tcp://"):
         message(
             f"{address}: every user of this machine may run code as you; expected TLS where there are others: see "
@@ -133,13 +133,10 @@ def warn_unless_sealed(address: str) -> None:
 
 
 def make_keys(folder: Path) -> None:
-    """Make the keys of a cluster in a new folder, by openssl: one certificate, which is its own authority.
-
-    Raises `BadInput`.
-    """
+    """Make a cluster's keys in a new folder, by openssl: a certificate that is its own authority. Raises `BadInput`."""
     command = (
         "openssl req -x509 -newkey rsa:3072 -nodes -days 3650 -subj /CN=desdaemon -keyout key.pem -out cert.pem "
-        # Strict readers, such as Python's from 3.13 on, want to see what the certificate is for.
+        # Strict readers, such as Python's since 3.13, want the certificate's purpose.
         "-addext keyUsage=critical,digitalSignature,keyCertSign"
     )
     try:
@@ -153,7 +150,7 @@ def make_keys(folder: Path) -> None:
 
 
 def security(tls: str) -> Security | None:
-    """Return the keys in the folder ``tls``, None for ""; raises `BadInput`."""
+    """Return the keys in the folder ``tls``, None for "". Raises `BadInput`."""
     if not tls:
         return None
     folder = Path(tls)
@@ -169,8 +166,10 @@ def security(tls: str) -> Security | None:
 
 
 def connect(text: str, tls: str) -> Client:
-    """Return a client of the scheduler that ``text`` names. Raises `BadInput` for a text that names none, and
-    `Unfinished` if it does not answer, or refuses."""
+    """Return a client of the scheduler that ``text`` names.
+
+    Raises `BadInput` if the text names none, and `Unfinished` if the scheduler does not answer or refuses.
+    """
     configure()
     address = scheduler_address(text)
     checked_address(address, tls)
@@ -188,7 +187,7 @@ _LOCK = threading.Lock()
 
 
 def client_of(text: str, tls: str) -> Client:
-    """As `connect`; a client of this process that still has its scheduler is used again. Any thread."""
+    """Return this process's client of a scheduler, as `connect` does; a lost one is replaced. Any thread."""
     with _LOCK:
         client = _CLIENTS.get((text, tls))
         if client is None or client.status != "running":
@@ -212,7 +211,7 @@ plugins.AT_THE_END.append(_leave)
 def workers_of(client: Client) -> dict[str, dict[str, Any]]:
     """Return the scheduler's descriptions of its workers, by address. Raises `OSError` if the scheduler is gone."""
     try:
-        found: dict[str, dict[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
+        workers: dict[str, dict[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
     except (RuntimeError, ValueError) as error:
         raise OSError(str(error)) from None
-    return found
+    return workers

@@ -1,8 +1,7 @@
-"""The identity of a search program: a short text, equal on two machines whose searches give the same results.
+"""The identity of a search program: a short text, equal on machines whose searches give the same results.
 
-It consists of digests of the sources of the search and its kernels, of the weights, and of the results of fixed
-searches, which differ if a compiler or a processor treats the same sources differently. The processor's model is not
-part of it.
+It has digests of the sources of search and kernels, of the weights, and of the results of fixed searches, which differ
+if a compiler or processor treats the same sources differently. The processor's model does not count.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ _FIXED = (
     (0x0000002C1C382000, 0x0010101020040E00, 11),
     (0x003E020C14083000, 0x0000001028140E08, 8),
 )
-"""Positions from openings to the midgame (discs of the side to move, of the other side) with levels."""
+"""Boards from openings to the midgame (discs of the side to move, of the other side), each with a level."""
 
 
 class Identity(NamedTuple):
-    """``code`` is a digest of sources and weights, ``proof`` a digest of the answers to the fixed searches."""
+    """``code`` digests sources and weights, ``proof`` the results of the fixed searches."""
 
     code: str
     proof: str
 
     @property
     def resource(self) -> str:
-        """The name of dask's resource that a worker offers, one for each slot, and that every task requires."""
+        """Name of dask's resource that a worker of this identity offers, one for each slot, and each task requires."""
         return f"{_RESOURCE}{self.code}-{self.proof}"
 
 
 def identity(weights: Weights) -> Identity:
-    """Return this program's identity; takes some tens of ms, more if the kernels must be compiled. Raises
+    """Return this program's identity. Takes some tens of ms, more if kernels must be compiled. Raises
     `LibraryError`.
     """
     code = hashlib.blake2b(weights.digest.encode(), digest_size=6)
@@ -65,7 +64,7 @@ def _proof(weights: Weights) -> str:
 
 
 def of_resources(resources: dict[str, float]) -> Identity | None:
-    """Return the identity of a worker with these resources; None for a worker that is not ours."""
+    """Return the identity of a worker with these resources; None if it is no worker of desdaemon."""
     for name in resources:
         parts = name.removeprefix(_RESOURCE).split("-")
         if name.startswith(_RESOURCE) and len(parts) == 2:

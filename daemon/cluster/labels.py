@@ -1,6 +1,4 @@
-"""Labels for training by a cluster, for `desdaemon train label --cluster`: the chunks come out as if made by one
-thread.
-"""
+"""Labels for training from a cluster, for `desdaemon train label --cluster`: the same as one thread makes."""
 
 from __future__ import annotations
 
@@ -33,8 +31,8 @@ CHUNKS = SearchKind[BoardChunk, ChunkAnswer](remote.score_batch, ChunkAnswer, _n
 def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> ScoreChunks:
     """Return a function that scores chunks by the workers of the scheduler at ``address``.
 
-    ``tls`` is the folder of certificates or "", ``hash_bits`` the logarithm (base 2) of the entries of a search's
-    table. Raises `BadInput` if there is no scheduler.
+    ``tls`` is the folder of certificates or "". A search's table has 2 to the power ``hash_bits`` entries. Raises
+    `BadInput` if there is no scheduler.
     """
     loaded = Weights.load(weights)
     searcher: list[Searcher] = []
@@ -52,7 +50,7 @@ def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sco
 
     def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:
         waiting = iter(chunks)
-        # As they come, so that finished chunks are kept if another never comes.
+        # Taken as they arrive, so that finished chunks are stored even if another never arrives.
         with closing(cluster.replies(lambda window: window.offer_from(waiting))) as replies:
             for reply in replies:
                 if reply is None:

@@ -1,4 +1,4 @@
-"""A process of the cluster: the scheduler, or a worker, which joins after doing the fixed searches."""
+"""A process of the cluster: the scheduler, or a worker, which joins after the fixed searches of its identity."""
 
 from __future__ import annotations
 
@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 _RETRY_S = 1.0
 
 KILLS = 3
-"""Workers that may die of a batch before it is returned to the owner."""
+"""Workers that may die during a batch before it goes back to the owner."""
 
 
 class WorkerOptions(NamedTuple):
-    """Options of a worker: the scheduler's address or file, folder of keys, threads, name, niceness, seconds until it
-    ends (0: never), and weights (a file, "" for the built-in ones).
+    """The options of a worker.
+
+    ``scheduler`` is an address or a scheduler file, ``tls`` a folder of keys or "", ``nice`` the niceness. The worker
+    ends after ``lifetime_s`` seconds (0: never). ``eval_file`` is a file of weights, "" for the built-in ones.
     """
 
     scheduler: str
@@ -54,14 +56,13 @@ class WorkerOptions(NamedTuple):
 
 
 def say(line: str) -> None:
-    """Print a line for people."""
     message(line, "desdaemon cluster", level="info", event="cluster")
 
 
 def run_scheduler(listen: str, tls: str, scheduler_file: str) -> int:
-    """Run the scheduler at the address ``listen`` until a signal comes, with the folder of keys ``tls`` or "".
+    """Run the scheduler at the address ``listen`` until a signal comes; ``tls`` is the folder of keys or "".
 
-    Its address is written to ``scheduler_file``, unless that is "". Raises `BadInput`.
+    Writes its address to ``scheduler_file`` unless that is "". Returns the exit status; raises `BadInput`.
     """
     checked_address(listen, tls)
     configure()
@@ -91,7 +92,7 @@ async def _schedule(listen: str, certificates: Security | None, scheduler_file: 
     except (OSError, ValueError, RuntimeError) as error:
         raise BadInput(f"{listen}: {_reason(error)}: expected an address that is free") from None
     if scheduler_file:
-        # A process that waits for the file must find all of it.
+        # Replaced at once, for processes that wait for the file.
         files.replace(scheduler_file, json.dumps({"address": scheduler.address}).encode())
     say(f"scheduler at {scheduler.address}")
     try:
@@ -102,12 +103,12 @@ async def _schedule(listen: str, certificates: Security | None, scheduler_file: 
 
 
 def run_worker(options: WorkerOptions) -> int:
-    """Run a worker until a signal comes or its time is over.
+    """Run a worker until a signal comes or its time is over. Returns the exit status.
 
     Raises `BadInput` if there is no scheduler, and `LibraryError` if the engine cannot be loaded.
     """
     ends = time.monotonic() + (options.lifetime_s or math.inf)
-    # Dask's worker would wait for it silently.
+    # Dask's worker would wait for the scheduler silently.
     connect(options.scheduler, options.tls).close(timeout=1)
     if options.nice:
         platform.lower_process(options.nice)
@@ -127,7 +128,7 @@ def run_worker(options: WorkerOptions) -> int:
 
 
 async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
-    """Work until the time ``ends``, for one scheduler after the other."""
+    """Work until the time ``ends``, connecting again when the scheduler is lost. Returns the exit status."""
     from distributed import Worker
 
     over = False
@@ -136,7 +137,7 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
         start_http_server = _no_http_server
 
         async def close(self, *_: object, reason: str = "", **__: object) -> Any:
-            """Close the worker without waiting for its searches, whose results are no longer needed."""
+            """Close the worker at once: the results of its searches are no longer needed."""
             nonlocal over
             over = over or reason == "worker-lifetime-reached"
             state.stop_all()
@@ -147,7 +148,7 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
         try:
             if lost:
                 await asyncio.to_thread(lambda: connect(options.scheduler, options.tls).close(timeout=1))
-            # A scheduler file may name another one by now.
+            # By now a scheduler file may name another scheduler.
             address = scheduler_address(options.scheduler)
             worker = await StoppableWorker(
                 address,
@@ -158,7 +159,7 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
                 dashboard=False,
                 # Without a host dask's worker listens on every interface.
                 host=local_host(address),
-                # Dask removes there what killed workers left, whenever one starts.
+                # At each start dask removes from this folder files that killed workers left.
                 local_directory=folders.runtime(),
                 security=security(options.tls),
                 lifetime=None if ends == math.inf else max(1.0, ends - time.monotonic()),
@@ -172,7 +173,7 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
         try:
             await worker.finished()
         except asyncio.CancelledError:
-            # Its searches go to other workers at once, and its end does not count as a crash.
+            # Closed, so that its searches go to others at once and its end is not taken for a crash.
             await worker.close()
             raise
         if not over:
@@ -183,11 +184,11 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
 
 
 def _no_http_server(*_arguments: object, **_options: object) -> None:
-    """Replacement of dask's HTTP server, which would listen unencrypted to everyone."""
+    """Replace dask's HTTP server, which would listen to everyone without encryption, by none."""
 
 
 def _until_signal(work: Coroutine[Any, Any, int]) -> int:
-    """Run ``work``; a signal ends it cleanly, a second one at once."""
+    """Run ``work``: one signal ends it cleanly, a second one at once."""
 
     async def run() -> int:
         task = asyncio.ensure_future(work)
@@ -212,7 +213,7 @@ def _until_signal(work: Coroutine[Any, Any, int]) -> int:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the innermost reason of an error, in one line."""
+    """Return the innermost reason of an error, as one line."""
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error).partition("\n")[0] or type(error).__name__

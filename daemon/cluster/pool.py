@@ -1,10 +1,10 @@
-"""Searches by a cluster's workers: `ClusterSearches` for any kind, `ClusterPool` in place of a book's pool of threads.
+"""Searches by a cluster's workers: `ClusterSearches` for any kind, `ClusterPool` in place of a book's thread pool.
 
-A `SearchKind` defines what a search is, and how it travels: `POSITIONS` here, chunks of labels in `labels.py`.
+A `SearchKind` says what a search is and how it travels: `POSITIONS` here, chunks of labels in `labels.py`.
 
-The caller's thread owns the window of searches in flight (`window.py`); dask's client has its own thread and reports
-finished batches through a queue. Answers are returned in the order of the searches, so that a book is byte for byte the
-one that a single thread makes.
+The caller's thread owns the window of searches in flight (`window.py`). Dask's client has its own thread and reports
+finished batches through a queue. Answers come in the order of the searches, so a book is byte for byte the one that a
+single thread makes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ R = TypeVar("R")
 
 
 class _Done(NamedTuple):
-    """A finished batch, with its worker's answer or the reason why there is none."""
+    """A finished batch, with the answers of its worker ("": this process) or the reason why there are none."""
 
     number: int
     worker: str
@@ -70,8 +70,10 @@ class _Done(NamedTuple):
 
 
 class SearchKind(NamedTuple, Generic[S, A]):
-    """A kind of search: the task that workers run for a batch, the function that reads an answer, and the name of a
-    search in notes for people.
+    """A kind of search.
+
+    Workers run ``task`` for a batch; ``answer`` makes an answer of its data; ``named`` names a search in notes for
+    people.
     """
 
     task: Callable[..., tuple[str, list[Any]]]
@@ -80,7 +82,7 @@ class SearchKind(NamedTuple, Generic[S, A]):
 
 
 class ClusterSearches(Generic[S, A]):
-    """See the module; `answers` is called from one thread, `stop` from any."""
+    """Searches of one kind by a scheduler's workers. One thread calls `answers` or `replies`, any thread `stop`."""
 
     def __init__(
         self,
@@ -94,12 +96,11 @@ class ClusterSearches(Generic[S, A]):
         figures: Callable[[int, int, float], None] = lambda workers, slots, busy: None,
         note: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """``here`` searches in this process (and returns None when stopped): on ``local`` threads besides the workers,
-        and whatever the cluster cannot do.
+        """``here`` searches in this process: on ``local`` threads, and what the cluster cannot do; None after a stop.
 
-        ``hash_bits`` limits the table of a search. ``note`` is called once for each thing that a person should know;
-        ``figures`` is called every second with the number of workers, their slots, and the share of the slots' time in
-        searches.
+        A search's table has 2 to the power ``hash_bits`` entries at most. ``note`` is called once for each thing that a
+        person should know. ``figures`` is called each second with the number of workers, their slots, and the part of
+        the slots' time (0 to 1) spent in searches.
         """
         self._kind = kind
         self._here = here
@@ -115,7 +116,7 @@ class ClusterSearches(Generic[S, A]):
         self._stopped = threading.Event()
         self._futures: dict[int, Future[Any]] = {}
         self._narrowed: dict[int, list[str]] = {}
-        """For batches that must not go to every worker: the addresses of the allowed ones, by batch number."""
+        """Addresses of the workers that may get a batch, by batch number, if not all may."""
         self._recalled: set[int] = set()
         self._addresses: dict[str, str] = {}
         self._barred: set[str] = set()
@@ -124,19 +125,18 @@ class ClusterSearches(Generic[S, A]):
         self._lost_since: float | None = None
         self._gone = False
         self._seen: dict[str, tuple[float, float]] = {}
-        """By address: when the scheduler last heard of a worker, on its clock, and when we noticed, on ours."""
+        """When the scheduler last heard of each worker, on its clock, and when we noticed, on ours. By address."""
         self._before = 0
         self._slots = 0
         self._busy_ms = self._slot_ms = 0.0
 
     def stop(self) -> None:
-        """End the searches in flight; `answers` yields None from now on."""
+        """End the searches in flight; iterators of answers yield None and end."""
         self._stopped.set()
 
     def answers(self, searches: Iterable[S]) -> Generator[A | None, None, None]:
-        """Yield the answer to each search, in order; after a stop one None.
-
-        Raises `Unfinished` if the scheduler is lost.
+        """Yield the answer to each search, in order; after a stop one None. Raises `Unfinished` if the scheduler is
+        lost.
         """
         waiting = iter(searches)
         return self._run(lambda window: window.offer_from(waiting), SearchWindow.answers)
@@ -144,11 +144,11 @@ class ClusterSearches(Generic[S, A]):
     def replies(
         self, offer: Callable[[SearchWindow[S, A]], None]
     ) -> Generator[tuple[int, A | None] | None, None, None]:
-        """Yield answers as they arrive, each with the number of its search; after a stop one None.
+        """Yield answers as they arrive, each with the number of its search; after a stop None, once.
 
-        ``offer`` is called each time after all available answers were yielded; it offers the window more searches, says
-        that there are none for the moment (`SearchWindow.drain`), or closes it. Raises `Unfinished` if the scheduler is
-        lost.
+        ``offer`` is called whenever all available answers were yielded. It gives the window more searches, says that
+        none come before another answer (`SearchWindow.drain`), or closes the window. Raises `Unfinished` if the
+        scheduler is lost.
         """
         return self._run(offer, SearchWindow.replies)
 
@@ -157,8 +157,8 @@ class ClusterSearches(Generic[S, A]):
         offer: Callable[[SearchWindow[S, A]], None],
         ready: Callable[[SearchWindow[S, A]], Iterator[T]],
     ) -> Generator[T | None, None, None]:
-        """Keep the workers busy with offered searches, and yield what ``ready`` returns."""
-        # What comes back late for an earlier run must not be taken for one of this: batches are numbered by run.
+        """Keep the workers busy with offered searches, and yield the answers that ``ready`` takes from the window."""
+        # A queue for each run, because batch numbers begin again: late answers for an earlier run are lost.
         self._done = queue.SimpleQueue()
         self._narrowed.clear()
         self._recalled.clear()
@@ -178,9 +178,9 @@ class ClusterSearches(Generic[S, A]):
                     helping.add(here.number)
                     helpers.submit(self._search_here, here)
                 handed_out = False
-                for found in ready(window):
+                for answer in ready(window):
                     handed_out = True
-                    yield found
+                    yield answer
                 if window.over:
                     return
                 if self._gone:
@@ -188,7 +188,7 @@ class ClusterSearches(Generic[S, A]):
                 if self._stopped.is_set():
                     yield None
                     return
-                # Now there may be something new to offer, and room for it.
+                # The answers may have led to more searches.
                 self._take_all(window, helping, 0.0 if handed_out or submitted else _POLL_S)
         finally:
             self._before += window.offered
@@ -224,25 +224,25 @@ class ClusterSearches(Generic[S, A]):
         future.add_done_callback(lambda done: loop.add_callback(self._fetch, batch.number, done, finished))
 
     async def _fetch(self, number: int, future: Future[Any], finished: queue.SimpleQueue[_Done]) -> None:
-        """Read the outcome of a batch. Runs on the event loop of dask's client, which reads outcomes that arrive
-        together in one message; a thread would read them one by one.
+        """Read the outcome of a batch.
+
+        Runs on the event loop of dask's client, which reads outcomes that arrive together in one message; a thread
+        would read them one by one.
         """
         reading = asyncio.ensure_future(self._client.gather(future, asynchronous=True))
-        # It goes on beyond the limit: other outcomes may be read by the same message.
+        # Reading goes on beyond the limit, because the same message may carry other outcomes.
         await asyncio.wait({reading}, timeout=_FETCH_S)
         finished.put(_came_back(number, reading))
 
     def _digest(self, batch: SearchBatch[S]) -> str:
-        """Return a digest that is equal for equal searches, so that a search asked for twice at a time is made once.
+        """Return a digest that is equal for equal searches, so that a search wanted twice at a time is made once.
 
-        Checks and repeated batches get a digest of their own: the scheduler may still have the task that reached
-        nobody.
+        Checks and repeated batches differ, because the scheduler may still have the task that failed.
         """
         asked = (self._own, self._hash_bits, batch.check, batch.attempt, [tuple(search) for search in batch.searches])
         return hashlib.blake2b(repr(asked).encode(), digest_size=12).hexdigest()
 
     def _search_here(self, batch: SearchBatch[S]) -> None:
-        """Search a batch on a thread of this process."""
         answers: list[A | None] = []
         try:
             for search in batch.searches:
@@ -253,7 +253,7 @@ class ClusterSearches(Generic[S, A]):
         self._done.put(_Done(batch.number, "", answers, None))
 
     def _take_all(self, window: SearchWindow[S, A], helping: set[int], wait_s: float) -> None:
-        """Handle the finished batches; wait up to ``wait_s`` for the first."""
+        """Handle all finished batches; wait up to ``wait_s`` for the first."""
         with contextlib.suppress(queue.Empty):
             done = self._done.get(timeout=wait_s)
             while True:
@@ -262,7 +262,6 @@ class ClusterSearches(Generic[S, A]):
                 done = self._done.get_nowait()
 
     def _take(self, window: SearchWindow[S, A], done: _Done) -> None:
-        """Handle a finished batch."""
         if done.number in self._recalled:
             self._recalled.discard(done.number)
             return
@@ -277,8 +276,8 @@ class ClusterSearches(Generic[S, A]):
             return
         answers: list[A | None] = done.answers
         if future is not None:
-            answers = [None if found is None else self._kind.answer(*found) for found in done.answers]
-        self._busy_ms += sum(found.ms for found in answers if found is not None)
+            answers = [None if answer is None else self._kind.answer(*answer) for answer in done.answers]
+        self._busy_ms += sum(answer.ms for answer in answers if answer is not None)
         disagreement = window.answered(done.number, done.worker, answers)
         if disagreement is not None:
             self._judge(disagreement)
@@ -289,7 +288,7 @@ class ClusterSearches(Generic[S, A]):
 
         assert done.error is not None
         if isinstance(done.error, FutureCancelledError):
-            # Dask's client cancels all when it loses the scheduler; nobody else does.
+            # Only dask's client cancels, when it loses the scheduler.
             self._gone = True
             return
         if isinstance(done.error, remote.OtherIdentity) and done.error.args[0]:
@@ -307,11 +306,11 @@ class ClusterSearches(Generic[S, A]):
         self._note(f"cluster: {self._kind.named(search)}: {what}: it is searched here")
         self._search_here(here)
 
-    def _judge(self, found: Disagreement[S, A]) -> None:
-        """Exclude the worker whose result of a search is wrong."""
-        search = found.search
+    def _judge(self, disagreement: Disagreement[S, A]) -> None:
+        """Exclude each of two disagreeing workers whose answer differs from that of this process."""
+        search = disagreement.search
         right = self._here(search)
-        for worker, answer in zip(found.workers, found.answers, strict=True):
+        for worker, answer in zip(disagreement.workers, disagreement.answers, strict=True):
             if right is not None and answer.compared != right.compared:
                 self._bar(
                     worker,
@@ -320,17 +319,17 @@ class ClusterSearches(Generic[S, A]):
                 )
 
     def _bar(self, worker: str, why: str) -> None:
-        """Exclude a worker from now on."""
+        """Give a worker no more searches; the note says ``why``."""
         if worker not in self._barred:
             self._barred.add(worker)
             self._note(f"cluster: worker {worker} {why}")
-            # Nothing goes out before the workers have been counted without it.
+            # Count the workers again at once, before more searches are sent.
             self._looked = -LOOK_S
 
     # The cluster
 
     def _look(self, window: SearchWindow[S, A]) -> None:
-        """Count the workers at intervals, and report their figures."""
+        """Count the workers, if that was not done for `LOOK_S`, and report figures."""
         now = time.monotonic()
         if now - self._looked < LOOK_S:
             return
@@ -340,17 +339,17 @@ class ClusterSearches(Generic[S, A]):
         try:
             if self._client.status != "running":
                 raise OSError
-            found = workers_of(self._client)
+            workers = workers_of(self._client)
         except (OSError, TimeoutError):
             self._lost_since = self._lost_since or now
             self._gone = now - self._lost_since > LOST_S
             return
         self._lost_since = None
-        for address in self._addresses.keys() - found:
+        for address in self._addresses.keys() - workers:
             self._note(f"cluster: worker {self._addresses[address]} has gone: its searches go to others")
         self._addresses = {}
         slots = 0
-        for address, worker in found.items():
+        for address, worker in workers.items():
             name = str(worker["name"])
             self._listen(address, name, worker["last_seen"], now)
             if of_resources(worker["resources"]) == self._own:
@@ -369,12 +368,12 @@ class ClusterSearches(Generic[S, A]):
         self._figures(len(self._addresses), slots, busy)
 
     def _listen(self, address: str, name: str, last_seen: float, now: float) -> None:
-        """Note that the scheduler has stopped hearing from a worker."""
-        before, since = self._seen.get(address, (0.0, now))
-        if last_seen != before:
+        """Tell that the scheduler has not heard from a worker for `QUIET_S`."""
+        seen_before, since = self._seen.get(address, (0.0, now))
+        if last_seen != seen_before:
             self._seen[address] = last_seen, now
         elif now - since > QUIET_S:
-            # Named again only if the scheduler hears from it in between.
+            # Told again only after the worker was heard in between.
             self._seen[address] = last_seen, math.inf
             self._note(
                 f"cluster: worker {name} has said nothing for {QUIET_S:g} s: given up after {SILENT_S} to "
@@ -382,17 +381,17 @@ class ClusterSearches(Generic[S, A]):
             )
 
     def _recall(self, window: SearchWindow[S, A]) -> None:
-        """Send batches again whose allowed workers have all left: dask would wait for their return."""
+        """Send batches again whose allowed workers have all left; dask would wait until these return."""
         for number, usable in list(self._narrowed.items()):
             if not any(address in self._addresses for address in usable):
                 del self._narrowed[number]
-                # The end of its future comes as a cancellation.
+                # Releasing the future reports the batch as cancelled; `_take` ignores that.
                 self._recalled.add(number)
                 self._futures.pop(number).release()
                 window.refused(number)
 
     def _end(self) -> None:
-        """Stop this job's unfinished searches at the workers."""
+        """Stop this job's searches at the workers."""
         self._stopped.set()
         with contextlib.suppress(Exception):
             if self._client.status == "running":
@@ -409,7 +408,7 @@ class ClusterSearches(Generic[S, A]):
 
 
 def _came_back(number: int, reading: asyncio.Future[Any]) -> _Done:
-    """Return the outcome of a batch that was read, or is late."""
+    """Return the outcome of a batch that was read, or could not be read in time."""
     if not reading.done():
         return _Done(number, "", [], TimeoutError(f"its outcome could not be read within {_FETCH_S:g} s"))
     try:
@@ -430,7 +429,7 @@ POSITIONS = SearchKind[Search, WorkerAnswer](remote.search_batch, WorkerAnswer, 
 
 
 class ClusterPool(Worker):
-    """The searches of a book job by a cluster; ``run`` is called from the job's thread."""
+    """The searches of a book job by a cluster. For the job's thread."""
 
     def __init__(
         self,
@@ -440,7 +439,8 @@ class ClusterPool(Worker):
         on_progress: OnProgress,
         on_gone: Callable[[str], None],
     ) -> None:
-        """``evaluate`` makes the searches that the book wants one by one, ``threads`` are for its other work.
+        """``evaluate`` makes single searches here; ``threads`` are for the book's other work.
+
         ``on_gone`` is called with the reason if the scheduler is lost; the command then ends as after a stop.
         """
         super().__init__(evaluate, threads=threads, on_progress=on_progress, halt=cluster.stop)
@@ -456,18 +456,16 @@ class ClusterPool(Worker):
                 yield Search(task.player, task.opponent, task.level, task.excluded)
 
         try:
-            for found in self._cluster.answers(searches()):
+            for answer in self._cluster.answers(searches()):
                 if given:
-                    yield given.popleft(), self._counted(found)
+                    yield given.popleft(), self._counted(answer)
         except Unfinished as gone:
             self._on_gone(str(gone))
             if given:
                 yield given.popleft(), None
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
-        """See `Worker.follow`. All lines are followed by the caller's thread, and a line is begun only when it is
-        needed to keep the workers busy.
-        """
+        """Follow lines as `Worker.follow`, all on the calling thread; begin a line only to keep the workers busy."""
         followed = _Lines(lines)
         try:
             with closing(self._cluster.replies(followed.offer)) as replies:
@@ -475,24 +473,24 @@ class ClusterPool(Worker):
                 for reply in replies:
                     if reply is None:
                         raise WorkCancelled
-                    number, found = reply
-                    followed.take(number, self._counted(found))
+                    number, answer = reply
+                    followed.take(number, self._counted(answer))
                     yield from followed.results()
                 yield from followed.results()
         except Unfinished as gone:
             self._on_gone(str(gone))
             raise WorkCancelled from None
 
-    def _counted(self, found: WorkerAnswer | None) -> tuple[int, int] | None:
-        """Return the move and score of an answer, and count its nodes; answers found in this process have none."""
-        if found is None:
+    def _counted(self, answer: WorkerAnswer | None) -> tuple[int, int] | None:
+        """Return an answer's move and score, and count its nodes, which are 0 for searches in this process."""
+        if answer is None:
             return None
-        self.nodes_elsewhere += found.nodes
-        return found.move, found.score
+        self.nodes_elsewhere += answer.nodes
+        return answer.move, answer.score
 
 
 class _Asking(NamedTuple, Generic[R]):
-    """A search that a line waits for, and the line with its place among all."""
+    """The search that a line waits for; ``place`` is the number of the line."""
 
     search: Search
     place: int
@@ -500,7 +498,7 @@ class _Asking(NamedTuple, Generic[R]):
 
 
 class _Lines(Generic[R]):
-    """Lines of dependent searches that pass through a window; for one thread."""
+    """Lines of dependent searches on their way through a window. For one thread."""
 
     def __init__(self, lines: Iterable[SearchLine[R]]) -> None:
         self._waiting = enumerate(lines)
@@ -510,16 +508,16 @@ class _Lines(Generic[R]):
         self._given = 0
 
     def offer(self, window: SearchWindow[Search, WorkerAnswer]) -> None:
-        """Offer the next searches of the lines that were begun, and begin more lines if these are not enough."""
+        """Offer the lines' next searches; begin more lines if these are too few."""
         while window.wants():
             if self._asking:
                 asking = self._asking.popleft()
                 self._open[window.offered] = asking
                 window.offer(asking.search)
                 continue
-            found = next(self._waiting, None)
-            if found is not None:
-                self._advance(*found, None)
+            begun = next(self._waiting, None)
+            if begun is not None:
+                self._advance(*begun, None)
             elif self._open:
                 window.drain()
                 return
@@ -527,19 +525,19 @@ class _Lines(Generic[R]):
                 window.close()
 
     def take(self, number: int, answer: tuple[int, int] | None) -> None:
-        """Handle the answer to a search, None if it was stopped."""
+        """Hand a line the answer to its search, None after a stop."""
         asked = self._open.pop(number)
         self._advance(asked.place, asked.line, answer)
 
     def results(self) -> Iterator[R]:
-        """Yield the available results, in the order of the lines."""
+        """Yield the results that are available, in the order of the lines."""
         while self._given in self._results:
             self._given += 1
             yield self._results.pop(self._given - 1)
 
     def _advance(self, index: int, line: SearchLine[R], answer: tuple[int, int] | None) -> None:
         try:
-            # A line that was just begun takes None as its first value.
+            # The first value sent into a generator must be None.
             question = line.send(answer)
         except StopIteration as end:
             self._results[index] = end.value
@@ -559,16 +557,15 @@ def cluster_pool(
     on_gone: Callable[[str], None],
     note: Callable[[str], None],
 ) -> ClusterPool:
-    """Return a pool for the searches of a book job by the cluster at ``place`` (address and keys), helped by ``local``
-    threads.
+    """Return a pool for a book job's searches, by the cluster at ``place`` (address, keys) and ``local`` threads.
 
     The other arguments are those of `ClusterSearches` and `ClusterPool`. Raises `BadInput` if there is no scheduler.
     """
 
     def here(search: Search) -> WorkerAnswer | None:
         begun = time.perf_counter()
-        found = evaluate(search.player, search.opponent, search.level, search.excluded)
-        return None if found is None else WorkerAnswer(*found, 0, (time.perf_counter() - begun) * 1000)
+        scored = evaluate(search.player, search.opponent, search.level, search.excluded)
+        return None if scored is None else WorkerAnswer(*scored, 0, (time.perf_counter() - begun) * 1000)
 
     cluster = ClusterSearches(
         client_of(*place), identity(weights), POSITIONS, here,

@@ -1,6 +1,4 @@
-"""The problems of a file solved by a cluster, for `-solve`: in the file's order, with the results of a single
-thread.
-"""
+"""Problems of a file solved by a cluster, for `-solve`: in order, with the results of a single thread."""
 
 from __future__ import annotations
 
@@ -31,9 +29,9 @@ def solver(
     here: Callable[[int, int, Limits], Result],
     note: Callable[[str], None],
 ) -> Solver:
-    """Return the searches of the cluster at ``place`` (address and keys). Raises `BadInput` if there is no scheduler.
+    """Return the searches of the cluster at ``place`` (address, keys). Raises `BadInput` if there is no scheduler.
 
-    ``here`` solves in this process, from an empty table, what the cluster cannot.
+    ``here`` solves in this process what the cluster cannot, from an empty table.
     """
 
     def answer(search: Search) -> WorkerAnswer | None:
@@ -50,10 +48,9 @@ def solver(
 def solved(
     cluster: Solver, problems: Iterable[tuple[P, Position, Limits | None]], level: int
 ) -> Iterator[tuple[P, Result | None]]:
-    """Yield each problem with its result, None for one without limits: a game that is over.
+    """Yield each problem with its result; None for one without limits, a game that is over.
 
-    Ends when ``cluster`` is stopped. Raises `Unfinished` if the scheduler is lost. ``level`` is used to estimate the
-    times of searches.
+    Ends when ``cluster`` is stopped. Raises `Unfinished` if the scheduler is lost. ``level`` serves to estimate times.
     """
     given: deque[tuple[P, int, bool]] = deque()
 
@@ -74,19 +71,19 @@ def solved(
         yield given.popleft()[0], None
 
 
-def _result(empties: int, found: WorkerAnswer) -> Result:
-    exact = found.depth >= empties and found.selectivity == 100
-    lower, upper = (found.score, found.score) if exact else (-64, 64)
+def _result(empties: int, answer: WorkerAnswer) -> Result:
+    exact = answer.depth >= empties and answer.selectivity == 100
+    lower, upper = (answer.score, answer.score) if exact else (-64, 64)
     line = Line(
-        found.move,
-        MoverScore(found.score),
+        answer.move,
+        MoverScore(answer.score),
         MoverScore(lower),
         MoverScore(upper),
-        found.depth,
-        Selectivity(found.selectivity),
-        tuple(found.pv),
-        found.nodes,
-        found.ms,
+        answer.depth,
+        Selectivity(answer.selectivity),
+        tuple(answer.pv),
+        answer.nodes,
+        answer.ms,
         empties,
     )
-    return Result((line,), found.nodes, found.ms, complete=True)
+    return Result((line,), answer.nodes, answer.ms, complete=True)

@@ -13,8 +13,10 @@ from .identity import identity, of_resources
 
 
 class WorkerRow(NamedTuple):
-    """A worker: name, address, threads, whether its program and weights equal ours, tasks assigned, searches done, and
-    seconds since the scheduler heard from it.
+    """A worker.
+
+    ``same``: program and weights equal ours. It has ``running`` tasks assigned and has ``done`` searches; the scheduler
+    heard from it ``silent_s`` seconds ago.
     """
 
     name: str
@@ -27,7 +29,7 @@ class WorkerRow(NamedTuple):
 
 
 def status(cluster: str, tls: str, eval_file: str) -> list[WorkerRow]:
-    """Return the workers, by name. Raises `BadInput` if there is no scheduler."""
+    """Return the workers, sorted by name. Raises `BadInput` if there is no scheduler."""
     own = identity(Weights.load(eval_file or None))
     client = connect(cluster, tls)
     try:

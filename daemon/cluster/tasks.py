@@ -1,7 +1,7 @@
 """The tasks of a worker: functions that dask.distributed calls by name, on the worker's threads.
 
-Their arguments and results consist of numbers, bytes and texts. A process has one `WorkerState`, set by `prepare`
-before it joins; tasks for another identity are refused.
+Arguments and results are numbers, bytes and texts. A process has one `WorkerState`, set by `prepare` before it joins
+the cluster; it refuses tasks for another identity.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .identity import identity
 _ALL = (1 << 64) - 1
 
 _JOBS_KEPT = 1000
-"""Stopped jobs that are remembered, at most."""
+"""Most stopped jobs that are remembered."""
 
 Wanted = tuple[int, int, int, int, int, int]
 """The fields of a `window.Search`."""
@@ -44,21 +44,21 @@ R = TypeVar("R")
 
 
 class OtherIdentity(Exception):
-    """The task is for a program with other sources or weights, or one that gives other answers.
+    """The task is for a program with other sources, weights or results.
 
-    Its arguments are the worker's name, or "", and the reason in words.
+    Arguments: the worker's name, or "", and the reason as a text.
     """
 
 
 class WorkerState:
-    """The searches of a worker's process. All methods may be called from any thread."""
+    """The searches of a worker's process. Any thread may call the methods."""
 
     def __init__(self, name: str, weights: Weights) -> None:
         self.name = name
         self.weights = weights
         self.identity = identity(weights)
         self.done = 0
-        """Searches done."""
+        """Number of searches done."""
         self._local = threading.local()
         self._searches: dict[int, Searches] = {}
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class WorkerState:
         self._stopped: OrderedDict[str, None] = OrderedDict()
 
     def search(self, job: str, hash_bits: int, searches: Iterable[Wanted]) -> list[Answer | None]:
-        """Return the answers to searches; None for those after the job was stopped."""
+        """Return the answers to searches; None for those that a stop of the job prevented."""
 
         def one(search: Wanted, control: Control) -> Result | None:
             return (self._of_book if search[4] < 0 else self._solved)(hash_bits, search, control)
@@ -75,7 +75,7 @@ class WorkerState:
         return [_answer(result, ms) if result is not None else None for result, ms in results]
 
     def score(self, job: str, hash_bits: int, chunks: Iterable[WantedChunk]) -> list[ScoredChunk | None]:
-        """Return the scores of chunks; None for those after the job was stopped."""
+        """Return the scores of chunks; None for those that a stop of the job prevented."""
 
         def one(chunk: WantedChunk, control: Control) -> bytes | None:
             return score_chunk(self._searcher(hash_bits), BoardChunk(*chunk), control)
@@ -84,7 +84,7 @@ class WorkerState:
         return [(scores, ms) if scores is not None else None for scores, ms in results]
 
     def stop(self, job: str) -> None:
-        """Stop the searches of a job within milliseconds; its later ones return None."""
+        """Stop a job's searches within milliseconds; later ones return None."""
         with self._lock:
             self._stopped[job] = None
             while len(self._stopped) > _JOBS_KEPT:
@@ -100,7 +100,7 @@ class WorkerState:
                     control.stop()
 
     def _run(self, job: str, search: Callable[[T, Control], R | None], wanted: T) -> tuple[R | None, float]:
-        """Return the result of ``search`` for ``wanted``, and its time in ms; None if the job was stopped."""
+        """Return the result of ``search`` for ``wanted``, None after a stop of the job, and its time in ms."""
         control = Control()
         with self._lock:
             if job in self._stopped:
@@ -119,7 +119,7 @@ class WorkerState:
         return result, (time.perf_counter() - begun) * 1000
 
     def _solved(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
-        """Search with its own limits, from an empty table of full size."""
+        """Search to the search's own limits, with an empty table of full size."""
         player, opponent, _, excluded, depth, selectivity = search
         searcher = self._searcher(hash_bits)
         searcher.clear()
@@ -129,12 +129,12 @@ class WorkerState:
         return result if result.complete and not control.stopped else None
 
     def _searcher(self, hash_bits: int) -> Searcher:
-        """Return the calling thread's searcher, with a table of this size."""
-        kept: dict[int, Searcher] = self._local.__dict__.setdefault("solvers", {})
-        if hash_bits not in kept:
-            kept.clear()
-            kept[hash_bits] = Searcher(hash_bits=hash_bits, weights=self.weights)
-        return kept[hash_bits]
+        """Return the calling thread's searcher with a table of that size."""
+        searchers: dict[int, Searcher] = self._local.__dict__.setdefault("solvers", {})
+        if hash_bits not in searchers:
+            searchers.clear()
+            searchers[hash_bits] = Searcher(hash_bits=hash_bits, weights=self.weights)
+        return searchers[hash_bits]
 
     def _of_book(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
         self._local.result = None
@@ -160,14 +160,14 @@ _STATE: WorkerState | None = None
 
 
 def prepare(name: str, weights: Weights) -> WorkerState:
-    """Make this process a worker; raises `LibraryError` if the kernels cannot be compiled."""
+    """Make this process a worker. Raises `LibraryError` if the kernels cannot be compiled."""
     global _STATE
     _STATE = WorkerState(name, weights)
     return _STATE
 
 
 def _asked(expected: tuple[str, str]) -> WorkerState:
-    """Return this worker if the task is for its identity. Raises `OtherIdentity`."""
+    """Return this process's state if the task is for its identity. Raises `OtherIdentity`."""
     if _STATE is None:
         raise OtherIdentity("", "this process was not started by desdaemon cluster worker")
     if _STATE.identity != expected:
@@ -178,7 +178,7 @@ def _asked(expected: tuple[str, str]) -> WorkerState:
 def search_batch(
     expected: tuple[str, str], job: str, hash_bits: int, searches: tuple[Wanted, ...]
 ) -> tuple[str, list[Answer | None]]:
-    """The task for searches: return the worker's name, and an answer for each. Raises `OtherIdentity`."""
+    """Search a batch, as a task. Returns the worker's name and an answer for each search; raises `OtherIdentity`."""
     state = _asked(expected)
     return state.name, state.search(job, hash_bits, searches)
 
@@ -186,17 +186,17 @@ def search_batch(
 def score_batch(
     expected: tuple[str, str], job: str, hash_bits: int, chunks: tuple[WantedChunk, ...]
 ) -> tuple[str, list[ScoredChunk | None]]:
-    """The task for labels: return the worker's name, and the scores of each chunk. Raises `OtherIdentity`."""
+    """Score a batch of chunks, as a task. Returns the worker's name and each chunk's scores; raises `OtherIdentity`."""
     state = _asked(expected)
     return state.name, state.score(job, hash_bits, chunks)
 
 
 def stop_job(job: str) -> None:
-    """End a job's searches; runs on the worker's event loop."""
+    """End a job's searches. Runs on the worker's event loop."""
     if _STATE is not None:
         _STATE.stop(job)
 
 
 def searches_done() -> int:
-    """Return the number of searches done, for `desdaemon cluster status`; runs on the worker's event loop."""
+    """Return the number of searches done. Runs on the worker's event loop."""
     return _STATE.done if _STATE is not None else 0

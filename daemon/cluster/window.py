@@ -1,11 +1,11 @@
 """The window of searches in flight at the workers: their batches, and the order of results.
 
-A state machine without I/O or clock for one thread, that of `pool.ClusterPool`: searches and results in, batches out.
-Results are returned in the order of the searches, whichever machine was quicker: a book grows in that order, and so
-equals one made by a single thread. If results decide what is searched next, they are returned as they come.
+A state machine for one thread, that of `pool.ClusterPool`: searches and results go in, batches come out. Results come
+in the order of the searches, whichever machine is quicker: a book grows in that order, and so equals one made by a
+single thread. Where results decide what to search next, they come as they arrive.
 
-A batch holds as many searches as should take `BATCH_MS`, judging by earlier ones: a message costs the scheduler and the
-owner a millisecond or two. Towards the end of a round batches get smaller, so that no worker waits for another.
+A batch has searches for about `BATCH_MS`, judging by earlier ones, because a message costs scheduler and owner a
+millisecond or two. Towards the end of a round batches get smaller, so that no worker waits for another.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 BATCH_MS = 1000.0
-"""Intended duration of a batch of short searches, on a cluster of at most `BATCH_MS` / `BATCH_MS_A_SLOT` slots; a
-search that takes longer is a batch by itself.
+"""Intended ms of a batch of short searches, for up to `BATCH_MS` / `BATCH_MS_A_SLOT` slots.
+
+A search that takes longer is a batch of its own.
 """
 
 BATCH_MS_A_SLOT = 4.0
-"""Intended duration of a batch for each slot of a large cluster: the scheduler needs about 3 ms for a batch, and serves
-all slots in the time of one batch (docs/cluster.md).
+"""Intended ms of a batch for each slot of a larger cluster.
+
+The scheduler needs about 3 ms for a batch, and serves all slots in the time of one (docs/cluster.md).
 """
 
 LEAST_BATCH_MS = 50.0
@@ -29,26 +31,26 @@ LEAST_BATCH_MS = 50.0
 MOST_IN_BATCH = 512
 
 WAITING_A_SLOT = 64
-"""Most searches for each slot that wait to be sent."""
+"""Most searches that wait to be sent, for each slot."""
 
 UNMEASURED_BATCH = 32
-"""Most searches in a batch while none of their level and phase has been timed."""
+"""Most searches in a batch before any of their level and phase was timed."""
 
 BATCHES_A_SLOT = 3
-"""Batches in flight for each slot: one is searched, the others are at hand when it is done."""
+"""Batches in flight for each slot: while one is searched, the others wait at the worker."""
 
 HELD_BATCHES = 16
-"""Most answers held back for an earlier one, in batches for each slot; beyond this nothing new is sent."""
+"""Most answers held back because an earlier one is missing, in batches for each slot; then nothing new is sent."""
 
 CHECK_EVERY = 200
-"""One search in this number is made on two machines, and the answers are compared."""
+"""Of this many searches one is made on two machines, to compare their answers."""
 
 
 class Search(NamedTuple):
-    """A board (discs of the side to move and of the other side), a level, and the moves excluded.
+    """A board (discs of the side to move, of the other side), a level, and a mask of excluded moves.
 
-    If ``depth`` (plies) is not -1, the search has that depth, ``selectivity`` in percent and a table of full size:
-    problems are solved this way. Otherwise it is a book's search.
+    If ``depth`` (plies) is not -1 a problem is solved, to that depth and ``selectivity`` (percent), with a table of
+    full size. Otherwise it is a book's search.
     """
 
     player: int
@@ -60,13 +62,14 @@ class Search(NamedTuple):
 
     @property
     def empties(self) -> int:
-        """The empty squares."""
+        """The number of empty squares."""
         return 64 - (self.player | self.opponent).bit_count()
 
 
 class WorkerAnswer(NamedTuple):
-    """An answer: the best move, its score in discs for the side to move, nodes and ms used, depth (plies) and
-    selectivity (percent) reached, and the principal variation.
+    """The answer to a search: best move and its score in discs for the side to move, with cost and line of play.
+
+    ``depth`` (plies) and ``selectivity`` (percent) were reached.
     """
 
     move: int
@@ -79,24 +82,24 @@ class WorkerAnswer(NamedTuple):
 
     @property
     def compared(self) -> tuple[int, int]:
-        """The part on which two workers must agree: move and score."""
+        """The part that two workers must agree on: move and score."""
         return self.move, self.score
 
 
 class ChunkAnswer(NamedTuple):
-    """The answer to a chunk: a signed byte for each of its positions (discs, side to move), and the ms used."""
+    """The answer to a chunk: for each position a signed byte, discs for the side to move; and the ms used."""
 
     scores: bytes
     ms: float
 
     @property
     def compared(self) -> bytes:
-        """The part on which two workers must agree."""
+        """The part that two workers must agree on."""
         return self.scores
 
 
 class AnySearch(Protocol):
-    """A tuple of plain values; its cost is estimated by level and phase."""
+    """A search as the window sees it: a tuple of plain values, whose cost depends on level and phase."""
 
     @property
     def level(self) -> int: ...
@@ -106,7 +109,7 @@ class AnySearch(Protocol):
 
 
 class AnyAnswer(Protocol):
-    """The fields of an answer that the window reads."""
+    """An answer as the window sees it."""
 
     @property
     def ms(self) -> float: ...
@@ -119,10 +122,10 @@ A = TypeVar("A", bound=AnyAnswer)
 
 
 class SearchBatch(NamedTuple, Generic[S]):
-    """Searches sent to a worker together.
+    """Searches that go to a worker together.
 
-    ``numbers`` are the searches' places in order of arrival. It should not go to the worker ``avoided``, if there is
-    another. ``check`` says that it only checks an answer. ``attempt`` counts how often it was sent before.
+    ``numbers`` count the searches in order of arrival. The batch should not go to the worker ``avoided`` if there is
+    another. ``check``: it only checks an answer. It was sent ``attempt`` times before.
     """
 
     number: int
@@ -135,12 +138,12 @@ class SearchBatch(NamedTuple, Generic[S]):
 
     @property
     def long(self) -> bool:
-        """Whether it is a single long search."""
+        """Whether the batch is a single long search."""
         return len(self.searches) == 1 and self.cost_ms > BATCH_MS
 
 
 class Disagreement(NamedTuple, Generic[S, A]):
-    """Two workers with different results for the same search."""
+    """Different answers of two workers to the same search."""
 
     search: S
     workers: tuple[str, str]
@@ -148,7 +151,7 @@ class Disagreement(NamedTuple, Generic[S, A]):
 
 
 class Costs:
-    """The times of searches, by level and phase; estimates until some are timed."""
+    """The times of searches by level and phase; estimates until some were timed."""
 
     def __init__(self) -> None:
         self._means: dict[tuple[int, int], float] = {}
@@ -176,7 +179,7 @@ class SearchWindow(Generic[S, A]):
     """The window of one run of searches; see the module."""
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
-        """``first`` is the number of searches in earlier windows, for counting the checks."""
+        """``first`` searches were made in earlier windows: every ``check_every``-th of all is checked."""
         self.slots = 0
         """Searches that the workers make at a time; set by the owner as workers come and go."""
         self._costs = costs
@@ -194,10 +197,10 @@ class SearchWindow(Generic[S, A]):
         self._complete = False
         self._drained = False
 
-    # In
+    # Input
 
     def wants(self) -> bool:
-        """Whether more searches should be offered."""
+        """Whether the owner should offer more searches."""
         if self._complete or self._offered - self._given > max(1, self.slots) * HELD_BATCHES * MOST_IN_BATCH:
             return False
         slots = max(1, self.slots)
@@ -212,7 +215,7 @@ class SearchWindow(Generic[S, A]):
         self._drained = False
 
     def offer_from(self, searches: Iterator[S]) -> None:
-        """Offer as many of the searches as the window wants; close the window at their end."""
+        """Offer searches while the window wants them; close it after the last."""
         while self.wants():
             search = next(searches, None)
             if search is None:
@@ -221,44 +224,43 @@ class SearchWindow(Generic[S, A]):
                 self.offer(search)
 
     def drain(self) -> None:
-        """Called when there are no more searches until an answer comes: the waiting ones are sent."""
+        """Note that no searches come before another answer: the waiting ones are sent."""
         self._drained = True
 
     def close(self) -> None:
-        """Called when there are no more searches."""
+        """Note that there are no more searches."""
         self._complete = True
 
     def answered(self, number: int, worker: str, answers: Iterable[A | None]) -> Disagreement[S, A] | None:
-        """Handle a worker's answers to a batch; None stands for a search that was stopped.
+        """Take a worker's answers to a batch, None for a search that was stopped. Returns a disagreement, if any.
 
-        Answers to a batch that is no longer in flight are dropped. Returns a disagreement between two workers, if there
-        is one.
+        Answers to a batch that is no longer in flight are dropped.
         """
         batch = self._running.pop(number, None)
         if batch is None:
             return None
-        for index, search, found in zip(batch.numbers, batch.searches, answers, strict=True):
-            if found is not None:
-                self._costs.timed(search, found.ms)
+        for index, search, answer in zip(batch.numbers, batch.searches, answers, strict=True):
+            if answer is not None:
+                self._costs.timed(search, answer.ms)
             if batch.check:
-                return self._compared(index, search, worker, found)
-            self._answers[index] = found
-            if found is not None and (self._first + index + 1) % self._check_every == 0:
-                self._checked[index] = worker, found
+                return self._compared(index, search, worker, answer)
+            self._answers[index] = answer
+            if answer is not None and (self._first + index + 1) % self._check_every == 0:
+                self._checked[index] = worker, answer
                 self._again.append(self._batch(((index, search),), check=True, avoided=worker))
         return None
 
-    def _compared(self, index: int, search: S, worker: str, found: A | None) -> Disagreement[S, A] | None:
-        before, first = self._checked.pop(index)
-        if found is None or found.compared == first.compared:
+    def _compared(self, index: int, search: S, worker: str, answer: A | None) -> Disagreement[S, A] | None:
+        first_worker, first = self._checked.pop(index)
+        if answer is None or answer.compared == first.compared:
             return None
-        return Disagreement(search, (before, worker), (first, found))
+        return Disagreement(search, (first_worker, worker), (first, answer))
 
     def failed(self, number: int) -> SearchBatch[S] | None:
-        """Handle a batch that the cluster gave up: too many workers died of it, or it could not be run there.
+        """Note that the cluster gave a batch up: too many workers died of it, or none could do it.
 
-        One of its searches may be to blame, so each is sent again by itself. A batch of one search is returned instead:
-        it has to be searched here.
+        One of its searches may be to blame, so each is sent again in a batch of its own. A batch of one search is
+        returned instead, to be searched here.
         """
         batch = self._running.pop(number, None)
         if batch is None:
@@ -273,13 +275,13 @@ class SearchWindow(Generic[S, A]):
         return None
 
     def refused(self, number: int) -> None:
-        """Send a batch again that reached no worker able to do it."""
+        """Send a batch again that no worker could take."""
         batch = self._running.pop(number, None)
         if batch is not None:
             self._batches += 1
             self._again.append(batch._replace(number=self._batches, attempt=batch.attempt + 1))
 
-    # Out
+    # Output
 
     def batches(self) -> Iterator[SearchBatch[S]]:
         """Yield the batches to send to workers now."""
@@ -292,31 +294,31 @@ class SearchWindow(Generic[S, A]):
                 return
 
     def local(self) -> SearchBatch[S] | None:
-        """Return a batch for a thread of the owner's process; None if there is none."""
+        """Return a batch for a thread of this process; None if none is left."""
         if self._again and not self._again[0].check:
             return self._started(self._again.popleft())
         return self._started(self._next()) if self._waiting else None
 
     def answers(self) -> Iterator[A | None]:
-        """Yield the available results, in the order of the searches."""
+        """Yield the available answers, in the order of the searches."""
         while self._given in self._answers:
             self._given += 1
             yield self._answers.pop(self._given - 1)
 
     def replies(self) -> Iterator[tuple[int, A | None]]:
-        """Yield the available results in any order, each with the number of its search."""
+        """Yield the available answers as they came, each with the number of its search."""
         for number in list(self._answers):
             self._given += 1
             yield number, self._answers.pop(number)
 
     @property
     def over(self) -> bool:
-        """Whether every search was answered, checked if necessary, and returned."""
+        """Whether every search was answered, checked if necessary, and its answer taken."""
         return self._complete and self._given == self._offered and not self._checked
 
     @property
     def offered(self) -> int:
-        """The number of searches so far."""
+        """The number of searches offered so far."""
         return self._offered
 
     @property

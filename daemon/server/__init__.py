@@ -1,1 +1,1 @@
-"""The server: its life cycle, sockets, keys, text sessions of remote clients and metrics."""
+"""The server: start and shutdown, sockets, keys, the loop, clients, metrics over HTTP."""

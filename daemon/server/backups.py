@@ -1,4 +1,4 @@
-"""Copies of the book that a server makes at intervals, limited by number and bytes."""
+"""Copies of the book that a server makes at intervals, bounded in number and bytes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from desdaemon.protocol.commands.book import BY_NAME
 from desdaemon.protocol.system import logs
 
 BACKUPS_FOLDER = "backups"
-"""Folder in the data folder."""
+"""Name of their folder in the data folder."""
 
 
 class BackupPlan(NamedTuple):
-    """A copy every ``hours`` hours (0: none); at most ``keep`` copies, of ``limit`` bytes in all (0: any number)."""
+    """A copy every ``hours`` hours, 0 for none; at most ``keep`` copies, of ``limit`` bytes in all (0: unbounded)."""
 
     hours: float = 0.0
     keep: int = 7
@@ -27,10 +27,7 @@ class BackupPlan(NamedTuple):
 
 
 class Backups:
-    """Copies a server's book when a copy is due. The time of the newest copy's file says when that is.
-
-    For one thread at a time.
-    """
+    """Copies a server's book when a copy is due, by the time of the newest copy's file. For one thread at a time."""
 
     def __init__(self, books: Books, settings: SessionSettings, folder: Path, plan: BackupPlan) -> None:
         self._books = books
@@ -40,7 +37,7 @@ class Backups:
         self._next = 0.0
 
     def look(self, now: float) -> None:
-        """Begin a copy if it is due and the book takes changes; ``now`` is in seconds since 1970."""
+        """Begin a copy if one is due and the book takes changes; ``now`` is in seconds since 1970."""
         if not self._plan.hours or now < self._next or not self._books.lasting:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -56,7 +53,7 @@ class Backups:
         job.watch(self._made)
 
     def _copies(self) -> list[Path]:
-        """Return the copies of this book, oldest first: their names end with their time."""
+        """Return the copies of this book, oldest first: the time ends their names."""
         digit = "[0-9]"
         return sorted(self._folder.glob(f"{glob.escape(Path(self._books.file).stem)}-{8 * digit}-{6 * digit}.book"))
 

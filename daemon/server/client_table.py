@@ -1,7 +1,7 @@
-"""The clients of the sockets: connected, awaited back, or forgotten. A state machine.
+"""The clients of the sockets: connected, expected back, or forgotten. A state machine.
 
-A client that gave a routing id outlives its connections: for a grace period its replies are kept, and its text session
-for longer. A client without one ends with its only connection, as soon as none of its requests is in flight.
+A client that gave a routing id outlives its connections: its replies are kept for a grace period, its text session for
+longer. A client without one is forgotten when its only connection has ended and no request of it is in flight.
 
 `desdaemon.server.peers` carries out the instructions, on the loop's thread. Times are seconds of any clock.
 """
@@ -15,59 +15,59 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 
 class Action(Enum):
-    """An instruction about a client, or about its connection."""
+    """What to do with a client, or with a connection of it."""
 
     CANCEL = "cancel"
-    """Cancel its requests."""
+    """Cancel the client's requests."""
     CLEAR = "clear"
-    """Drop what waits in its outbox."""
+    """Drop the replies in the client's outbox."""
     END_SESSION = "end session"
-    """Close its text session."""
+    """End the client's text session."""
     CLOSE = "close"
     """Close the connection."""
     SUPERSEDE = "supersede"
-    """Read no more from the connection, and send nothing over it: the client has a newer one."""
+    """Read and send nothing more over the connection: the client has a newer one."""
 
 
 class Connected(Protocol):
-    """A connection, as far as the table depends on it."""
+    """What the table needs to know of a connection."""
 
     @property
     def broken(self) -> bool:
-        """Whether the peer is gone."""
+        """Whether the peer has gone."""
 
     @property
     def queued(self) -> bool:
-        """Whether it has sent something that was not read yet."""
+        """Whether the peer has sent something that was not read."""
 
 
 class PresentClient(ABC):
-    """A client as the table sees it. The table alone writes these attributes, except ``seen``."""
+    """A client as the table sees it. Only the table writes these attributes, except ``seen``."""
 
     def __init__(self, key: Hashable, name: str, *, named: bool) -> None:
         self.key = key
         self.label = name
-        """Name in log lines."""
+        """Name of the client in log lines."""
         self.named = named
-        """Whether it gave a routing id, so that it can come back."""
+        """Whether the client gave a routing id, and so can come back."""
         self.connection: Any = None
-        """None from the end of its connection until it comes back."""
+        """The client's connection; None while it is gone."""
         self.seen = 0.0
-        """When it sent something last."""
+        """Time when the client last sent something."""
         self.gone: float | None = None
         """Time when its connection ended; None while it has one."""
         self.dropped = False
-        """Whether its requests were cancelled because it is gone: replies to it are then discarded."""
+        """Whether its requests were cancelled because it is gone; then replies to it are dropped."""
 
     @property
     @abstractmethod
     def waits(self) -> bool:
-        """Whether one of its requests is in flight."""
+        """Whether a request of the client is in flight."""
 
     @property
     @abstractmethod
     def has_session(self) -> bool:
-        """Whether it has a text session."""
+        """Whether the client has a text session."""
 
 
 C = TypeVar("C", bound=PresentClient)
@@ -82,9 +82,9 @@ class Instruction(NamedTuple, Generic[C]):
 
 
 class ClientTable(Generic[C]):
-    """All clients by their keys. For one thread at a time.
+    """All clients, by key. For one thread at a time.
 
-    Methods for events return instructions: carry them out in their order, before the next event.
+    Methods that note events return instructions, to be carried out in order before the next event.
     """
 
     def __init__(self, most: int, grace_s: float, session_s: float) -> None:
@@ -98,18 +98,18 @@ class ClientTable(Generic[C]):
         return len(self._clients)
 
     def __iter__(self) -> Iterator[C]:
-        """Iterate over the present clients; they may be added and removed meanwhile."""
+        """Iterate over the present clients; the table may change meanwhile."""
         return iter(list(self._clients.values()))
 
     def find(self, key: Hashable) -> C | None:
-        """Return the client of that key, None if it is unknown or forgotten."""
+        """Return the client of that key, else None."""
         return self._clients.get(key)
 
     def make_place(self) -> list[Instruction[C]]:
-        """Forget a client if the table is full; call it before `add`.
+        """Forget a client if the table is full, to make room for `add`.
 
-        The first choice is one that is gone, then one with unread messages, then one without a request in flight; of
-        equals the one that has been silent for the longest time goes.
+        The first choice is a client that is gone, then one with unread messages, then one without a request in flight;
+        among equals the one that has been silent longest.
         """
 
         def worth(client: C) -> tuple[bool, bool, bool, float]:
@@ -122,19 +122,19 @@ class ClientTable(Generic[C]):
         return self._forget(min(self._clients.values(), key=worth), "evicted")
 
     def add(self, client: C) -> None:
-        """Add a new client; its connection comes with `joined`."""
+        """Add a new client, without a connection: `joined` follows."""
         assert client.key not in self._clients
         self._clients[client.key] = client
 
     def joined(self, client: C, connection: Connected, now: float) -> list[Instruction[C]]:
-        """Note that a client has finished the handshake of a connection, its first or a newer one."""
+        """Note a client's new connection, whose handshake is over; an older one is superseded."""
         older = client.connection
         client.connection = connection
         client.gone, client.dropped, client.seen = None, False, now
         return [] if older is None else [Instruction(Action.SUPERSEDE, client, older)]
 
     def left(self, client: C, connection: Connected, now: float) -> list[Instruction[C]]:
-        """Note that a connection of a client is closed."""
+        """Note that a connection of a client was closed."""
         if client.connection is not connection:
             return []
         client.connection = None
@@ -145,7 +145,7 @@ class ClientTable(Generic[C]):
         return instructions if client.waits else instructions + self._forget(client, "forgotten")
 
     def tidy(self, now: float) -> list[Instruction[C]]:
-        """Cancel the requests of clients that are gone for ``grace_s``, and forget clients that stay away."""
+        """Cancel the requests of clients gone for ``grace_s``, and forget clients that stay away."""
         instructions: list[Instruction[C]] = []
         for client in self:
             if client.gone is None:
@@ -162,7 +162,7 @@ class ClientTable(Generic[C]):
     def _forget(self, client: C, why: str) -> list[Instruction[C]]:
         self._clients.pop(client.key, None)
         connection, client.connection = client.connection, None
-        # Replies that still come must not fill the outbox again.
+        # Late replies must not fill the outbox again.
         client.dropped = True
         instructions = [Instruction(Action.CANCEL, client), Instruction(Action.END_SESSION, client)]
         if connection is not None:

@@ -1,7 +1,7 @@
 """Endpoints: listening sockets, and who may connect to them.
 
-An `Acceptor` listens at any number of endpoints of one kind, ipc or TCP: for requests, and at a second socket beside
-each endpoint for subscribers to events.
+An `Acceptor` listens at endpoints of one kind, ipc or TCP: at each for requests, and beside it, at a second socket, for
+subscribers to events.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LAST_PORT = 65_534
 
 
 class Acceptor:
-    """Listening sockets of one kind, ipc or TCP. Every client has ``role``, or with ``keys`` the role of its key."""
+    """Listening sockets of one kind, ipc or TCP. With ``keys`` a client has its key's role, otherwise ``role``."""
 
     def __init__(self, name: str, role: str, keys: KeyStore | None) -> None:
         self.name = name
@@ -46,11 +46,11 @@ class Acceptor:
             self._security = _curve(keys, self.admits)
 
     def security(self) -> Security | None:
-        """Return the security of a new connection, None without keys."""
+        """Return the security of a new connection; None without keys."""
         return self._security() if self._security is not None else None
 
     def bind(self, endpoint: str) -> None:
-        """Listen at an endpoint, and beside it for events; raises `BadInput`."""
+        """Listen at an endpoint, and beside it for events. Raises `BadInput`."""
         for _ in range(_ATTEMPTS):
             try:
                 listening, bound = _listen(endpoint)
@@ -74,14 +74,14 @@ class Acceptor:
         raise BadInput(f"{endpoint}: expected two free ports in a row")
 
     def role_of(self, user: str) -> tuple[str, str]:
-        """Return name and role of a client by its public key; the role of a revoked key is ""."""
+        """Return name and role of a client by its public key; the role of a key that is not allowed is ""."""
         if self.keys is None:
             return self.name, self.role
         key = self.keys.allowed().get(user)
         return (key.name, key.role) if key else (user[:8], "")
 
     def admits(self, user: str) -> bool:
-        """Whether a client of that public key may be connected."""
+        """Whether a client with that public key may connect."""
         try:
             return self.keys is None or user in self.keys.allowed()
         except BadInput:
@@ -110,7 +110,7 @@ class Acceptor:
 
 
 def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Security]:
-    """Return a function that makes the CURVE security of a new connection; raises `BadInput`."""
+    """Return a function that makes the CURVE security of each new connection. Raises `BadInput`."""
     from desdaemon.server.transport.curve import CurveSecurity, from_z85
 
     public, secret = map(from_z85, keys.server())
@@ -118,7 +118,7 @@ def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Securi
 
 
 def _listen(endpoint: str) -> tuple[socket.socket, str]:
-    """Return a listening socket and its endpoint, with the port that the system chose for 0; raises `OSError`."""
+    """Return a listening socket and its endpoint, where port 0 is replaced by the system's choice. Raises `OSError`."""
     if endpoint.startswith("ipc://"):
         return _listen_on_path(endpoint.removeprefix("ipc://")), endpoint
     host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
@@ -145,7 +145,7 @@ def _listen_on_path(path: str) -> socket.socket:
         raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
     address = "\0" + path[1:] if path.startswith("@") else path
     if not path.startswith("@"):
-        # A killed daemon leaves its socket behind.
+        # A daemon that was killed has left its socket's file.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)  # noqa: PTH108
     listening = platform.ipc_socket()
@@ -165,7 +165,7 @@ def _is_listened_to(path: str) -> bool:
 
 
 def _holder(endpoint: str) -> str:
-    """Return words for an error message that name the daemon at an endpoint, "" if none answers without a key."""
+    """Return words that name the daemon at an endpoint, for an error message; "" if none answers without a key."""
     import zmq
 
     with zmq.Context() as context, context.socket(zmq.REQ) as asker:
@@ -187,12 +187,12 @@ def is_loopback(endpoint: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
-        # Whatever a name means today, it may mean something else tomorrow.
+        # A name may stand for another address tomorrow.
         return False
 
 
 def check_tcp(endpoint: str) -> None:
-    """Raise `BadInput` unless this is an address with a port."""
+    """Raise `BadInput` unless the text is an address with a port."""
     match = _TCP.fullmatch(endpoint)
     if not match or int(match[1]) > _LAST_PORT:
         raise BadInput(
@@ -203,9 +203,9 @@ def check_tcp(endpoint: str) -> None:
 def open_acceptors(
     ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure: bool, local_keys: KeyStore | None = None
 ) -> list[Acceptor]:
-    """Bind all endpoints; raises `BadInput`, after closing those bound so far.
+    """Bind all endpoints. Raises `BadInput`, after closing those that were bound.
 
-    Without ``keys`` clients of ``tcp`` need none. With ``local_keys`` ``ipc`` is an endpoint of TCP too, whose clients
+    Without ``keys`` clients of ``tcp`` need none. With ``local_keys``, ``ipc`` is an endpoint of TCP too, whose clients
     need one of those keys.
     """
     for endpoint in tcp:

@@ -1,7 +1,7 @@
-"""The connections whose handshake is not over: their limit, and the one that gives way. A state machine.
+"""Connections whose handshake is not over: their limit, and which gives way. A state machine.
 
 A peer that only opens connections must not keep others out. An honest handshake takes milliseconds, so one that has
-lasted for `GIVES_WAY_S` loses its place to a newcomer. Times are seconds of any clock.
+lasted `GIVES_WAY_S` gives way to a newcomer. Times are seconds of any clock.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ ConnectionT = TypeVar("ConnectionT")
 
 
 class HandshakeTable(Generic[ConnectionT]):
-    """Connections by age and by the address they come from; connections by ipc have the address "", without a bound."""
+    """Connections by age and by source address; ipc has the address "", which is not bounded by itself."""
 
     def __init__(self, most: int, most_of_address: int) -> None:
         self._most = most
         self._most_of_address = most_of_address
         self._since: dict[ConnectionT, tuple[float, str]] = {}
-        """When each was added, and its address; from the oldest to the youngest."""
+        """Time and address of each connection, oldest first."""
         self._of_address: dict[str, dict[ConnectionT, None]] = {}
-        """The same connections in the same order, by address, except those without one. No address is empty."""
+        """The same connections by address, oldest first, without those of "". No address is left with none."""
 
     def __len__(self) -> int:
         return len(self._since)
@@ -31,13 +31,13 @@ class HandshakeTable(Generic[ConnectionT]):
         return connection in self._since
 
     def add(self, connection: ConnectionT, address: str, now: float) -> None:
-        """Add a connection that has just been accepted."""
+        """Add a connection that was accepted at ``now``."""
         self._since[connection] = now, address
         if address:
             self._of_address.setdefault(address, {})[connection] = None
 
     def discard(self, connection: ConnectionT) -> None:
-        """Remove a connection, if it is there."""
+        """Remove a connection, if it is in the table."""
         _, address = self._since.pop(connection, (0.0, ""))
         others = self._of_address.get(address, {})
         others.pop(connection, None)
@@ -45,12 +45,12 @@ class HandshakeTable(Generic[ConnectionT]):
             self._of_address.pop(address, None)
 
     def is_full(self, address: str = "") -> bool:
-        """Return whether there is no room for one more: from ``address`` if given, otherwise in all."""
+        """Return whether one more connection is too many: from ``address`` if given, else in all."""
         if address:
             return len(self._of_address.get(address, ())) >= self._most_of_address
         return len(self._since) >= self._most
 
     def oldest(self, now: float, least_s: float, address: str = "") -> ConnectionT | None:
-        """Return the oldest connection, of ``address`` if given; None if it has not lasted for over ``least_s``."""
+        """Return the oldest connection, from ``address`` if given; None if it is younger than ``least_s`` seconds."""
         oldest = next(iter(self._of_address.get(address, ()) if address else self._since), None)
         return oldest if oldest is not None and now - self._since[oldest][0] > least_s else None

@@ -1,4 +1,4 @@
-"""Messages of clients: requests go to `Operations`, lines to the client's text session; all else is refused."""
+"""Messages of clients: requests go to `Operations`, lines to the client's text session, all else is refused."""
 
 from __future__ import annotations
 
@@ -20,44 +20,43 @@ if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
     from desdaemon.core.requests.operations import Operations
 
-# As msgpack has `op` and its value.
+# The bytes of the key `op` and an operation's name in msgpack.
 _ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(REPEATABLE))
 _ASKING = re.compile(b"\xa2op(?:" + _ASKING_NAMES + b")")
-# The other operations, and lines about the book, read generously: `K` is also the lower case of a sign of three bytes.
+# Other operations, and lines that may be about the book: too many match rather than too few. The lower case of `K` is
+# also that of a sign of three bytes.
 _EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb](?:[Oo][Oo](?:[Kk]|\xe2\x84\xaa))?[\\s=\x80-\xff]")
 
 
 def may_have_effect(unread: bytes) -> bool:
-    """Whether bytes of any number of messages may contain one that must be carried out though its client has gone.
+    """Return False if no message in these bytes has an effect beside its reply; True if one may have.
 
-    False is certain. True may be wrong: the messages are then read one by one.
+    The messages of a client that has gone are then read one by one, and those with an effect carried out.
     """
     return _EFFECT.search(unread) is not None
 
 
 def _only_asks(body: Frame) -> bool:
-    """Whether a request or a too large message can be dropped after its client has gone: nothing but a reply follows.
+    """Whether a request of a client that has gone may be dropped, because it has no effect beside its reply.
 
-    Thousands of them may wait, so only the name of the operation is looked for.
+    Thousands of them may wait, so the request is not parsed: the operation's name is searched for.
     """
     return isinstance(body, int) or (codec.is_structured(body) and _ASKING.search(body) is not None)
 
 
 class Incoming:
-    """Reads messages and passes them on. For the loop's thread; replies come from any."""
+    """Reads messages and hands them on. For the loop's thread; replies come from any thread."""
 
     def __init__(
         self, operations: Operations, health: ServerMetrics, send: Callable[[SocketClient, Outgoing], None]
     ) -> None:
-        """``send`` queues a reply; it may be called from any thread."""
+        """``send`` queues a reply, from any thread."""
         self._operations = operations
         self._health = health
         self._send = send
 
     def take(self, peer: SocketClient, frames: tuple[Frame, ...], *, deserted: bool) -> None:
-        """Handle a message. ``deserted``: nobody can receive the reply, so a message without further effect is
-        dropped.
-        """
+        """Handle a message. ``deserted``: nobody can receive the reply, so only other effects of the message matter."""
         body = frames[-1]
         if deserted and _only_asks(body):
             return

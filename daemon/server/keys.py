@@ -1,4 +1,4 @@
-"""Access keys: CURVE keys with a role each, kept in a folder that only its owner can read.
+"""Access keys: CURVE keys, each with a role, in a folder that only its owner can read.
 
 `desdaemon keys` makes, lists and revokes them. A running daemon applies changes at once.
 """
@@ -34,14 +34,14 @@ desdaemon keys revoke NAME [--keys FOLDER]
 _ALLOWED = "allowed"
 _SERVER = "server.key"
 LOCAL = "local"
-"""The name of the key for this user's own programs on systems without ipc sockets."""
+"""Name of the key for this user's own programs, on systems without ipc sockets."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _FIELD = re.compile(r'^\s*([a-z-]+)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
 
 
 class AllowedKey(NamedTuple):
-    """A client that may connect."""
+    """A client that may connect; ``public`` is its public key in Z85."""
 
     name: str
     role: str
@@ -49,7 +49,7 @@ class AllowedKey(NamedTuple):
 
 
 class KeyStore:
-    """A folder of keys. Its files: ``server.key``, ``allowed`` (a line each: name, role, public key), clients' keys."""
+    """A folder of keys: ``server.key``, the clients' keys, and ``allowed``, lines of name, role and public key."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
@@ -62,7 +62,7 @@ class KeyStore:
         return (self.folder / _SERVER).exists() and bool(self.allowed())
 
     def allowed(self) -> dict[str, AllowedKey]:
-        """Return the allowed clients by public key, read again if the file has changed; raises `BadInput`."""
+        """Return the allowed clients by public key, reading a changed file again. Raises `BadInput`."""
         path = self.folder / _ALLOWED
         try:
             status = path.stat()
@@ -78,7 +78,7 @@ class KeyStore:
         return self._allowed
 
     def server(self) -> tuple[str, str]:
-        """Return the daemon's public and secret key (Z85), and make them if there are none; raises `BadInput`."""
+        """Return the daemon's public and secret key (Z85), made if there are none. Raises `BadInput`."""
         path = self.folder / _SERVER
         if not path.exists():
             private_folder(str(self.folder))
@@ -97,7 +97,7 @@ class KeyStore:
         return public, secret
 
     def new(self, name: str, role: str, file: str = "") -> Path:
-        """Create a client's key and allow it. Returns the file with the secret; raises `BadInput`."""
+        """Make a client's key and allow it. Returns the file with the secret key; raises `BadInput`."""
         _check(name, role)
         server, _ = self.server()
         self._must_be_new(name)
@@ -109,7 +109,7 @@ class KeyStore:
         return path
 
     def local(self) -> Path:
-        """Return the file of an admin's key for this user's own programs, made if there is none; raises `BadInput`."""
+        """Return the file of an admin's key for this user's own programs, made if there is none. Raises `BadInput`."""
         path = self.folder / f"{LOCAL}.key"
         is_allowed = any(client.name == LOCAL for client in self.allowed().values())
         if is_allowed and path.exists():
@@ -120,7 +120,7 @@ class KeyStore:
         return self.new(LOCAL, ADMIN)
 
     def allow(self, name: str, public: str, role: str) -> None:
-        """Allow a public key, or change its client's role; raises `BadInput`."""
+        """Allow a client's public key, or change its role. Raises `BadInput`."""
         _check(name, role)
         if not _is_key(public):
             raise BadInput(f"{quoted(public)}: expected a public key of 40 characters (Z85)")
@@ -131,7 +131,7 @@ class KeyStore:
         self._write([*others, AllowedKey(name, role, public)])
 
     def revoke(self, name: str) -> None:
-        """Remove a client from the allowed ones; raises `BadInput`."""
+        """Allow a client no longer. Raises `BadInput`."""
         others = [key for key in self.allowed().values() if key.name != name]
         if len(others) == len(self.allowed()):
             raise BadInput(f"{quoted(name)}: there is no key of that name")
@@ -161,7 +161,6 @@ def _new_pair() -> tuple[str, str]:
 
 
 def _is_key(text: str) -> bool:
-    """Whether a text is a key in Z85."""
     try:
         return len(text) == 40 and len(curve.from_z85(text)) == sodium.KEY
     except ValueError:
@@ -169,7 +168,7 @@ def _is_key(text: str) -> bool:
 
 
 def _write_secret(path: Path, text: str) -> None:
-    """Write a new file that only its owner can read, whatever the umask; raises `BadInput` if the name is taken."""
+    """Write a new file that only its owner can read, whatever the umask. Raises `BadInput` if it exists."""
     try:
         descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
@@ -193,7 +192,7 @@ def _read_allowed(path: Path) -> dict[str, AllowedKey]:
 
 
 def main(arguments: list[str]) -> int:
-    """`desdaemon keys`."""
+    """Run `desdaemon keys`; return the exit status."""
     if arguments[:1] in (["--help"], ["-help"], ["-h"]):
         sys.stdout.write(USAGE)
         return 0

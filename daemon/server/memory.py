@@ -1,7 +1,7 @@
-"""The heaps of the C library, for a process that runs for weeks.
+"""Settings of glibc's malloc for a process that runs for weeks.
 
-Example: 3,000 connections each sent four requests, with messages of up to 300 KB. The daemon's heap stayed at 23 MB
-with `spare_memory`, at 35 MB without it. `malloc_trim` beside it gained nothing.
+Example: after 3,000 connections had sent four requests each, with messages of up to 300 KB, the heap stayed at 23 MB
+with `spare_memory` and at 35 MB without. `malloc_trim` as well gained nothing.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import sys
 
 
 def spare_memory() -> None:
-    """Configure glibc's malloc (mallopt(3)) to return free memory, in a process where threads come and go for weeks.
+    """Let glibc's malloc (mallopt(3)) return free memory although threads come and go.
 
-    By default it keeps a heap for nearly every thread, and after the first large block is freed it takes blocks of that
-    size from those heaps, which fragments them.
+    By default it keeps a heap for nearly each thread and, once a large block was freed, takes blocks of that size from
+    these heaps, which fragments them.
     """
     if sys.platform != "linux":
         return
@@ -23,6 +23,6 @@ def spare_memory() -> None:
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(arena_max, 2)
-        # Larger than nearly all messages.
+        # Larger than nearly all messages, so that only large ones get pages of their own.
         mallopt(mmap_threshold, 256 << 10)
         mallopt(trim_threshold, 16 << 20)

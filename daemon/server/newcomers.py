@@ -1,7 +1,7 @@
-"""Connections from their arrival to the end of their handshake: accepted, refused, or given up.
+"""Connections from their arrival to the end of the handshake: accepted, refused, or given up.
 
-Nobody can keep others out by opening connections: `HandshakeTable` bounds the number of handshakes, and chooses the one
-that gives way. Without free descriptors nothing is accepted for a moment.
+Opening connections cannot keep others out: `HandshakeTable` bounds the handshakes and chooses one to give way. Without
+free descriptors nothing is accepted for a moment.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REFUSALS_LOGGED_S = 60.0
 
 
 class Newcomers:
-    """Accepts connections and ends those whose handshake fails or takes too long. For the loop's thread."""
+    """Accepts connections, and ends those whose handshake fails or takes too long. For the loop's thread."""
 
     def __init__(
         self,
@@ -40,38 +40,37 @@ class Newcomers:
         arrived: Callable[[ServedConnection], None],
         close: Callable[[ServedConnection], None],
     ) -> None:
-        """``arrived`` is called with each new connection; ``close`` closes one, and calls `leave` for it."""
+        """``arrived`` is called with each new connection; ``close`` closes one and calls `leave` for it."""
         self._poller = poller
         self._health = health
         self._arrived = arrived
         self._close = close
         self._handshaking: HandshakeTable[ServedConnection] = HandshakeTable(_MOST_HANDSHAKES, _MOST_OF_AN_ADDRESS)
-        """All and only connections that are open and whose handshake is not over."""
+        """All and only open connections whose handshake is not over."""
         self._paused: list[tuple[socket.socket, Callable[[int], None]]] = []
-        """Listening sockets that the poller does not watch until the next `tidy`, and their handlers."""
+        """Listening sockets that are not watched until the next `tidy`, with their handlers."""
         self._refusals: dict[str, int] = {}
-        """Number by reason, since the last log line."""
+        """Number of refusals by reason, since the last log line."""
         self._refusals_logged = -_REFUSALS_LOGGED_S
         for acceptor in acceptors:
             for listening, kind in acceptor.listening:
                 poller.register(listening.fileno(), READ, partial(self._on_listening, acceptor, listening, kind))
 
     def __contains__(self, connection: ServedConnection) -> bool:
-        """Whether a connection's handshake is not over."""
         return connection in self._handshaking
 
     def leave(self, connection: ServedConnection) -> None:
-        """Forget a connection: its handshake is over, or it is closed."""
+        """Remove a connection that is closed or whose handshake is over."""
         self._handshaking.discard(connection)
 
     def refuse(self, connection: ServedConnection, reason: str) -> None:
-        """Close a connection in its handshake, after sending what it is told."""
+        """Close a connection whose handshake fails, after sending it the protocol's answer."""
         self._count_refusal(reason)
         connection.flush()
         self._close(connection)
 
     def tidy(self, now: float) -> None:
-        """Accept again, end the handshakes that take too long, and log refusals; call it a few times a second."""
+        """Accept again, end handshakes that take too long, log refusals. Call it a few times a second."""
         for listening, handler in self._paused:
             self._poller.register(listening.fileno(), READ, handler)
         self._paused.clear()
@@ -84,13 +83,13 @@ class Newcomers:
         now = time.monotonic()
         for _ in range(_ACCEPTED_AT_ONCE):
             if not self._make_room(now):
-                # The others wait in the system's queue.
+                # Other newcomers wait in the system's queue.
                 self._pause(listening, handler)
                 return
             try:
                 newcomer = accepted(listening)
             except OSError as error:
-                # No descriptors are left: let one go that the table would keep.
+                # No descriptor is free: the oldest handshake is ended.
                 self._count_refusal(error.strerror or "no descriptors")
                 self._pause(listening, handler)
                 oldest = self._handshaking.oldest(now, 0.0)
@@ -109,7 +108,7 @@ class Newcomers:
             self._arrived(connection)
 
     def _make_room(self, now: float, address: str = "") -> bool:
-        """Return whether there is room for one more handshake, from ``address`` if given, after ending a late one."""
+        """Return whether one more handshake has room, from ``address`` if given, ending a late one if that helps."""
         while self._handshaking.is_full(address):
             late = self._handshaking.oldest(now, GIVES_WAY_S, address)
             if late is None:
@@ -126,7 +125,7 @@ class Newcomers:
         self._health.count("handshakes refused")
 
     def _log_refusals(self, now: float) -> None:
-        """Log refused connections, at most one line a minute."""
+        """Log the number of refused connections, at most one line a minute."""
         if self._refusals and now - self._refusals_logged >= _REFUSALS_LOGGED_S:
             self._refusals_logged = now
             reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(self._refusals.items()))

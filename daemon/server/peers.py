@@ -1,6 +1,6 @@
-"""The clients of the sockets: their identity, connections, roles and outboxes.
+"""The clients of the sockets: identity, connections, roles and outboxes.
 
-`ClientTable` decides how long they are remembered and what ends with them; `SocketClients` carries that out.
+`ClientTable` decides how long each is remembered and what ends with it; `SocketClients` carries that out.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from desdaemon.server.transport.zmtp import SocketKind
 
 LARGEST_OUTBOXES = 64 << 20
-"""Bytes of all clients' outboxes together."""
+"""Most bytes in all outboxes together."""
 
 _CROWDED_SHARE = 32 << 10
 REVOKED = RequestError("forbidden", "this key was revoked")
 
 Key = tuple[str, str, bytes, int]
-"""The identity of a client: its acceptor, its public key or "", its routing id or b"", and without one the number of
-its connection, otherwise 0.
+"""Identity of a client: name of its acceptor, public key or "", routing id or b"", and without a routing id the number
+of its connection, else 0.
 """
 
 
 class ServedConnection(ZmtpConnection):
-    """A connection with the acceptor that accepted it and, for requests after the handshake, its client."""
+    """A connection, with the acceptor that accepted it and, for requests after the handshake, its client."""
 
     __slots__ = ("acceptor", "peer", "watched")
 
@@ -48,21 +48,21 @@ class ServedConnection(ZmtpConnection):
         self.acceptor = acceptor
         self.peer: SocketClient | None = None
         self.watched = True
-        """Whether the loop's poller watches it."""
+        """Whether the loop's poller watches the connection."""
 
     @property
     def deserted(self) -> bool:
-        """Whether no reply can be delivered any more: the peer is gone, and gave no routing id to come back under."""
+        """Whether no reply can be delivered any more: the peer has gone and gave no routing id to come back with."""
         return self.broken and self.peer is not None and not self.peer.named
 
     @property
     def crowded(self) -> bool:
-        """Whether reading from the client stops until it takes replies (back-pressure)."""
+        """Whether reading stops until the client takes replies (back-pressure)."""
         return self.peer is not None and self.peer.crowded
 
 
 class SocketClient(ClientRecord, PresentClient):
-    """A client of a socket. With a routing id it outlives its connections; without, it ends with its one connection."""
+    """A client of a socket. With a routing id it outlives its connections, without one it has only one."""
 
     connection: ServedConnection | None
 
@@ -71,11 +71,11 @@ class SocketClient(ClientRecord, PresentClient):
         PresentClient.__init__(self, key, name, named=key[3] == 0)
         self.acceptor = acceptor
         self.user = key[1]
-        """Its public key, or ""."""
+        """The client's public key in Z85, or ""."""
         self.last_only = False
-        """Whether partials are not sent to it: a REQ socket takes one reply to a request."""
+        """Whether partials are not sent: a REQ socket takes one reply to a request."""
         self.lines = 0
-        """Lines of text that it has sent."""
+        """Number of text lines that the client has sent."""
         self.outbox = outbox
         self._total = total
 
@@ -93,12 +93,12 @@ class SocketClient(ClientRecord, PresentClient):
 
     @property
     def crowded(self) -> bool:
-        """Whether reading from it stops until it takes replies: its outbox, or all of them together, are half full."""
+        """Whether reading stops until the client takes replies: its outbox, or all outboxes together, are half full."""
         return self.outbox.crowded or (self.outbox.bytes > _CROWDED_SHARE and 2 * self._total.bytes > LARGEST_OUTBOXES)
 
 
 class SocketClients:
-    """All clients of the sockets, by acceptor, public key and routing id. For the loop's thread, except `in_flight`."""
+    """All clients of the sockets, by `Key`. For the loop's thread, except `in_flight`."""
 
     def __init__(
         self,
@@ -107,7 +107,6 @@ class SocketClients:
         health: ServerMetrics,
         close: Callable[[ServedConnection], None],
     ) -> None:
-        """``close`` closes a connection."""
         self.total = ByteTotal()
         self._operations = operations
         limits: ServerLimits = operations.limits
@@ -121,15 +120,15 @@ class SocketClients:
         return len(self._table)
 
     def __iter__(self) -> Iterator[SocketClient]:
-        """Iterate over the present clients; they may be added and removed meanwhile."""
+        """Iterate over the present clients; they may change meanwhile."""
         return iter(self._table)
 
     def in_flight(self) -> list[PendingRequest]:
-        """Return all requests whose final or error has not been sent yet. Any thread."""
+        """Return all requests whose final or error was not sent yet. Any thread."""
         return [request for peer in self._table for request in (*list(peer.requests.values()), *list(peer.parting))]
 
     def joined(self, connection: ServedConnection, now: float) -> SocketClient:
-        """Return the client of a connection that has finished its handshake: the one it had before, or a new one."""
+        """Return the client of a connection whose handshake is over: a client that came back, or a new one."""
         conversation = connection.conversation
         identity = conversation.identity
         number = 0 if identity else connection.number
@@ -158,13 +157,13 @@ class SocketClients:
         return peer
 
     def left(self, connection: ServedConnection, now: float) -> None:
-        """Note that a connection is closed."""
+        """Note that a connection was closed."""
         peer, connection.peer, connection.outbox = connection.peer, None, None
         if peer is not None:
             self._apply(self._table.left(peer, connection, now))
 
     def tidy(self, now: float) -> None:
-        """Cancel the requests of clients that have disconnected, and remove those that stay away."""
+        """Cancel the requests of clients that have disconnected, and forget those that stay away."""
         self._apply(self._table.tidy(now))
 
     def _apply(self, instructions: list[Instruction[SocketClient]]) -> None:
@@ -178,13 +177,13 @@ class SocketClients:
             elif action is Action.CLOSE:
                 self._close(connection)
             else:
-                # The older connection may have died unnoticed: handle what came over it, and nothing more.
+                # The older connection may have died unnoticed: only messages that it has brought already are handled.
                 connection.outbox = None
                 connection.stop_input()
         self._health.clients = len(self._table)
 
     def renew_roles(self, acceptor: Acceptor) -> None:
-        """Apply a changed list of keys: requests of revoked keys are cancelled."""
+        """Apply a changed list of keys; requests of revoked keys are cancelled."""
         for peer in self._table:
             if peer.acceptor is acceptor:
                 self._renew(peer)
@@ -205,7 +204,7 @@ class SocketClients:
         peer.rename(name)
 
     def relieve(self) -> None:
-        """Bring all outboxes together under their limit by dropping from the longest."""
+        """Bring the outboxes together under their limit, dropping from the longest first."""
         while self.total.bytes > LARGEST_OUTBOXES:
             longest = max(self._table, key=lambda peer: peer.outbox.bytes, default=None)
             if longest is None or not len(longest.outbox):
@@ -214,5 +213,5 @@ class SocketClients:
                 self.count_dropped(partial=longest.outbox.drop_oldest().partial)
 
     def count_dropped(self, *, partial: bool) -> None:
-        """Count a reply that cannot be delivered."""
+        """Count a reply that was dropped."""
         self._health.count("partials dropped" if partial else "replies dropped")

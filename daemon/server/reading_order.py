@@ -1,8 +1,8 @@
 """The order in which connections are read, and how many messages of each are handled. A state machine.
 
-Connections that were quiet go first, then those in their handshake, then those that had more messages than were handled
-in their last turn. So a client that asks now and then does not wait for another's flood. In every round each kind has
-its own milliseconds.
+First come connections that were quiet, then those in their handshake, then those that had more messages than their last
+turn allowed. Each kind has milliseconds of its own in every round, so that a client that asks now and then does not
+wait for another's flood.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 MESSAGES_IN_TURN = 64
-"""Messages that the connections of a rank may share; each may send one."""
+"""Messages that the connections of one rank share in a round; each connection may send at least one."""
 
 
 class Rank(Enum):
-    """The reason why a connection is to be read."""
+    """Why a connection is to be read."""
 
     FRESH = "fresh"
-    """It was quiet and has sent something."""
+    """It was quiet, and has sent something."""
     HANDSHAKE = "handshake"
-    """The same, before its handshake is over."""
+    """It has sent something within its handshake."""
     BEHIND = "behind"
     """It has sent more than was handled, or its peer has left with something unread."""
 
 
 _SECONDS = {Rank.FRESH: 0.0025, Rank.HANDSHAKE: 0.00125, Rank.BEHIND: 0.00125}
-"""The time of each rank in a round."""
+"""Seconds of each rank in a round."""
 
 
 class Readable(Protocol):
-    """A connection, as far as the order depends on it."""
+    """What the order needs to know of a connection."""
 
     queued: bool
-    """Whether it is in the order; written here alone."""
+    """Whether the connection is in the order; only the order writes this."""
 
     @property
     def closed(self) -> bool:
@@ -43,14 +43,14 @@ class Readable(Protocol):
 
     @property
     def deserted(self) -> bool:
-        """Whether nobody hears its replies any more."""
+        """Whether nobody receives its replies any more."""
 
 
 ReadableT = TypeVar("ReadableT", bound=Readable)
 
 
 class ReadingOrder(Generic[ReadableT]):
-    """The connections to be read from, each at most once. For one thread."""
+    """The connections to be read, each at most once. For one thread."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """``clock`` returns seconds."""
@@ -62,15 +62,15 @@ class ReadingOrder(Generic[ReadableT]):
         return any(self._waiting.values())
 
     def put(self, connection: ReadableT, rank: Rank) -> None:
-        """Add a connection at the end of its rank, unless it waits already."""
+        """Add a connection at the end of its rank, unless it is in the order."""
         if not connection.queued:
             connection.queued = True
             self._waiting[rank].append(connection)
 
     def round(self) -> Iterator[tuple[ReadableT, int, float]]:
-        """Take connections out: each with the number of messages to handle at most, and the time after which to stop.
+        """Take out connections, each with the most messages to handle and the time to stop.
 
-        At least one of each rank comes. One that is put back into the rank it had waits for the next round.
+        At least one of each rank comes. A connection that is put back into its rank waits for the next round.
         """
         for rank, waiting in self._waiting.items():
             until = self._clock() + _SECONDS[rank]
@@ -78,7 +78,7 @@ class ReadingOrder(Generic[ReadableT]):
                 connection = waiting.popleft()
                 connection.queued = False
                 if not connection.closed:
-                    # To get rid of those that nobody hears any more is quick, and frees what they hold.
+                    # Connections without a receiver are finished quickly, and free memory.
                     sharing = 1 if connection.deserted else 1 + len(waiting)
                     yield connection, max(1, MESSAGES_IN_TURN // sharing), until
                 if self._clock() >= until:

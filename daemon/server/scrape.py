@@ -1,4 +1,4 @@
-"""Metrics over HTTP, for Prometheus and similar: ``GET /metrics``, on the loop of the sockets."""
+"""Metrics over HTTP, for Prometheus and similar programs: ``GET /metrics``, on the loop of the sockets."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
 def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
-    """Return host and port of ``--metrics``.
+    """Return host and port that ``--metrics`` names.
 
-    Raises `BadInput`, unless ``insecure`` also for an address that other machines can reach.
+    Raises `BadInput` for no address and, unless ``insecure``, for one that other machines can reach.
     """
     match = _ADDRESS.fullmatch(text)
     if not match or int(match[2]) > 65_535:
@@ -39,7 +39,7 @@ def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
 
 
 class _Exchange:
-    """An HTTP connection: its request, as far as it has come, and the rest of the response to send."""
+    """An HTTP connection: the request received so far, and the response left to send."""
 
     def __init__(self, accepted: socket.socket, since: float) -> None:
         self.socket = accepted
@@ -70,7 +70,7 @@ class Scrape:
         self.port: int = self._listening.getsockname()[1]
 
     def attach(self, poller: Poller) -> None:
-        """Register with a poller."""
+        """Let ``poller`` call the handlers."""
         self._poller = poller
         poller.register(self._listening.fileno(), READ, self._on_listening)
 

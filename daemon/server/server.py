@@ -1,8 +1,8 @@
 """`desdaemon serve`: the daemon without a dialogue, for clients over sockets.
 
-The main thread only waits for signals; the loop of the sockets, the searches and the book jobs have threads of their
-own. A shutdown takes at most five seconds: no new work is accepted, short work is finished, long work is cancelled, the
-book and the cache of analyses are saved, and replies are sent.
+The main thread waits for signals; the loop of the sockets, searches and book jobs have threads of their own. A shutdown
+takes five seconds at most: new work is refused, short work finished, long work cancelled, then book and cached analyses
+are saved and the last replies sent.
 """
 
 from __future__ import annotations
@@ -57,26 +57,28 @@ if TYPE_CHECKING:
 
 
 FINISH_S = 1.0
-"""Time for requests in flight to finish during a shutdown."""
+"""Seconds in which requests in flight may finish during a shutdown."""
 
 JOBS_S = 2.5
-"""Time for cancelled book jobs to reach a consistent book during a shutdown."""
+"""Seconds in which cancelled book jobs may reach a consistent book during a shutdown."""
 
 SAVE_S = 300.0
 _SIGNAL_CHECK_S = 0.1
 STATUS_S = 2.0
 _SWITCH_S = 0.0001
-"""The interpreter's switch interval. A busy turn of the loop makes some dozen system calls, and after each it may wait
-this long for every other thread that runs Python.
+"""Switch interval of the interpreter, seconds.
+
+A busy turn of the loop makes some dozen system calls; after each it may wait this long for every other thread that runs
+Python.
 """
 
 
 class ServeOptions(NamedTuple):
     """The options of `desdaemon serve`.
 
-    ``ipc`` is the endpoint of local clients, an endpoint of TCP on systems whose sockets have no paths; ``encrypted``:
-    TCP clients need a key; ``slots`` is the number of searches at a time; ``metrics`` is host and port of the HTTP
-    endpoint for metrics, or None; ``on_job_end`` is a command, with its arguments, that is run when a job ends.
+    ``ipc`` is the endpoint of local clients, of TCP on systems without paths for sockets. ``encrypted``: TCP clients
+    need a key. ``slots`` searches run at a time. ``metrics`` is host and port of the metrics over HTTP, or None.
+    ``on_job_end`` is a command with its arguments, run when a job ends.
     """
 
     ipc: str
@@ -156,7 +158,7 @@ class DaemonServer:
 
     @property
     def helpers(self) -> HelperPool:
-        """The idle search threads, for a dialogue beside the sockets."""
+        """The idle search threads, for a dialogue in the same process."""
         return self._services.helpers
 
     def start(self) -> None:
@@ -173,7 +175,6 @@ class DaemonServer:
         self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)
 
     def _publish_job(self, job: BookJob) -> None:
-        """Publish the progress of a job."""
         data = {**progress_data(job), "op": job.op, "client": job.client, "state": job.state}
         if job.over and job.on_book:
             data |= {name: job.result[name] for name in ("added", "changed", "time_s") if name in job.result}
@@ -189,7 +190,7 @@ class DaemonServer:
             self.done.set()
 
     def _chores(self) -> None:
-        """Periodic work, a few times a second on the loop's thread."""
+        """Do the periodic work, a few times a second on the loop's thread."""
         now = time.monotonic()
         if now - self._status_sent >= STATUS_S:
             self._status_sent = now
@@ -208,7 +209,7 @@ class DaemonServer:
             self._services.health.problem("analyses", f"analyses cannot be saved: {error.strerror}")
 
     def end(self) -> None:
-        """Start the shutdown, from any thread; ``done`` is set at its end."""
+        """Begin the shutdown; ``done`` is set at its end. Any thread."""
         self._services.operations.closing = True
         if self._ending.acquire(blocking=False):
             begin(self._end, "end")
@@ -230,7 +231,6 @@ class DaemonServer:
             operations.shut(request)
         self._save_cache()
         services.texts.close()
-        operations.closing = True
         operations.analyses.close()
         with contextlib.suppress(OSError):
             os.unlink(connection_path())  # noqa: PTH108
@@ -247,11 +247,11 @@ class DaemonServer:
 
 
 def serve(settings: SessionSettings, options: ServeOptions) -> int:
-    """Serve until a signal or a client ends the process; return an exit status only if it cannot begin."""
+    """Serve until a signal or a client ends the process; returns the exit status only if serving cannot begin."""
     log = Log(options.log_level, options.log_format)
     logs.install(log)
     ending = _Signals()
-    # Messages about clients' files name them as the clients do.
+    # Absolute names, so that messages can name clients' files relative to the data folder.
     if settings.book_file not in ("", BUILTIN_BOOK):
         settings.book_file = os.path.abspath(settings.book_file)  # noqa: PTH100
     settings.eval_file = settings.eval_file and os.path.abspath(settings.eval_file)  # noqa: PTH100
@@ -271,16 +271,16 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
     server.start()
     if ending.asked:
         server.end()
-    # Only this thread runs signal handlers, and a signal that another thread receives does not wake it up.
+    # Python runs signal handlers only on this thread, and a signal that another thread gets does not wake this one.
     while not server.done.wait(_SIGNAL_CHECK_S):
         pass
     leave(0)
 
 
 def beside_dialogue(session: Session, books: Books, options: ServeOptions) -> Callable[[], None]:
-    """Open sockets that share a dialogue's book and searches; return a function that closes them.
+    """Open sockets that share a dialogue's book and searches. Returns the function that closes them.
 
-    Raises `BadInput` where they cannot be opened.
+    Raises `BadInput`.
     """
     log = Log(options.log_level, options.log_format)
     logs.install(log)
@@ -316,11 +316,9 @@ def beside_dialogue(session: Session, books: Books, options: ServeOptions) -> Ca
 def _opened(
     settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books
 ) -> DaemonServer:
-    """Prepare the process (limits, garbage collection, memory, lock) and build a server; raises `BadInput` and
-    `OSError`.
-    """
+    """Prepare the process (limits, memory, garbage collection, lock), build a server. Raises `BadInput`, `OSError`."""
     sys.setswitchinterval(_SWITCH_S)
-    # Each client takes a descriptor.
+    # Each client needs a descriptor.
     platform.raise_open_files()
     spare_memory()
     made_folder(options.data_folder)
@@ -330,7 +328,7 @@ def _opened(
 
 
 class _Signals:
-    """Signal handlers: SIGTERM and the first SIGINT shut down, the second SIGINT ends the process at once."""
+    """The signal handlers: SIGTERM and the first SIGINT shut down, a second SIGINT ends the process at once."""
 
     def __init__(self) -> None:
         self.server: DaemonServer | None = None
@@ -355,7 +353,7 @@ class _Signals:
 
 
 def _hold(folder: str) -> FileLock:
-    """Lock the runtime folder for the life of the process; raises `BadInput` naming the holder."""
+    """Lock the runtime folder until the process ends. Raises `BadInput` with the process that holds it."""
     try:
         return FileLock(os.path.join(folder, "daemon.lock"))  # noqa: PTH118
     except Held as held:
@@ -366,7 +364,7 @@ def _hold(folder: str) -> FileLock:
 
 
 def _check_weights(eval_file: str) -> None:
-    """Read the weights file, since a server without weights cannot search; raises `BadInput`."""
+    """Read the file of weights: without weights a server cannot search. Raises `BadInput`."""
     if not eval_file:
         return
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
@@ -378,7 +376,7 @@ def _check_weights(eval_file: str) -> None:
 
 
 def _digest(eval_file: str) -> str:
-    """Return a digest that identifies the weights; "" if they cannot be read, which the engine will report."""
+    """Return a digest of the weights, "" if they cannot be read, which the engine will report."""
     from hashlib import blake2b
 
     from desdaemon.engine.evaluation.weights import SHIPPED

@@ -1,10 +1,10 @@
-"""The loop that owns the sockets: reads messages, hands them on, sends replies, and never blocks.
+"""The loop that owns the sockets: it reads messages, hands them on, sends replies, and never blocks.
 
-One thread runs it. Others put replies into its inbox and wake it up. A reply that a client does not read waits in the
-client's outbox, which is bounded; from a client whose outbox is half full nothing more is read.
+One thread runs the loop; others put replies into its inbox and wake it. Replies that a client does not read wait in its
+bounded outbox; while that is half full nothing more is read from the client.
 
-`Newcomers` accepts connections, `ReadingOrder` decides which is read from next, `Incoming` knows what a message is, and
-`SocketClients` whose it is.
+`Newcomers` accepts connections, `ReadingOrder` chooses which to read, `Incoming` parses messages, `SocketClients` knows
+the clients.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _KEYS_S = 0.02
 _LARGEST_HELD = 64 << 20
 _EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
 _LOOKED_THROUGH = 1 << 20
-"""Most bytes left by a peer that are searched for messages with an effect; beyond this all messages are read."""
+"""Most bytes left by a peer that are searched for messages with an effect; of more all messages are read."""
 
 _LAST_WORDS_S, _SILENCE_S = 0.4, 0.1
-"""Limits at the end, in seconds: for data sent by then, in all and without anything new; the first also for replies."""
+"""Seconds at the end of the loop in which data may still arrive: in all, and without anything new."""
 
 
 class Sockets:
-    """The loop over all sockets. `publish`, `in_flight` and `stop` are for any thread, the rest is for the loop's."""
+    """The loop over all sockets. Its thread calls all methods, other threads only `publish`, `in_flight` and `stop`."""
 
     def __init__(
         self,
@@ -60,9 +60,9 @@ class Sockets:
         chores: Callable[[], None],
         poller: Poller | None = None,
     ) -> None:
-        """``chores`` is called a few times a second."""
+        """``chores`` is called a few times a second, on the loop's thread."""
         self.poller = poller or Poller()
-        """Others may register sockets of their own before `run`."""
+        """Others may register their own sockets here before `run`."""
         self.peers = SocketClients(operations, texts, health, self._close)
         self._acceptors = acceptors
         self._newcomers = Newcomers(acceptors, self.poller, health, self._on_arrival, self._close)
@@ -73,29 +73,30 @@ class Sockets:
         self._connections: set[ServedConnection] = set()
         """All connections that are not closed."""
         self._subscribers: list[set[ServedConnection]] = [set() for _ in acceptors]
-        """For each acceptor, its connections for events whose handshake is over."""
+        """For each acceptor its connections for events whose handshake is over."""
         self._order: ReadingOrder[ServedConnection] = ReadingOrder(time.monotonic)
         self._dirty: dict[ServedConnection, None] = {}
-        """Connections that may have something to send now. A dict, for its order."""
+        """Connections that may have something to send now, in a dict for its order."""
         self._events = ByteTotal()
-        """Bytes that subscribers have not read. An event is one object for all of them, so replies lose no room."""
+        """Bytes of events that subscribers have not read; replies are counted elsewhere."""
         self._buffer = memoryview(bytearray(RECEIVED_AT_ONCE))
         self._holding: dict[ServedConnection, None] = {}
-        """All and only connections with ``held`` > 0, those that began a large message first."""
+        """All and only connections with ``held`` > 0, the one that began its large message first at the front."""
         self._held = 0
-        """The sum of their ``held``, in bytes."""
+        """Sum of their ``held``, bytes."""
         self._inbox: deque[tuple[SocketClient | None, Outgoing]] = deque()
-        """Replies of other threads, and events, which have no client."""
-        # A pair of sockets, not a pipe: not every system can wait for a pipe together with sockets.
+        """Replies from other threads, and events, which have no client (None)."""
+        # Sockets, because not every system can wait for a pipe together with sockets.
         self._wake_in, self._wake_out = socket.socketpair()
         self._wake_in.setblocking(False)
         self._wake_out.setblocking(False)
-        # Any thread may wake the loop at any time, so that the pair is closed with the last reference to this.
+        # Not closed by `run`: any thread may wake the loop at any time. The pair is closed with the last reference to
+        # this object.
         weakref.finalize(self, _close_all, self._wake_in, self._wake_out)
         self._woken = False
-        """Whether a byte is on its way from ``_wake_out``; any thread sets it."""
+        """Whether a byte is on its way through the pair; any thread sets it."""
         self._thread = 0
-        """Identifier of the loop's thread (`threading.get_ident`); 0 before `run`."""
+        """`threading.get_ident` of the loop's thread; 0 before `run`."""
         self._stopping = False
         self._next_chores = 0.0
         self._next_look_at_keys = 0.0
@@ -106,16 +107,16 @@ class Sockets:
     # For every thread
 
     def publish(self, topic: str, data: Data) -> None:
-        """Send an event to all subscribers of its topic."""
+        """Send an event to all subscribers of its topic. Any thread."""
         self._inbox.append((None, Outgoing((topic.encode(),), codec.encode(data), True)))
         self._wake()
 
     def in_flight(self) -> list[PendingRequest]:
-        """Return all requests whose final or error has not been sent yet."""
+        """Return all requests whose final or error was not sent yet. Any thread."""
         return self.peers.in_flight()
 
     def stop(self) -> None:
-        """End the loop, after the inbox has been sent and messages received by now have been answered."""
+        """End the loop once the inbox is sent and the messages received so far are answered. Any thread."""
         self._stopping = True
         self._wake()
 
@@ -132,7 +133,7 @@ class Sockets:
         self._thread = threading.get_ident()
         while not self._stopping or self._inbox:
             self._turn()
-        # Messages sent in one go with a `shutdown` may not have been received yet.
+        # Messages sent together with a `shutdown` may still be on their way.
         now = self._received = time.monotonic()
         until = now + _LAST_WORDS_S
         while now < until and (self._inbox or self._order or now - self._received < _SILENCE_S):
@@ -197,7 +198,7 @@ class Sockets:
         self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
 
     def _hang_up(self, connection: ServedConnection) -> None:
-        """Handle the end of a connection by its peer; messages sent before it may still be unread."""
+        """Note that a peer has closed its connection; messages that it sent before may still be unread."""
         connection.broken = True
         connection.blocked = False
         self._unwatch(connection)
@@ -207,7 +208,7 @@ class Sockets:
             self._order.put(connection, Rank.BEHIND)
 
     def _has_nothing_to_do(self, connection: ServedConnection) -> bool:
-        """Return whether a disconnected peer left no message behind that must be carried out."""
+        """Return whether a peer that has gone has left no message that must be carried out."""
         conversation = connection.conversation
         while not connection.ended and conversation.kept < _LOOKED_THROUGH:
             connection.receive(self._buffer)
@@ -215,7 +216,7 @@ class Sockets:
         return connection.ended and unread is not None and not may_have_effect(unread)
 
     def _note_held(self, connection: ServedConnection) -> None:
-        """Count the bytes of a connection's unfinished large message; above the bound close the oldest connection."""
+        """Count a connection's unfinished large message; above the limit close the oldest connection with one."""
         size = connection.conversation.kept
         held = size if size > RECEIVED_AT_ONCE else 0
         if held == connection.held:
@@ -257,15 +258,15 @@ class Sockets:
     # Messages
 
     def _serve(self) -> None:
-        """Handle waiting requests for a few milliseconds, some of each kind of connection in each turn."""
+        """Handle messages for a few milliseconds, some of each rank of `ReadingOrder`."""
         self._apply_key_changes(time.monotonic())
         for connection, quantum, until in self._order.round():
             self._serve_one(connection, quantum, until)
 
     def _serve_one(self, connection: ServedConnection, quantum: int, until: float) -> None:
-        """Handle up to ``quantum`` messages; after ``until`` only the first."""
+        """Handle up to ``quantum`` messages of a connection; after the time ``until`` only the first."""
         if connection.broken and not connection.ended and not connection.conversation.has_input:
-            # Messages sent just before the peer left may still be in the system's buffer.
+            # Messages that the peer sent just before it left may still be in the system's buffer.
             connection.receive(self._buffer)
         try:
             self._consume(connection, quantum, until)
@@ -294,7 +295,7 @@ class Sockets:
     def _consume(self, connection: ServedConnection, quantum: int, until: float) -> None:
         conversation = connection.conversation
         if not conversation.open:
-            # A handshake has few steps, and the peer has to answer between them.
+            # All steps of a handshake: there are few, and the peer waits for an answer between them.
             quantum = MESSAGES_IN_TURN
         for _ in range(quantum):
             if connection.crowded and not connection.broken:
@@ -311,7 +312,7 @@ class Sockets:
                 return
 
     def _welcome(self, connection: ServedConnection) -> None:
-        """Make the peer a client or a subscriber, now that its handshake is over."""
+        """Make a peer whose handshake is over a client or a subscriber."""
         self._newcomers.leave(connection)
         if connection.kind is SocketKind.REQUESTS:
             self.peers.joined(connection, time.monotonic())
@@ -327,7 +328,7 @@ class Sockets:
     # A few times a second
 
     def _apply_key_changes(self, now: float) -> None:
-        """Close connections of revoked keys; looks at the files at intervals only, for each look is a system call."""
+        """Close connections of revoked keys. Looks at the files, each time a system call, only now and then."""
         if now < self._next_look_at_keys:
             return
         self._next_look_at_keys = now + _KEYS_S
@@ -347,9 +348,9 @@ class Sockets:
     # Replies
 
     def _send(self, peer: SocketClient, reply: Outgoing) -> None:
-        """Queue a reply for the loop. Any thread."""
+        """Queue a reply for a client. Any thread."""
         if threading.get_ident() == self._thread:
-            # Replies that other threads queued earlier go first.
+            # Replies that other threads have queued before go first.
             if self._inbox:
                 self._send_inbox()
             self._deliver(peer, reply)
@@ -375,7 +376,7 @@ class Sockets:
     def _deliver(self, peer: SocketClient, reply: Outgoing) -> None:
         if peer.connection is None and (peer.dropped or not peer.named):
             return
-        # A named client that comes back within its grace gets what it missed.
+        # A client with a routing id that comes back in time gets the replies it has missed.
         for dropped in peer.outbox.put(reply):
             self.peers.count_dropped(partial=dropped.partial)
         self.peers.relieve()

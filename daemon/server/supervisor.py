@@ -1,7 +1,7 @@
-"""`desdaemon serve --supervise`: a small process that restarts the daemon when it dies.
+"""`desdaemon serve --supervise`: a small process that restarts the daemon, its child, if it dies.
 
-It passes terminating signals on to the daemon, its child. It ends with the daemon's status when that exits with 0, or
-fails before it has ever listened. systemd and containers restart by themselves; this is for users without them.
+It passes terminating signals on. It ends with the daemon's exit status if that is 0 or the daemon has failed before it
+ever listened. For users without systemd or containers, which restart by themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.connection import connection_path, read_connection
 
 RESTARTS = "DESDAEMON_RESTARTS"
-"""The environment variable that tells a supervised daemon how often it was restarted."""
+"""Environment variable that tells a daemon how often it was restarted."""
 
 _END_S = 15.0
 _LONGEST_PAUSE_S = 5.0
@@ -37,7 +37,7 @@ class RestartDecision(NamedTuple):
 
 
 class Policy:
-    """Decides about restarts from exit statuses and times; a state machine without processes or clocks."""
+    """Decides on restarts from exit statuses and times; no processes, no clocks."""
 
     def __init__(self) -> None:
         self.restarts = 0
@@ -45,10 +45,10 @@ class Policy:
         self._failures = 0
 
     def ended(self, status: int, *, ready: bool, asked: bool) -> RestartDecision:
-        """Decide after the end of a daemon: its ``status`` is negative for a signal; ``ready``: it has listened;
-        ``asked``: it was asked to end.
+        """Decide what follows the end of a daemon.
 
-        After a daemon that was ready the restart comes at once; after each one that was not, the pause doubles.
+        ``status`` is negative after a signal; ``ready``: the daemon has listened; ``asked``: it was asked to end. A
+        daemon that was ready is restarted at once; each one that was not doubles the pause.
         """
         if asked or status == 0:
             return RestartDecision(False, status=max(0, status))
@@ -79,7 +79,7 @@ class _Supervisor:
     def _pass_on(self, number: int, frame: object) -> None:
         self._asked = True
         if self._child is not None and self._child.poll() is None:
-            # Never SIGINT: the terminal's Ctrl-C reaches the child by itself, and a second one ends it at once.
+            # Never SIGINT: Ctrl-C reaches the child from the terminal, and a second SIGINT would end it at once.
             platform.ask_to_end(self._child, signal.SIGTERM)
             kill = threading.Timer(_END_S, self._child.kill)
             kill.daemon = True
@@ -108,7 +108,7 @@ class _Supervisor:
 
 
 def _has_listened(process: int) -> bool:
-    """Return whether a dead daemon had written the connection file, as it does once it listens."""
+    """Return whether a daemon that has died had listened: then it has written the connection file."""
     try:
         return read_connection(connection_path()).pid == process
     except (BadInput, OSError):
@@ -116,5 +116,5 @@ def _has_listened(process: int) -> bool:
 
 
 def supervise(arguments: list[str]) -> int:
-    """Run ``desdaemon`` with these arguments and restart it; returns the exit status."""
+    """Run ``desdaemon`` with these arguments, restarting it. Returns the exit status."""
     return _Supervisor(arguments, Log()).run()

@@ -1,4 +1,4 @@
-"""`desdaemon doctor`: checks of this machine. Each check makes findings: a state, and how to mend a fault."""
+"""`desdaemon doctor`: checks of this machine, as findings: a state, and how to mend a fault."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from typing import NamedTuple
 
 OK, WARNING, FAULT = "ok", "warning", "fault"
-"""States: as it should be; works, but not well; does not work."""
+"""States of a finding: as it should be; works, but not well; does not work."""
 
 
 class Finding(NamedTuple):
-    """A line of the report: the check, its state, an explanation, and how to mend it ("" if it is ok)."""
+    """A line of the report: the check, its state, an explanation, and how to mend a fault ("" if ok)."""
 
     check: str
     state: str
@@ -19,6 +19,6 @@ class Finding(NamedTuple):
 
 
 def shown(text: str) -> str:
-    """Return a text with ``~`` for the home folder, whose name is nobody's business in a report of a fault."""
+    """Return a text with ``~`` in place of the home folder, whose name does not belong in a report."""
     home = os.path.expanduser("~")  # noqa: PTH111
     return text.replace(home, "~") if len(home) > 1 else text

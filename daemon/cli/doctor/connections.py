@@ -20,7 +20,7 @@ from . import FAULT, OK, WARNING, Finding
 
 
 def runtime() -> Finding:
-    """Check the folder of sockets and of the connection file."""
+    """Check the folder of the sockets and the connection file."""
     folder = Path(folders.runtime())
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     mend = "name another with DESDAEMON_RUNTIME_DIR"
@@ -39,7 +39,7 @@ def runtime() -> Finding:
 
 
 def daemon() -> Finding:
-    """Look for a running daemon of this user."""
+    """Look for a daemon that this user runs."""
     path = connection_path()
     try:
         connection = read_connection(path)
@@ -71,7 +71,7 @@ def ports(endpoints: list[str]) -> Iterator[Finding]:
 
 
 def keys() -> Finding:
-    """Check the library behind keys, and the folder that holds them."""
+    """Check libsodium, which keys need, and the folder of keys."""
     from desdaemon.core.paths import keys_folder
     from desdaemon.server.keys import KeyStore
     from desdaemon.server.transport import sodium

@@ -34,7 +34,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Check and report; return 0, 1 if something does not work, 2 for a bad command line."""
+    """Check and report. Returns 0, 1 if something does not work, 2 for a bad command line."""
     named = command_line().parse_args(arguments)
     findings = []
     if not named.json:

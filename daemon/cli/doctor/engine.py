@@ -21,7 +21,7 @@ from desdaemon.protocol.system import logs
 from . import FAULT, OK, WARNING, Finding
 
 FREE_BYTES = 160 << 20
-"""Bytes for compiled code, expanded weights and the compiler's temporary files, with some to spare."""
+"""Free bytes wanted: for compiled code, expanded weights, the compiler's temporary files, and some to spare."""
 
 _CHILD_S = 300.0
 
@@ -34,7 +34,7 @@ found = Library(jit.build(("desdaemon.engine.kernels.perft",), entries), entries
 print(found.perft(0x0000000810000000, 0x0000001008000000, 6, 0))
 """
 _LINES = "8200"
-"""Lines of play of 6 plies."""
+"""Number of lines of play of 6 plies."""
 
 _SEARCH = f"""{library.OURSELVES}
 from desdaemon.cli.main import main
@@ -67,7 +67,7 @@ def cache() -> Iterator[Finding]:
 
 
 def _refusal(folder: Path) -> str:
-    """Return the reason why nothing can be written to a folder; "" if it can."""
+    """Return why a folder cannot be written to; "" if it can."""
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".doctor-") as file:
             file.write(bytes(1 << 16))
@@ -78,7 +78,7 @@ def _refusal(folder: Path) -> str:
 
 
 def compiler() -> Finding:
-    """Compile a small part of the engine in a child process, and compare its result."""
+    """Compile a part of the engine in a child process and compare its result."""
     began = time.monotonic()
     output, reason = _child(_COMPILE, "")
     took = f"{time.monotonic() - began:.1f} s"
@@ -93,7 +93,7 @@ def compiler() -> Finding:
 
 
 def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
-    """Run a child process; return its output, and the reason of a failure or ""."""
+    """Run a program in a child process. Returns its output, and the reason of a failure or ""."""
     command = [sys.executable, "-P", "-c", program, str(library.ROOT), *arguments]
     try:
         done = subprocess.run(
@@ -110,7 +110,7 @@ def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
 
 
 def compiled(*, search: bool) -> Iterator[Finding]:
-    """Check that the compiled engine and book are in the cache, and with ``search`` that a search answers."""
+    """Check that the compiled kernels are in the cache and, with ``search``, that a search answers."""
     from desdaemon.book.exports import SPEC as BOOK
 
     missing = [spec.name for spec in (ENGINE, BOOK) if library.read_cached(spec) is None]
@@ -130,7 +130,7 @@ def compiled(*, search: bool) -> Iterator[Finding]:
 
 
 def weights(path: str) -> Finding:
-    """Check the weights file that is configured, or the shipped one."""
+    """Check the configured file of weights, or the shipped one."""
     from desdaemon.engine.evaluation.weights import SHIPPED
     from desdaemon.engine.evaluation.weights_file import WeightsError, read
 
@@ -146,7 +146,7 @@ def weights(path: str) -> Finding:
 
 
 def book(path: str) -> Finding:
-    """Check the book that is configured, if any, without writing to it."""
+    """Check the configured book, if any, without writing to it."""
     from desdaemon.book.errors import Unreadable
     from desdaemon.book.formats.registry import NATIVE, SHIPPED, format_by_content, load, shipped
     from desdaemon.book.storage.store import open_store

@@ -26,7 +26,7 @@ _EXTRAS = {"web": "the board in the browser", "cluster": "searches on many machi
 
 
 def program() -> Iterator[Finding]:
-    """Report version and place of the program; check the Python that runs it."""
+    """Report the program's version and place; check the Python that runs it."""
     yield Finding("version", OK, f"desdaemon {desdaemon.__version__}, {_commit()}, in {ROOT}")
     python = f"{machine.python_implementation()} {machine.python_version()}, {sys.executable}"
     if not has_global_lock():
@@ -46,12 +46,12 @@ def program() -> Iterator[Finding]:
 
 
 def _commit() -> str:
-    """Return the commit of the program, if the checkout or pip knows it."""
+    """Return the program's commit, if the checkout or pip knows it; else ""."""
     import json
     import subprocess
 
     commit = ""
-    # A checkout around the folder of an installation is not its own.
+    # The checkout around an installation's folder may be another program's.
     if (ROOT / ".git").exists():
         with contextlib.suppress(OSError):
             command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
@@ -139,7 +139,7 @@ def processor() -> Iterator[Finding]:
 
 
 def configuration() -> tuple[list[Finding], str, str]:
-    """Check the configuration file; return its findings, and the files of weights and book that it names."""
+    """Check the configuration file. Returns findings, and the files of weights and book that it names, or ""."""
     from desdaemon.cli.arguments import UnusableFile, UsageError, configured
     from desdaemon.dialogue.configuration import configuration_path
 
@@ -158,7 +158,7 @@ def configuration() -> tuple[list[Finding], str, str]:
 
 
 def terminal() -> Finding:
-    """Check the standard streams and the line editing."""
+    """Check the standard streams and the line editor."""
     streams = "".join("yes " if os.isatty(number) else "no " for number in (0, 1, 2)).strip()
     encoding = (sys.stdout.encoding or "unknown").lower()
     try:

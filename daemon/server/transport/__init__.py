@@ -1,1 +1,1 @@
-"""ZMTP and its CURVE security from the listening side, connections, and bounded outboxes."""
+"""ZMTP and CURVE from the listening side, connections, and bounded outboxes."""

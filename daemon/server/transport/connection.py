@@ -1,7 +1,7 @@
-"""An accepted connection: its socket, its ZMTP conversation, and the bytes to be sent.
+"""An accepted connection: its socket, its ZMTP conversation, and the bytes to send.
 
-Unlike a descriptor, a connection's number is never used again in the process: what is noted about one connection is
-never taken for another's.
+Its number is never used again in the process, as that of a descriptor is, so notes about a connection cannot be taken
+for another's.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .outbox import SendQueue
 from .zmtp import Conversation, Security, SocketKind
 
 RECEIVED_AT_ONCE = 32 << 10
-"""Bytes; also the most that a connection holds of requests that wait for their turn."""
+"""Bytes received in one call; also the most of waiting requests that a connection holds."""
 
 _SENT_AT_ONCE = {SocketKind.REQUESTS: 16 << 10, SocketKind.EVENTS: 4 << 10}
-"""Bytes, about. Replies being sent have left the outbox, so a peer that does not read holds this much beside it."""
+"""Approximate bytes of replies taken from the outbox at a time: the most that a connection holds beside it."""
 
 _KEPT_OF_A_FRAME = LARGEST_BODY + 64
 _numbers = itertools.count(1)
 
 
 class ZmtpConnection:
-    """An accepted connection: its socket, its ZMTP conversation and its send queue. For the loop's thread alone."""
+    """An accepted connection: socket, ZMTP conversation, send queue. For the loop's thread."""
 
     __slots__ = (
         "_pending",
@@ -60,22 +60,22 @@ class ZmtpConnection:
         self.held = 0
         """Bytes of an unfinished large message, 0 without one; the loop sums them."""
         self.queued = False
-        """Whether it waits for its turn to be read from: the same as being in `ReadingOrder`, which alone writes it."""
+        """Whether the connection waits for its turn to be read, in `ReadingOrder`, which alone writes this."""
         self.blocked = False
-        """Whether unread messages wait until the peer has read replies. Mutually exclusive with ``queued``."""
+        """Whether unread messages wait until the peer reads replies. Mutually exclusive with ``queued``."""
         self.ended = False
-        """Whether the peer sends nothing more and all that it sent has been received."""
+        """Whether the peer sends nothing more and all that it sent was received."""
         self.broken = False
-        """Whether the peer is gone and nothing can be sent; messages that it sent before may still be unread."""
+        """Whether the peer is gone and nothing can be sent; messages that it sent may still be unread."""
         self.closed = False
         self.reading = False
         self.writing = False
         self._pending: memoryview | None = None
 
     def receive(self, buffer: memoryview) -> None:
-        """Receive available bytes through ``buffer``, `RECEIVED_AT_ONCE` bytes that all connections of a thread share.
+        """Receive available bytes through ``buffer``, of `RECEIVED_AT_ONCE` bytes, which a thread's connections share.
 
-        A new buffer for each call, shortened to its data, would fragment the heap.
+        A new buffer for each call, cut to its data, would fragment the heap.
         """
         try:
             size = self.socket.recv_into(buffer)
@@ -89,7 +89,7 @@ class ZmtpConnection:
             self.ended = True
 
     def flush(self) -> bool:
-        """Send queued bytes; return False if some are left because the peer has to read first."""
+        """Send queued bytes. Returns False if some are left because the peer reads too slowly."""
         while not self.broken:
             if self._pending is None:
                 batch = self._next_batch()
@@ -122,26 +122,25 @@ class ZmtpConnection:
 
     @property
     def unsent(self) -> bool:
-        """Whether anything waits to be sent."""
+        """Whether anything is left to send."""
         return not self.broken and (
             self._pending is not None or bool(self.conversation.outgoing) or bool(self.outbox and len(self.outbox))
         )
 
     def stop_input(self) -> None:
-        """Let the peer send nothing more; bytes that have arrived can still be received."""
+        """Receive nothing more from the peer, except bytes that have already arrived."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RD)
 
     def close(self) -> None:
-        """Close the socket."""
         self.closed = True
         self.socket.close()
 
 
 def accepted(listening: socket.socket) -> tuple[socket.socket, str] | None:
-    """Accept the next waiting connection. Return its socket and the address it comes from, "" for ipc.
+    """Accept the next connection. Returns its socket and source address, "" for ipc; None if none waits.
 
-    None if no connection waits; raises `OSError` without free descriptors.
+    Raises `OSError` without free descriptors.
     """
     try:
         peer, address = listening.accept()
@@ -155,7 +154,7 @@ def accepted(listening: socket.socket) -> tuple[socket.socket, str] | None:
 
 
 def _keep_alive(peer: socket.socket) -> None:
-    """Enable TCP keep-alive, which finds the loss of the other machine within about half a minute."""
+    """Enable TCP keep-alive, which notices within about half a minute that the other machine is lost."""
     with contextlib.suppress(OSError):
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -30,32 +30,32 @@ _NOT_ALLOWED = command(b"ERROR", b"\x03400")
 
 
 def z85(data: bytes) -> str:
-    """Return a multiple of four bytes as text, five characters for four bytes (32/Z85)."""
+    """Return bytes, a multiple of four, as text of five characters for each four (32/Z85)."""
     text = []
-    for at in range(0, len(data), 4):
-        value = int.from_bytes(data[at : at + 4], "big")
+    for first in range(0, len(data), 4):
+        value = int.from_bytes(data[first : first + 4], "big")
         text += [_Z85[value // 85**power % 85] for power in (4, 3, 2, 1, 0)]
     return "".join(text)
 
 
 def from_z85(text: str) -> bytes:
-    """Return the bytes of a Z85 text; raises `ValueError`, also for five characters over 2^32 - 1."""
+    """Return the bytes of a Z85 text. Raises `ValueError`, also for five characters beyond 2^32 - 1."""
     data = b""
-    for at in range(0, len(text), 5):
+    for first in range(0, len(text), 5):
         value = 0
-        for character in text[at : at + 5]:
+        for character in text[first : first + 5]:
             value = value * 85 + _Z85.index(character)
         if value >> 32:
-            raise ValueError(text[at : at + 5])
+            raise ValueError(text[first : first + 5])
         data += value.to_bytes(4, "big")
     return data
 
 
 class CurveSecurity:
-    """The mechanism on one connection: HELLO, WELCOME, INITIATE, READY, then messages. See `zmtp.Security`."""
+    """The CURVE mechanism of one connection (`zmtp.Security`): HELLO, WELCOME, INITIATE, READY, then messages."""
 
     def __init__(self, public: bytes, secret: bytes, known: Callable[[str], bool]) -> None:
-        """``public`` and ``secret`` are the server's long-term keys; ``known``: whether a key (Z85) may connect."""
+        """``public`` and ``secret`` are the server's long-term keys; ``known`` says whether a key (Z85) may connect."""
         self.ready = False
         self.user = ""
         self._public = public

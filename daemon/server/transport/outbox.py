@@ -1,6 +1,6 @@
-"""Outboxes: bounded queues of replies that clients have not read yet. A state machine.
+"""Outboxes: bounded queues of replies that clients have not read. A state machine.
 
-Over its bound a queue drops its oldest partial, and without partials its oldest reply.
+A queue over its bound drops its oldest partial, and without partials its oldest reply.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Outgoing(NamedTuple):
-    """A message to send: ``prefix`` are the frames before its body; a ``partial`` is dropped before other messages."""
+    """A message to send. ``prefix`` are the frames before ``body``; a ``partial`` is dropped before other messages."""
 
     prefix: tuple[bytes, ...]
     body: bytes
@@ -27,7 +27,7 @@ class ByteTotal:
 
 
 class SendQueue:
-    """The messages that wait for one client. For one thread at a time. ``bytes`` is the size of their bodies."""
+    """The messages that wait for one client; ``bytes`` sums their bodies. For one thread at a time."""
 
     __slots__ = ("_most", "_most_bytes", "_replies", "_total", "bytes")
 
@@ -44,11 +44,11 @@ class SendQueue:
 
     @property
     def crowded(self) -> bool:
-        """Whether it is half full: no more work is taken from the client."""
+        """Whether the queue is half full, so that no more work is taken from the client."""
         return 2 * len(self._replies) > self._most or 2 * self.bytes > self._most_bytes
 
     def put(self, reply: Outgoing) -> list[Outgoing]:
-        """Add a message. Returns the messages dropped for it."""
+        """Add a message. Returns the messages that were dropped for it."""
         self._replies.append(reply)
         self._count(len(reply.body))
         dropped = []
@@ -57,7 +57,7 @@ class SendQueue:
         return dropped
 
     def drop_oldest(self) -> Outgoing:
-        """Drop the oldest partial, or without partials the oldest message, and return it."""
+        """Remove and return the oldest partial, or without partials the oldest message."""
         index = next((index for index, reply in enumerate(self._replies) if reply.partial), 0)
         dropped = self._replies[index]
         del self._replies[index]
@@ -65,7 +65,7 @@ class SendQueue:
         return dropped
 
     def take(self, size: int) -> list[Outgoing]:
-        """Remove and return the oldest messages, about ``size`` bytes of them."""
+        """Remove and return the oldest messages, about ``size`` bytes."""
         taken: list[Outgoing] = []
         while self._replies and size > 0:
             reply = self._replies.popleft()
@@ -75,7 +75,6 @@ class SendQueue:
         return taken
 
     def clear(self) -> None:
-        """Drop everything."""
         self._replies.clear()
         self._count(-self.bytes)
 

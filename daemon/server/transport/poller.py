@@ -1,6 +1,6 @@
-"""Readiness of sockets: epoll where the system has it, otherwise the best of `selectors` (kqueue, poll, select).
+"""Readiness of sockets: epoll where the system has it, else the best of `selectors` (kqueue, poll, select).
 
-Used by the loop of `desdaemon.server.sockets`, and by `desdaemon.server.scrape` on the same thread.
+Used by the loop of `desdaemon.server.sockets`, and on its thread by `desdaemon.server.scrape`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Callable
 from typing import Protocol
 
 READ, WRITE, LEFT = 1, 2, 4
-"""Events of a socket, as bits of a mask; `LEFT`: the peer has closed or reset the connection.
+"""Events of a socket as bits of a mask; `LEFT`: the peer has closed or reset the connection.
 
-epoll reports `LEFT` at once, also for a mask of 0. Other systems never do: reading or writing finds the end there.
+epoll reports `LEFT` at once, even for a mask of 0. Other systems do not: there reading or writing finds out.
 """
 
 ReadyHandler = Callable[[int], None]
 
 
 class Readiness(Protocol):
-    """The system call behind a `Poller`. Masks are of the bits above."""
+    """The system call behind a `Poller`. Masks are made of the bits above."""
 
     def register(self, descriptor: int, mask: int) -> None:
         """Start to watch a descriptor."""
@@ -34,16 +34,16 @@ class Readiness(Protocol):
         """Stop watching a descriptor."""
 
     def wait(self, seconds: float) -> list[tuple[int, int]]:
-        """Wait up to ``seconds``; returns the ready descriptors, each with its mask."""
+        """Wait up to ``seconds``. Returns the ready descriptors, each with its mask."""
 
     def close(self) -> None:
-        """Close the descriptors of the call itself."""
+        """Close the descriptors that the call itself needs."""
 
 
 if sys.platform == "linux":
 
     class EpollReadiness:
-        """`Readiness` by epoll, on Linux. A mask of 0 watches for `LEFT` alone."""
+        """`Readiness` by epoll, on Linux. With a mask of 0 it watches for `LEFT`."""
 
         def __init__(self) -> None:
             self._epoll = select.epoll()
@@ -78,10 +78,10 @@ if sys.platform == "linux":
 
 
 class SelectorReadiness:
-    """`Readiness` by `selectors`, on every system. Without `LEFT`; a descriptor with a mask of 0 is not watched."""
+    """`Readiness` by `selectors`, on every system. It reports no `LEFT`, and does not watch with a mask of 0."""
 
     def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
-        """``selector`` None: the best that the system has."""
+        """``selector`` is None for the best that the system has."""
         self._selector = selector or selectors.DefaultSelector()
         self._masks: dict[int, int] = {}
 
@@ -105,7 +105,7 @@ class SelectorReadiness:
 
     def wait(self, seconds: float) -> list[tuple[int, int]]:
         if not self._selector.get_map():
-            # Windows refuses to wait for nothing.
+            # Windows refuses to wait for no socket.
             time.sleep(seconds)
             return []
         return [
@@ -125,13 +125,13 @@ class SelectorReadiness:
 
 
 class Poller:
-    """Descriptors, each with its mask and its handler, the function to call when it is ready. For one thread.
+    """Descriptors with the functions to call when they are ready. For one thread.
 
-    A handler may change the poller; the handlers of descriptors that it unregisters are not called any more.
+    A handler may change the poller; handlers of descriptors that it unregisters are not called any more.
     """
 
     def __init__(self, readiness: Readiness | None = None) -> None:
-        """``readiness`` None: the best that the system has."""
+        """``readiness`` is None for the best that the system has."""
         if readiness is None:
             if sys.platform == "linux":
                 readiness = EpollReadiness()
@@ -140,10 +140,10 @@ class Poller:
         self._readiness = readiness
         self._handlers: dict[int, ReadyHandler] = {}
         self.woke = 0.0
-        """When the last wait ended, by `time.monotonic`; 0 during a wait. Other threads may read it."""
+        """`time.monotonic` at the end of the last wait, 0 during a wait. Other threads may read it."""
 
     def register(self, descriptor: int, mask: int, handler: ReadyHandler) -> None:
-        """Start to watch a descriptor; with a mask of 0 only for `LEFT`, if the system reports it."""
+        """Watch a descriptor, and call ``handler`` with its events. For a mask of 0 see `LEFT`."""
         self._readiness.register(descriptor, mask)
         self._handlers[descriptor] = handler
 
@@ -157,7 +157,7 @@ class Poller:
         self._readiness.unregister(descriptor)
 
     def poll(self, seconds: float) -> None:
-        """Wait up to ``seconds`` and call the handlers of the ready descriptors."""
+        """Wait up to ``seconds``, then call the handlers of the ready descriptors."""
         handlers = self._handlers
         self.woke = 0.0
         events = self._readiness.wait(seconds)

@@ -1,7 +1,7 @@
-"""The functions of libsodium that CURVE needs, from the library that pyzmq ships for its own CURVE or the system's.
+"""The functions of libsodium that CURVE needs, from the library that pyzmq ships or the system's.
 
-pyzmq's wheels for Windows have libsodium inside, out of reach; PyNaCl, which is required there, has it too. All
-functions may be called from any thread.
+On Windows from PyNaCl, which is required there, because pyzmq's wheels hide theirs. Any thread may call these
+functions.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class SharedLibrary:
 
 
 class PyNaCl:
-    """`Boxes` of PyNaCl. Raises ImportError where it is not installed."""
+    """`Boxes` of PyNaCl. Raises `ImportError` if it is not installed."""
 
     def __init__(self) -> None:
         self._functions: Any = importlib.import_module("nacl.bindings")
@@ -119,7 +119,7 @@ def _candidates() -> Iterator[str]:
 
 @cache
 def library() -> Boxes:
-    """Return libsodium, loaded and initialised; raises `NoSodium`."""
+    """Return libsodium, loaded and initialised. Raises `NoSodium`."""
     for name in _candidates():
         try:
             sodium = ctypes.CDLL(name)
@@ -146,10 +146,7 @@ def public_key(secret: bytes) -> bytes:
 
 
 def shared_key(public: bytes, secret: bytes) -> bytes | None:
-    """Return the key that two parties share, from the public key of one and the secret key of the other.
-
-    None for an invalid public key.
-    """
+    """Return the key that two parties share, from one's public and the other's secret key; None for an invalid key."""
     return library().shared_key(public, secret)
 
 

@@ -1,8 +1,8 @@
 """ZMTP 3.1 from the listening side, without I/O: received bytes become messages, messages become bytes.
 
-A `Conversation` is one connection's half of the protocol (greeting, handshake, frames, commands). libzmq is not used on
-this side: with any options a peer can make it abort the process, by a full message queue, a PING behind it, and a reset
-(``stream_engine_base.cpp``, ``Assertion failed: !_io_error``).
+A `Conversation` is one connection's half of the protocol: greeting, handshake, frames, commands. libzmq is not used on
+this side, because with any options a peer can make it abort the process: by a full message queue, a PING behind it, and
+a reset (``stream_engine_base.cpp``, ``Assertion failed: !_io_error``).
 
 Specifications: 23/ZMTP 3.0, 37/ZMTP 3.1; 25/ZMTP-CURVE is in `curve`. Peers of ZMTP 1 and 2 (before 2013) are refused.
 """
@@ -18,7 +18,7 @@ MORE, LONG, COMMAND = 1, 2, 4
 """Flags of a frame."""
 
 LARGEST_FRAME = 4 << 20
-"""Bytes; a frame beyond this is a protocol error."""
+"""Most bytes of a frame; a larger one breaks the protocol."""
 
 GREETING_SIZE = 64
 _SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
@@ -33,14 +33,14 @@ _MOST_PONGS_WAITING = 4096
 _LONGEST_PING_CONTEXT = 16
 
 Frame = bytes | int
-"""The content of a frame, or the size of one that was too large to be kept."""
+"""The content of a frame, or the size of one that was too large to keep."""
 
 CONSUMED: tuple[Frame, ...] = ()
-"""The result of `Conversation.next` for bytes that were no message, such as a command."""
+"""What `Conversation.next` returns for bytes that were no message, such as a command."""
 
 
 class Violation(Exception):
-    """The peer broke the protocol, or may not connect; the text is a short reason for the log."""
+    """The peer broke the protocol or may not connect; the text is a short reason for the log."""
 
 
 class Refusal(Violation):
@@ -52,7 +52,7 @@ class Refusal(Violation):
 
 
 class SocketKind(Enum):
-    """The ZeroMQ type of a listening socket, and the types of the peers that may connect to it."""
+    """The ZeroMQ type of a listening socket, and the types that may connect to it."""
 
     REQUESTS = (b"ROUTER", (b"DEALER", b"REQ", b"ROUTER"))
     EVENTS = (b"PUB", (b"SUB", b"XSUB"))
@@ -65,23 +65,23 @@ class Security(Protocol):
     """Whether the handshake is complete."""
 
     user: str
-    """The public key that the peer has proved to own (Z85)."""
+    """The public key (Z85) that the peer has proved to own."""
 
     def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
-        """Handle a handshake command. Return the command to answer with, and once `ready` the peer's metadata.
+        """Handle a handshake command. Returns the command to answer with and, once `ready`, the peer's metadata.
 
         ``metadata`` is this side's. Raises `Violation`.
         """
 
     def opened(self, content: bytes) -> tuple[int, bytes]:
-        """Return flags and content of the frame inside a received frame; raises `Violation`."""
+        """Return flags and content of the frame that a received frame carries encrypted. Raises `Violation`."""
 
     def sealed(self, flags: int, content: bytes) -> bytes:
         """Return the content of a frame that carries, encrypted, a frame with those flags and content."""
 
 
 def frame(content: bytes, flags: int = 0) -> bytes:
-    """Return a frame's bytes."""
+    """Return the bytes of a frame."""
     size = len(content)
     if size < 256:
         return bytes((flags, size)) + content
@@ -99,33 +99,33 @@ def command(name: bytes, body: bytes = b"") -> bytes:
 
 
 def metadata(properties: dict[bytes, bytes]) -> bytes:
-    """Return properties encoded as in the handshake."""
+    """Return properties as the handshake encodes them."""
     return b"".join(
         bytes((len(name),)) + name + len(value).to_bytes(4, "big") + value for name, value in properties.items()
     )
 
 
 def read_metadata(data: bytes) -> dict[bytes, bytes]:
-    """Return properties by their names in lower case; raises `Violation`, also for a name that comes twice."""
+    """Return properties by name, in lower case. Raises `Violation`, also for a name that comes twice."""
     properties: dict[bytes, bytes] = {}
-    at = 0
-    while at < len(data):
-        begin = at + 1 + data[at] + 4
+    offset = 0
+    while offset < len(data):
+        begin = offset + 1 + data[offset] + 4
         size = int.from_bytes(data[begin - 4 : begin], "big")
-        name = data[at + 1 : begin - 4].lower()
+        name = data[offset + 1 : begin - 4].lower()
         if begin + size > len(data) or not _NAME.fullmatch(name) or name in properties:
             raise Violation("metadata")
         properties[name] = data[begin : begin + size]
-        at = begin + size
+        offset = begin + size
     return properties
 
 
 class Conversation:
     """One connection's half of the protocol. For one thread.
 
-    ``outgoing`` collects bytes of the protocol itself to be sent. After the handshake ``open`` is true and
-    ``peer_type``, ``identity`` (empty where the peer gave none) and ``user`` (a public key, or "") are set;
-    ``subscriptions`` of an events socket change with the peer's.
+    ``outgoing`` collects the protocol's own bytes to send. After the handshake ``open`` is true, and ``peer_type``,
+    ``identity`` (b"" if the peer gave none) and ``user`` (a public key, or "") are set. ``subscriptions`` of an events
+    socket change with the peer's.
     """
 
     __slots__ = (
@@ -153,9 +153,7 @@ class Conversation:
     )
 
     def __init__(self, kind: SocketKind, security: Security | None, largest_kept: int) -> None:
-        """Keep only the size of a frame over ``largest_kept`` bytes. With ``security`` such a frame is a violation, for
-        a part of it cannot be authenticated.
-        """
+        """Keep only the size of a frame over ``largest_kept`` bytes; with ``security`` it is a violation."""
         self._kind = kind
         self._security = security
         self._mechanism = b"NULL" if security is None else b"CURVE"
@@ -180,11 +178,11 @@ class Conversation:
         if security is None:
             self.outgoing += frame(command(b"READY", self._properties), COMMAND)
 
-    # What comes in
+    # Input
 
     @property
     def kept(self) -> int:
-        """The number of bytes that are held and have not been returned as messages."""
+        """The number of bytes received and not yet returned as messages."""
         frames = sum(len(part) for part in self._frames if isinstance(part, bytes)) if self._frames else 0
         return len(self._buffer) - self._at + len(self._held) + frames
 
@@ -205,7 +203,7 @@ class Conversation:
             self._skip -= skipped
             data = data[skipped:]
         if self._held:
-            # Joined as they come: in a list, pieces of two bytes would take twenty times the memory that is counted.
+            # Joined as they come: in a list, pieces of two bytes would take twenty times the counted memory.
             self._held += data
             if len(self._held) < self._missing:
                 return
@@ -260,7 +258,7 @@ class Conversation:
         return self._take(flags, content)
 
     def _wait_for(self, size: int) -> None:
-        """Keep the start of something of ``size`` bytes until it is complete."""
+        """Keep incoming bytes until ``size`` of them are there."""
         if self._at < len(self._buffer):
             self._held += self._buffer[self._at :]
             self._missing = size
@@ -370,13 +368,13 @@ class Conversation:
             self.outgoing += frame(content, COMMAND)
 
     def _subscription_message(self, content: Frame) -> None:
-        """Handle a subscription of ZMTP 3.0: a message of 1 or 0 and the prefix."""
+        """Handle a subscription of ZMTP 3.0: a message that is a byte, 1 or 0, and the prefix."""
         if isinstance(content, bytes) and content[:1] in (b"\0", b"\1"):
             self._subscribe(content[1:], there=content[0] == 1)
 
     def _subscribe(self, prefix: bytes, *, there: bool) -> None:
         if not there:
-            # Two subscriptions to one prefix take two cancellations.
+            # Two subscriptions to one prefix need two cancellations.
             self.subscriptions -= Counter((prefix,))
             return
         if len(prefix) > _LONGEST_SUBSCRIPTION or self.subscriptions.total() >= _MOST_SUBSCRIPTIONS:
@@ -387,10 +385,10 @@ class Conversation:
         """Whether the peer has subscribed to a topic."""
         return any(topic.startswith(prefix) for prefix in self.subscriptions)
 
-    # What goes out
+    # Output
 
     def message(self, prefix: tuple[bytes, ...], body: bytes) -> bytes:
-        """Return the bytes of a message of the frames ``prefix`` and ``body``. Send them in the order of the calls."""
+        """Return the bytes of a message. They must be sent in the order of the calls."""
         security = self._security
         if security is None:
             return b"".join([frame(part, MORE) for part in prefix]) + frame(body)
