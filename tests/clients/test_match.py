@@ -141,7 +141,10 @@ def test_other_boards(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["gtp", "nboard"])
-def test_the_protocol_is_found_out(protocol: str, tmp_path: Path) -> None:
+def test_the_protocol_is_found_out(protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if protocol == "nboard":
+        # It says nothing to what is tried first.
+        monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 0.5)
     script = tmp_path / "engine"
     script.write_text(f"#!/bin/sh\nexec {fake(protocol)}\n")
     script.chmod(0o700)
@@ -318,7 +321,11 @@ def test_the_sequential_test_is_in_no_hurry() -> None:
 
 
 def run(*arguments: object, games: int = 4) -> int:
-    return command.main([*map(str, arguments), "--games", str(games)])
+    """The exit status of a match in this process. A signal that ends it is for the tests, which are to end too."""
+    status = command.main([*map(str, arguments), "--games", str(games)])
+    if status > 128:
+        signal.raise_signal(status - 128)
+    return status
 
 
 def test_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

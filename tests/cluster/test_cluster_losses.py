@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, run
+from cluster_processes import COMMAND, IMPATIENT, TIMEOUT, Cluster, Process, run
 from random_games import random_game
 
 from desdaemon.engine.training import store
@@ -26,7 +26,7 @@ SCRIPT = "book load {folder}/own.book\nbook deviate 2 4\nbook export {folder}/af
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """A scheduler without workers."""
-    with closing(Cluster(tmp_path)) as found:
+    with closing(Cluster(tmp_path, command=IMPATIENT)) as found:
         yield found
 
 
@@ -35,7 +35,9 @@ class Owner:
 
     def __init__(self, cluster: Cluster, *arguments: str, given: str = "") -> None:
         self.process = subprocess.Popen(
-            [*COMMAND, *arguments, "-verbose", "1" if "-solve" in arguments else "0", "-cluster", str(cluster.file)],
+            [*IMPATIENT, *arguments, "-verbose", "1" if "-solve" in arguments else "0", "-cluster", str(cluster.file)],
+            # A book that is lost would be kept here.
+            cwd=cluster.file.parent,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -143,7 +145,7 @@ def test_labels_that_are_not_all_there_are_kept_and_no_success(cluster: Cluster,
 def test_with_nobody_at_the_address_a_line_says_so(tmp_path: Path) -> None:
     file = tmp_path / "problems.obf"
     file.write_text(f"{board_text(position_of(0, 54))};\n")
-    found = run("-solve", str(file), "-cluster", "tcp://127.0.0.1:1")
+    found = run("-solve", str(file), "-cluster", "tcp://127.0.0.1:1", command=IMPATIENT)
     assert found.returncode == 1
     assert found.stderr.count("\n") == 1
     assert "expected a scheduler that answers" in found.stderr

@@ -30,7 +30,7 @@ DIALOGUES = {
 @pytest.mark.parametrize("protocol", DIALOGUES)
 def test_a_search_does_not_outlive_the_gui(protocol: str) -> None:
     begun = time.monotonic()
-    done = converse(DIALOGUES[protocol], f"-{protocol}", *ENDLESS)
+    done = converse(DIALOGUES[protocol], f"-{protocol}", *ENDLESS, GRACE_S="0.1")
     assert done.returncode == 0
     assert done.stderr == b""
     assert time.monotonic() - begun < LATE_S
@@ -39,7 +39,7 @@ def test_a_search_does_not_outlive_the_gui(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", DIALOGUES)
 def test_nor_does_the_wait_for_an_engine(protocol: str) -> None:
     begun = time.monotonic()
-    assert converse(DIALOGUES[protocol], f"-{protocol}", DELAY="60").returncode == 0
+    assert converse(DIALOGUES[protocol], f"-{protocol}", DELAY="60", GRACE_S="0.1").returncode == 0
     assert time.monotonic() - begun < LATE_S
 
 

@@ -115,7 +115,7 @@ def test_an_analysis_goes_on_until_the_next_line(form: str, ending: bytes) -> No
 
 
 def test_an_analysis_is_over_with_the_input() -> None:
-    done = converse(b"kata-analyze 50\n", "-gtp")
+    done = converse(b"kata-analyze 50\n", "-gtp", GRACE_S="0.1")
     assert done.returncode == 0
     assert done.stdout.startswith(b"=\n")
     assert done.stdout.endswith(b"\n\n")

@@ -14,9 +14,9 @@ def request(number: Any, op: str, **args: Any) -> bytes:
     return json.dumps({"v": 1, "id": number, "op": op, "args": args}).encode() + b"\n"
 
 
-def replies(data: bytes, *arguments: str) -> dict[Any, list[dict[str, Any]]]:
+def replies(data: bytes, *arguments: str, **environment: str) -> dict[Any, list[dict[str, Any]]]:
     """The replies by id, of a process that has come to its end."""
-    done = converse(data, "-json", *arguments)
+    done = converse(data, "-json", *arguments, **environment)
     assert done.returncode == 0
     assert done.stderr == b""
     found: dict[Any, list[dict[str, Any]]] = {}
@@ -38,7 +38,7 @@ def test_everything_that_was_asked_is_answered_before_the_end() -> None:
 
 
 def test_what_nothing_would_end_is_ended_with_the_input() -> None:
-    found = replies(request(1, "analyze", depth=37) + request(2, "analyze", depth=3, moves="f5"))
+    found = replies(request(1, "analyze", depth=37) + request(2, "analyze", depth=3, moves="f5"), GRACE_S="0.1")
     assert found[1][0]["error"]["code"] == "shutting_down"
     assert found[2][-1]["type"] == "final"
 

@@ -140,10 +140,11 @@ def test_a_stop_that_comes_before_its_search_begins_ends_it() -> None:
 
 
 def test_quit_ends_an_endless_search(live: Callable[..., Live]) -> None:
-    dialogue = live("-q", "-l", "60")
+    dialogue = live("-verbose", "1", "-l", "60", GRACE_S="0.1")
     dialogue.until(b">")
     dialogue.send(b"hint\n")
-    time.sleep(1.5)
+    dialogue.until(b"principal variation\n")
+    time.sleep(0.4)
     begun = time.monotonic()
     dialogue.send(b"quit\n")
     assert dialogue.end()[2] == 0
@@ -152,7 +153,7 @@ def test_quit_ends_an_endless_search(live: Callable[..., Live]) -> None:
 
 @pytest.mark.parametrize("end", [b"quit\n", b""])
 def test_an_endless_search_does_not_outlive_the_input_by_much(end: bytes) -> None:
-    done = converse(b"level 60\nhint 2\nmoves\n" + end, "-q")
+    done = converse(b"level 60\nhint 2\nmoves\n" + end, "-q", GRACE_S="0.1")
     assert done.stdout.count(b"?+") == 2
     assert b"D3 C4 F5 E6" in done.stdout
     assert done.returncode == 0
@@ -175,10 +176,10 @@ def test_answers_that_need_no_engine_do_not_wait_for_it(live: Callable[..., Live
 
 
 def test_quit_does_not_wait_for_the_engine(live: Callable[..., Live]) -> None:
-    dialogue = live("-q", DELAY="600")
+    dialogue = live("-q", DELAY="600", GRACE_S="0.1")
     dialogue.until(b">")
     dialogue.send(b"hint\n")
-    time.sleep(3)
+    time.sleep(1)
     dialogue.send(b"quit\n")
     assert dialogue.end()[2] == 0
 

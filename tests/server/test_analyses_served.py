@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from random_games import random_game
 from served import Served
 
+from desdaemon.clients import Client
 from desdaemon.clients.analysis import analyze as command
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.othello.rules import PASS
@@ -26,7 +28,8 @@ def test_a_game_is_analysed_by_a_running_daemon(
     assert all(step["sure"] for step, played in zip(found["steps"], game.moves, strict=True) if played.move != PASS)
 
 
-def test_no_daemon_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_daemon_there(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Client, "connect", functools.partial(Client.connect, timeout_s=0.2))
     path = tmp_path / "game.txt"
     path.write_text("f5d6c3\n")
     assert command.main([str(path), "--server", f"ipc://{tmp_path}/none"]) == 1

@@ -161,12 +161,19 @@ def test_a_revoked_key_hears_no_more_events_and_what_it_had_in_flight_ends(locke
     folder = locked.data.parent
     file = folder / "leaving.key"
     assert keys(folder / "keys", "new", "leaving", "--file", str(file)).returncode == 0
-    with zmq.Context() as context, context.socket(zmq.SUB) as events, Peer(locked.tcp, keys=curve(file)) as peer:
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.SUB) as events,
+        context.socket(zmq.SUB) as others,
+        Peer(locked.tcp, keys=curve(file)) as peer,
+        Peer(locked.ipc) as admin,
+    ):
         events.linger = 0
         events.curve_publickey, events.curve_secretkey, events.curve_serverkey = curve(file)
-        events.subscribe("status")
-        events.connect(locked.events(locked.tcp))
-        assert events.poll(1000 * PATIENCE_S)
+        for socket, endpoint in ((events, locked.tcp), (others, locked.ipc)):
+            socket.subscribe("job.")
+            socket.connect(locked.events(endpoint))
+            until(lambda socket=socket: admin.final("book.info") and socket.poll(100))  # type: ignore[misc]
         running = peer.request("analyze", {"level": 60, "book": "ignore"})
         assert peer.final("ping") == {}
         assert keys(folder / "keys", "revoke", "leaving").returncode == 0
@@ -175,12 +182,13 @@ def test_a_revoked_key_hears_no_more_events_and_what_it_had_in_flight_ends(locke
         wanted = peer.request("ping")
         reply = peer.reply()
         assert (reply["id"], reply["error"]["code"]) == (wanted, "forbidden")
-        with Peer(locked.ipc) as admin:
-            until(lambda: admin.final("status")["running"] == 0)
-            while events.poll(0):
-                events.recv_multipart()
-            # Two rounds of what is published every two seconds.
-            assert not events.poll(4500)
+        until(lambda: admin.final("status")["running"] == 0)
+        for socket in (events, others):
+            while socket.poll(200):
+                socket.recv_multipart()
+        admin.final("book.info")
+        assert others.poll(1000 * PATIENCE_S)
+        assert not events.poll(300)
 
 
 def test_a_key_where_none_is_wanted_and_none_where_one_is(locked: Served, tmp_path: Path) -> None:

@@ -83,8 +83,11 @@ def test_a_backlog_a_ping_behind_it_and_a_reset_end_nothing(make: Callable[..., 
     until(lambda: loop.daemon.services.health.clients <= 51)
 
 
-def test_late_messages_of_one_that_left_are_nobody_elses(make: Callable[..., Loop]) -> None:
+def test_late_messages_of_one_that_left_are_nobody_elses(
+    make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The next connection gets the same descriptor, and must not be taken for the one that has gone."""
+    monkeypatch.setattr("desdaemon.server.sockets._CHORES_S", 0.05)
     loop = make(grace_s=0)
     for _ in range(5):
         leaving = [RawPeer(loop.ipc).greet() for _ in range(8)]
@@ -97,7 +100,7 @@ def test_late_messages_of_one_that_left_are_nobody_elses(make: Callable[..., Loo
             peer.send(request(7, "analyze", **ENDLESS))
         until(lambda: len(loop.sockets.in_flight()) == 8)
         # Two rounds of the chores that end what vanished clients have in flight.
-        time.sleep(0.6)
+        time.sleep(0.15)
         for peer in staying:
             peer.send(request(8, "ping"))
             assert peer.reply()["id"] == 8

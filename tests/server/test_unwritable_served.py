@@ -154,11 +154,9 @@ def test_of_two_servers_the_second_one_reads_until_it_is_told_to_reopen(tmp_path
 
 
 def test_status_while_the_book_is_opened(tmp_path: Path) -> None:
-    with serving(tmp_path / "one") as served, Peer(served.ipc) as peer:
-        grown(peer)
     fifo = tmp_path / "slow.book"
     os.mkfifo(fifo)
-    with serving(tmp_path / "two", "-book-file", str(fifo)) as served, Peer(served.ipc) as peer:
+    with serving(tmp_path, "-book-file", str(fifo)) as served, Peer(served.ipc) as peer:
         status = peer.final("status")
         assert status["book"]["state"] == "opening"
         assert (status["book"]["path"], status["book"]["writable"]) == ("slow.book", False)

@@ -12,6 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
+IMPATIENT = [
+    *(sys.executable, "-P", "-c"),
+    "from desdaemon.cluster import connection, pool; connection.CONNECT_S, pool.LOST_S = 1, 1.0\n"
+    "from desdaemon.cli.main import program; program()",
+]
+"""The program, which gives a scheduler a second to answer, or to come back."""
+
 STRANGE = str(Path(__file__).with_name("strange_worker.py"))
 TIMEOUT = 120
 
@@ -74,16 +81,20 @@ class Process:
 class Cluster:
     """A scheduler with a scheduler file in ``folder``, and workers of one thread each."""
 
-    def __init__(self, folder: Path, *options: str, listen: str = "tcp://127.0.0.1:0") -> None:
+    def __init__(
+        self, folder: Path, *options: str, listen: str = "tcp://127.0.0.1:0", command: Sequence[str] = COMMAND
+    ) -> None:
         self.file = folder / "scheduler.json"
         self.options = options
+        self.command = (*command, "cluster")
         self.scheduler = Process("scheduler", "--listen", listen, "--scheduler-file", str(self.file), *options)
         self.workers: list[Process] = []
         self.scheduler.until("scheduler at")
 
     def start(self, name: str, *options: str) -> Process:
         """Begin to start a worker."""
-        worker = Process("worker", str(self.file), "--threads", "1", "--name", name, *self.options, *options)
+        arguments = ("worker", str(self.file), "--threads", "1", "--name", name, *self.options, *options)
+        worker = Process(*arguments, command=self.command)
         self.workers.append(worker)
         return worker
 
@@ -109,11 +120,11 @@ class Cluster:
             process.close()
 
 
-def run(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, given: str = "", command: Sequence[str] = COMMAND) -> subprocess.CompletedProcess[str]:
     """The program from its start to its end, in a folder of its own: a book without a name is kept there."""
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run(
-            [*COMMAND, *arguments],
+            [*command, *arguments],
             input=given,
             cwd=folder,
             capture_output=True,

@@ -44,7 +44,10 @@ def build(config: object) -> object:
 
 
 def main() -> None:
-    """Run it; with MODULES set, name the loaded modules on standard error when the first prompt is out."""
+    """Run it; with MODULES set, name the loaded modules on standard error when the first prompt is out.
+
+    GRACE_S: so long may searches go on after the end of the input or of the other end, instead of a second or two.
+    """
     import desdaemon.core.search.loader as loader
     from desdaemon.cli.main import program
 
@@ -57,6 +60,11 @@ def main() -> None:
             sys.stderr.write(" ".join(sys.modules) + "\n")
 
         Session.prepare = tell  # type: ignore[method-assign,assignment]
+    if os.environ.get("GRACE_S"):
+        from desdaemon.dialogue import stops
+
+        for name in ("UNBOUNDED_GRACE_S", "ABSENT_GRACE_S", "INTERACTIVE_AFTER_S"):
+            setattr(stops, name, float(os.environ["GRACE_S"]))
     program()
 
 
