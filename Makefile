@@ -63,9 +63,10 @@ starter-book: compiled
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
-	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
+	@$(MAKE) -j2 types-linux types-darwin types-win32
+
+types-%:
+	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$*
 
 # The slowest tests are told at the end; build/durations.json has how long each took. Two processes at most, whole files
 # each: more would disturb each other, because the daemons of the tests search with threads of their own.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from documents import DOCUMENTS, KINDS, SESSION, blocks, carry_out, difference, tables
+from documents import DOCUMENTS, KINDS, SESSION, blocks, carry_out, difference, steps, tables
 
 ACTIVE = [path for path in DOCUMENTS if any(block.kind in ("console", "python") for block in blocks(path))]
 SLOW = [path for path in ACTIVE if any(block.slow for block in blocks(path))]
@@ -26,6 +26,12 @@ def test_what_a_document_shows_is_true(document: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("document", SLOW, ids=name)
 def test_what_takes_minutes_is_true_as_well(document: Path, tmp_path: Path) -> None:
     carry_out(document, tmp_path, slow=True)
+
+
+def test_a_game_is_analysed_on_another_machine_in_fewer_than_ten_commands() -> None:
+    console = [block for block in blocks(ROOT / "docs" / "remote-analysis.md") if block.kind == "console"]
+    commands = [step.command for block in console for step in steps(block) if "shell" not in step.command]
+    assert any(" analyze " in command for command in commands[:9])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)

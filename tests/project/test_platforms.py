@@ -108,4 +108,5 @@ def test_both_sides_offer_the_same() -> None:
 def test_the_type_checker_looks_at_all_systems() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     lint = makefile.partition("\nlint:")[2].partition("\n\n")[0]
-    assert all(f"--platform {system}" in lint for system in ("darwin", "win32"))
+    assert all(f" types-{system}" in lint for system in ("linux", "darwin", "win32"))
+    assert "\ntypes-%:\n\t$(BIN)/mypy --platform $* " in makefile

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from documents import blocks
 from programs import PICTURES, python_package
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -79,8 +80,14 @@ print(best(Engine(level=1), "f5d6"), Board("f5").legal)
 
 @pytest.fixture
 def programs_of_users(tmp_path: Path) -> list[Path]:
-    """The examples, a program that uses the engine, and one that names what is not there; outside the checkout."""
+    """Examples, programs of the documents, one that uses the engine, and one that names what is not there; outside the
+    checkout.
+    """
     (tmp_path / "program.py").write_text(PROGRAM)
+    shown = [block.text for block in blocks(CHECKOUT / "docs" / "remote-analysis.md") if block.kind == "python"]
+    assert len(shown) >= 4
+    for number, text in enumerate(shown):
+        (tmp_path / f"shown{number}.py").write_text(text)
     for example in (CHECKOUT / "clients" / "examples").glob("*.py"):
         (tmp_path / example.name).write_text(example.read_text("utf-8"))
     mistaken = tmp_path / "mistaken.py"
