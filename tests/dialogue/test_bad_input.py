@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 from dialogue import Dialogue
-from hypothesis import given
-from hypothesis import strategies as st
 
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.dialogue.dialects.text import TextDialect
@@ -97,29 +95,6 @@ def test_an_illegal_move_in_the_middle_plays_nothing() -> None:
     before = dialogue.board
     dialogue.refused("play c3d3h8c4")
     assert dialogue.board == before
-
-
-@given(st.text(max_size=60).filter(lambda text: "\n" not in text))
-def test_any_line_at_all(line: str) -> None:
-    dialogue = Dialogue(level=1)
-    if line.split()[:1] in (["perft"], ["count"], ["solve"]):
-        return
-    out, err = dialogue.both(line)
-    assert isinstance(out, str)
-    assert err.count("\n") <= 1
-
-
-@given(
-    st.sampled_from(["setboard", "play", "force", "hint", "undo", "level", "mode", "analyze", "t", "rotate", "set"]),
-    st.text(alphabet="XO-*.abcdefgh12345678 ;/@paPA+:", max_size=80),
-)
-def test_any_argument_at_all(command: str, argument: str) -> None:
-    dialogue = Dialogue(level=1)
-    before = dialogue.state
-    _, err = dialogue.both(f"{command} {argument}")
-    if err and not err.startswith("WARNING: setboard:"):
-        assert err.count("\n") == 1
-        assert dialogue.state == before
 
 
 def test_files_of_problems_with_bad_lines(tmp_path: Path) -> None:

@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 import referee
-from dialogue import Script
 from fake_engine import FakeSearcher, build_fake
 from gtp_dialogue import ANSWER, Talk
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from live import Live, converse
 from transcripts import gtp_pairs
 
@@ -24,7 +21,6 @@ from desdaemon.dialogue.dialects.gtp import GtpDialect
 from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
-from desdaemon.protocol.dialects.gtp import COMMANDS, STREAMS
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -404,37 +400,6 @@ def test_gogui_s_interrupt_ends_a_search() -> None:
         assert live.until(b"\n\n") == b"= D3\n\n"
         live.send(b"quit\n")
         assert live.end()[2] == 0
-
-
-WORDS = [command.name for command in COMMANDS if command.name not in ("quit", *STREAMS)]
-PIECES = ["b", "White", "pass", "F5", "d3", "A1", "E6", "z9", "0", "8", "1e9", "-1", "99999999999", "#", "5"]
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    st.lists(
-        st.one_of(
-            st.text(max_size=40).filter(lambda text: "\n" not in text),
-            st.builds(
-                lambda word, pieces: " ".join([word, *pieces]),
-                st.sampled_from(WORDS),
-                st.lists(st.sampled_from(PIECES), max_size=4),
-            ),
-        ),
-        max_size=35,
-    )
-)
-def test_any_lines_at_all(lines: list[str]) -> None:
-    talk = Talk(level=1)
-    for line in lines:
-        # Once GoGui has asked for its commands, searches are drawn on standard error.
-        talk.say("gogui-param live_graphics 0")
-        before = talk.state
-        out = talk.raw(line)
-        assert out == "" or ANSWER.fullmatch(out), (line, out)
-        if not out.startswith("="):
-            assert talk.state == before, line
-    assert talk.gtp.run(Script("quit")) == 0
 
 
 def test_boards_are_set_up_as_gogui_does() -> None:

@@ -34,37 +34,6 @@ def test_a_stop_ends_the_search_that_runs_and_no_other() -> None:
     assert control.stops == 1
 
 
-def test_a_stop_waits_for_the_search_it_came_after() -> None:
-    interrupt = Interrupt()
-    interrupt.begin(1)
-    interrupt.stop(3)
-    interrupt.begin(2)
-    with interrupt.searching(bounded=True) as search:
-        assert search.stopped
-    with interrupt.searching(bounded=True) as search:
-        assert not search.stopped
-
-
-def test_a_stop_does_not_end_a_search_that_came_after_it() -> None:
-    interrupt = Interrupt()
-    interrupt.begin(1)
-    interrupt.stop(2)
-    interrupt.begin(2)
-    interrupt.begin(3)
-    with interrupt.searching(bounded=True) as search:
-        assert not search.stopped
-
-
-def test_two_stops_end_two_searches() -> None:
-    interrupt = Interrupt()
-    interrupt.stop(3)
-    interrupt.stop(4)
-    for command, stopped in ((1, True), (2, True), (5, False)):
-        interrupt.begin(command)
-        with interrupt.searching(bounded=True) as search:
-            assert search.stopped == stopped
-
-
 def test_searches_inside_a_search_share_its_stop() -> None:
     interrupt = Interrupt()
     with interrupt.searching(bounded=True) as outer:
@@ -124,24 +93,6 @@ def test_leaving_ends_everything() -> None:
     with interrupt.searching(bounded=True) as search:
         interrupt.stop_all()
         assert search.abandoned
-
-
-def test_a_stop_meant_for_one_command_ends_no_other() -> None:
-    interrupt = Interrupt()
-    interrupt.begin(1)
-    with interrupt.searching(bounded=True) as search:
-        interrupt.stop(3, only=2)
-        assert not search.stopped
-    interrupt.begin(2)
-    with interrupt.searching(bounded=True) as search:
-        assert search.stopped
-        assert not search.abandoned
-    interrupt.begin(4)
-    interrupt.stop(5, only=2)
-    with interrupt.searching(bounded=True) as search:
-        assert not search.stopped
-        interrupt.stop(6, only=4)
-        assert search.stopped
 
 
 def test_a_stop_can_abandon_a_search_that_has_not_begun() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import pytest
 import referee
 from fake_engine import ENDLESS_DEPTH, FakeSearcher
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from fuzzing import NBOARD_LINE
 from in_process import InProcess
 from live import Live
 from transcripts import read
@@ -20,19 +18,11 @@ from desdaemon.core.books.service import ScoredMove
 from desdaemon.dialogue.dialects.nboard import NBoardDialect, _HintStream
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
-from desdaemon.protocol.dialects.nboard import COMMANDS
 from desdaemon.protocol.games.records import parse_ggf
 from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-SQUARE = "(?:[A-H][1-8]|PA)"
-LINES = re.compile(
-    rf"set myname \w+|status(?: [ -~]+)?|pong(?: \S+)?|learned|warning .+"
-    rf"|book {SQUARE}(?:-{SQUARE})* -?\d+\.\d\d \d+ \d+"
-    rf"|search {SQUARE}(?:-{SQUARE})* -?\d+\.\d\d 0 (?:\d+(?:@\d\d%)?|100%W?)|nodestats \d+ \d+\.\d+"
-    rf"|=== {SQUARE}/(?:-?\d+\.\d\d)?/\d+\.\d\d|analysis \d+ -?\d+\.\d\d"
-)
 EMPTY = (
     "(;GM[Othello]PC[NBoard]PB[]PW[]RE[?]TI[5:00]TY[8]BO[8 -------- -------- -------- ---O*--- "
     "---*O--- -------- -------- -------- *];)"
@@ -52,7 +42,7 @@ class Talk(InProcess):
         assert out == "" or out.endswith("\n")
         lines = out.split("\n")[:-1]
         for answer in lines:
-            assert LINES.fullmatch(answer), answer
+            assert NBOARD_LINE.fullmatch(answer), answer
         return lines
 
     def refused(self, line: str) -> str:
@@ -340,36 +330,6 @@ def test_a_game_that_the_real_program_saved(shared_data: Path) -> None:
     assert record.moves[0].ms == 4798
 
 
-PIECES = ["F5", "D6", "A1", "PA", "0", "2", "-3", "99999999999999", "/1/2", "game", EMPTY, "(;W[F5];)"]
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    st.lists(
-        st.one_of(
-            st.text(max_size=40).filter(lambda text: "\n" not in text),
-            st.text(alphabet="(;)[]BWOT I8/.:*-F5D6", max_size=80).map("set game (;".__add__),
-            st.builds(
-                lambda word, pieces: " ".join([word, *pieces]),
-                st.sampled_from([command.name for command in COMMANDS]),
-                st.lists(st.sampled_from(PIECES), max_size=3),
-            ),
-        ),
-        max_size=35,
-    )
-)
-def test_any_lines_at_all(lines: list[str]) -> None:
-    talk = Talk(level=1)
-    for line in lines:
-        before = talk.state
-        talk.nboard.execute(line)
-        out, err = talk.output.take()
-        assert err == ""
-        if "warning" in out:
-            assert out.count("warning") == 1 or line.count("warning")
-            assert talk.state == before, line
-
-
 class Shelf:
     """A book that knows two moves of the opening position."""
 
@@ -407,7 +367,7 @@ def test_what_is_odd_about_a_book_is_said_where_nboard_reads_it() -> None:
         rest, errors, status = live.end()
     assert (rest, errors, status) == (b"", b"", 0)
     assert b"\nwarning " in b"\n" + seen
-    assert all(LINES.fullmatch(line) for line in seen.decode().splitlines())
+    assert all(NBOARD_LINE.fullmatch(line) for line in seen.decode().splitlines())
 
 
 def test_a_hint_that_found_nothing_out_says_nothing() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
 from collected import Collected
 from fake_engine import FakeSearcher
+from gtp_dialogue import ANSWER
 from in_process import session_of
 
 from desdaemon.core.settings import SessionSettings
@@ -125,6 +127,20 @@ ERRORS: dict[str, Callable[[str], bool]] = {
 }
 """Whether an answer says that its line could not be used."""
 
+SQUARE = "(?:[A-H][1-8]|PA)"
+NBOARD_LINE = re.compile(
+    rf"set myname \w+|status(?: [ -~]+)?|pong(?: \S+)?|learned|warning .+"
+    rf"|book {SQUARE}(?:-{SQUARE})* -?\d+\.\d\d \d+ \d+"
+    rf"|search {SQUARE}(?:-{SQUARE})* -?\d+\.\d\d 0 (?:\d+(?:@\d\d%)?|100%W?)|nodestats \d+ \d+\.\d+"
+    rf"|=== {SQUARE}/(?:-?\d+\.\d\d)?/\d+\.\d\d|analysis \d+ -?\d+\.\d\d"
+)
+FORMS: dict[str, Callable[[str, str], object]] = {
+    "text": lambda out, err: err.count("\n") <= 1,
+    "gtp": lambda out, err: out == "" or ANSWER.fullmatch(out),
+    "nboard": lambda out, err: err == "" and all(map(NBOARD_LINE.fullmatch, out.splitlines())),
+}
+"""Whether an answer has the form of its protocol."""
+
 
 class Fuzz:
     """A dialogue fed through the reader, a line at a time."""
@@ -166,6 +182,7 @@ class Fuzz:
         out, err = self.output.take()
         assert "mistake in the program" not in out + err, (data[:200], out, err)
         assert self.consistent, data[:200]
+        assert FORMS.get(self.protocol, lambda *_: True)(out, err), (data[:200], out, err)
         if self.refused(out, err):
             assert self.state == before, (data[:200], out, err)
         return open_ended and self.dialect.leaving is None and not getattr(self.dialect, "successor", "")
