@@ -50,20 +50,33 @@ def state(book: Book) -> State:
     return contents(book), results, sorted(game.tobytes() for game in book.games), book.options
 
 
-@pytest.fixture
-def files(tmp_path: Path, dialogue: BookDialogue) -> dict[str, str]:
-    """A grown book of our own in use, another one, and games."""
-    found = {name: str(tmp_path / name) for name in ("native.book", "other.dat", "games.txt", "whole.txt")}
-    line = "".join(referee.name(move).lower() for move in referee.random_moves(3, 60))
-    Path(found["games.txt"]).write_text(f"{line[:24]}\nf5d6c3d3c4\n", encoding="utf-8")
-    Path(found["whole.txt"]).write_text(f"{line}\n", encoding="utf-8")
+LINE = "".join(referee.name(move).lower() for move in referee.random_moves(3, 60))
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a grown book of our own, another one, and games."""
+    folder = tmp_path_factory.mktemp("grown")
+    (folder / "games.txt").write_text(f"{LINE[:24]}\nf5d6c3d3c4\n", encoding="utf-8")
+    (folder / "whole.txt").write_text(f"{LINE}\n", encoding="utf-8")
+    dialogue = BookDialogue()
     dialogue.say("book new 2 7")
     dialogue.say("book deviate 0 4")
-    dialogue.say(f"book save {found['other.dat']}")
+    dialogue.say(f"book save {folder / 'other.dat'}")
     dialogue.say("book new 1 7")
     dialogue.say("book deviate 1 3")
-    dialogue.say(f"book save {found['native.book']}")
-    return {"line": line[:8], **{name.split(".")[0]: path for name, path in found.items()}}
+    dialogue.say(f"book save {folder / 'native.book'}")
+    dialogue.close()
+    return folder
+
+
+@pytest.fixture
+def files(tmp_path: Path, grown: Path, dialogue: BookDialogue) -> dict[str, str]:
+    """Copies of them in a folder of the test's own; the native book is in use."""
+    shutil.copytree(grown, tmp_path, dirs_exist_ok=True)
+    dialogue.say(f"book load {tmp_path / 'native.book'}")
+    names = ("native.book", "other.dat", "games.txt", "whole.txt")
+    return {"line": LINE[:8], **{name.split(".")[0]: str(tmp_path / name) for name in names}}
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -70,23 +70,34 @@ LOOKING = (
 )
 
 
-@pytest.fixture
-def files(tmp_path: Path, dialogue: BookDialogue) -> dict[str, str]:
-    """A grown book of our own, another one, games and a schedule."""
-    found = {name: str(tmp_path / name) for name in ("native", "other", "games", "schedule", "out")}
-    found["games"] += ".txt"
-    found["other"] += ".dat"
+NAMES = {"native": "native", "other": "other.dat", "games": "games.txt", "schedule": "schedule", "out": "out"}
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a grown book of our own, another one, games and a schedule."""
+    folder = tmp_path_factory.mktemp("grown")
     squares = [referee.name(move).lower() for move in referee.random_moves(3, 12)]
-    Path(found["games"]).write_text(f"{''.join(squares)}\nf5d6c3d3c4\n", encoding="utf-8")
-    Path(found["schedule"]).write_text("learn 6 1 2 1 1\nlearn 7 2 2 1 2\n", encoding="utf-8")
+    (folder / NAMES["games"]).write_text(f"{''.join(squares)}\nf5d6c3d3c4\n", encoding="utf-8")
+    (folder / NAMES["schedule"]).write_text("learn 6 1 2 1 1\nlearn 7 2 2 1 2\n", encoding="utf-8")
+    dialogue = BookDialogue()
     dialogue.say("book new 2 7")
     dialogue.say("book deviate 0 4")
-    dialogue.say(f"book save {found['other']}")
+    dialogue.say(f"book save {folder / NAMES['other']}")
     dialogue.say("book new 1 7")
     dialogue.say("book deviate 1 4")
-    dialogue.say(f"book add {found['games']}")
-    dialogue.say(f"book save {found['native']}")
-    return found
+    dialogue.say(f"book add {folder / NAMES['games']}")
+    dialogue.say(f"book save {folder / NAMES['native']}")
+    dialogue.close()
+    return folder
+
+
+@pytest.fixture
+def files(tmp_path: Path, grown: Path, dialogue: BookDialogue) -> dict[str, str]:
+    """Copies of them in a folder of the test's own; the native book is in use."""
+    shutil.copytree(grown, tmp_path, dirs_exist_ok=True)
+    dialogue.say(f"book load {tmp_path / NAMES['native']}")
+    return {name: str(tmp_path / file) for name, file in NAMES.items()}
 
 
 class Stopper:

@@ -138,7 +138,7 @@ def saved(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("command", ["deviate", "learn"])
-@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_killed_command_goes_on_to_the_same_bytes(command: str, kills: int, tmp_path: Path) -> None:
     killed, whole = tmp_path / "killed.book", tmp_path / "whole.book"
     for path in (killed, whole):
