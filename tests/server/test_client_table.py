@@ -71,7 +71,11 @@ class Office:
                 guest.session = False
             elif action is Action.SUPERSEDE:
                 assert self.open.pop(link) is guest
-                assert guest.connection is not link
+                # Its end is told late, and is nothing to the client.
+                newer = guest.connection
+                assert self.table.left(guest, link, self.now) == []
+                assert guest.connection is newer is not link
+                assert guest.gone is None
             elif action is Action.CLOSE:
                 assert self.open.pop(link) is guest
                 # The loop tells of every end of a connection, also of those that it was asked for.
@@ -148,34 +152,3 @@ def test_clients_are_dropped_and_forgotten_in_time_and_never_while_connected(eve
             assert guest.connection is None or not guest.dropped
     office.wait(2 * SESSION_S)
     assert all(guest.connection is not None for guest in office.table)
-
-
-def test_a_client_that_comes_back_is_dropped_again_when_it_goes_again() -> None:
-    table: ClientTable[Guest] = ClientTable(MOST, GRACE_S, SESSION_S)
-    guest = Guest("a", "a", named=True)
-    guest.session = True
-    table.add(guest)
-    dropped = [Instruction(Action.CANCEL, guest), Instruction(Action.CLEAR, guest)]
-    for began in (0.0, 100.0):
-        link = Link(1)
-        table.joined(guest, link, began)
-        assert not guest.dropped
-        table.left(guest, link, began + 1)
-        assert table.tidy(began + GRACE_S) == []
-        assert table.tidy(began + 1 + GRACE_S) == dropped
-        assert table.tidy(began + 2 + GRACE_S) == []
-    assert table.find("a") is guest
-    assert table.tidy(101 + SESSION_S)[-1] == Instruction(Action.CLEAR, guest)
-    assert table.find("a") is None
-
-
-def test_a_late_end_of_an_older_connection_is_nothing_to_the_client() -> None:
-    table: ClientTable[Guest] = ClientTable(MOST, GRACE_S, SESSION_S)
-    guest = Guest("a", "a", named=True)
-    table.add(guest)
-    older, newer = Link(1), Link(2)
-    assert table.joined(guest, older, 0.0) == []
-    assert table.joined(guest, newer, 1.0) == [Instruction(Action.SUPERSEDE, guest, older)]
-    assert table.left(guest, older, 2.0) == []
-    assert guest.connection is newer
-    assert guest.gone is None
