@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 from checkout import ROOT
 from programs import programs
 
+from desdaemon.clients import shell
 from desdaemon.core.requests.request import ServerLimits
+from desdaemon.server import keys
 
 PAGE = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
 
@@ -37,6 +40,19 @@ def test_systemd_restarts_what_the_unit_starts_and_a_container_has_a_supervisor(
     started = re.search(r'CMD \["serve", (.*)\]', (ROOT / "docs" / "Containerfile").read_text(encoding="utf-8"))
     assert started
     assert "--supervise" in started[1]
+
+
+def test_a_container_s_first_key_and_its_health_check(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "Containerfile").read_text(encoding="utf-8")
+    folder = str(tmp_path / "keys")
+    (made,) = re.findall(r"^# podman run .* desdaemon keys (new .*)$", text, re.MULTILINE)
+    (shown,) = re.findall(r"^# podman run .* --entrypoint cat desdaemon (\S+)", text, re.MULTILINE)
+    assert keys.main(made.replace("/keys", folder).split()) == 0
+    assert Path(shown.replace("/keys", folder)).is_file()
+    (check,) = re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", text, re.MULTILINE)
+    program, command, *options = json.loads(check)
+    assert (program, command) == ("desdaemon", "shell")
+    assert shell.command_line().parse_args(options).lines == ["ping"]
 
 
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:

@@ -60,6 +60,17 @@ def test_hints_are_the_same_in_every_mirror_and_for_both_colours(dialogue: Dialo
     assert len(evaluations) == 1
 
 
+def test_the_first_moves_have_one_score_whatever_was_played_before(dialogue: Dialogue) -> None:
+    for played in ("f5d6c3", "d3c5", "e6"):
+        dialogue.say(f"play {played}")
+        dialogue.say("go")
+        for _ in range(len(played) // 2 + 1):
+            dialogue.say("undo")
+        lines = dialogue.say("hint 4").splitlines()
+        assert sorted(line[53:55] for line in lines) == ["c4", "d3", "e6", "f5"]
+        assert len({line[7:11] for line in lines}) == 1, played
+
+
 def test_lines_of_play_are_legal(dialogue: Dialogue) -> None:
     for seed in range(8):
         cells = referee.random_position(seed, 50)

@@ -15,6 +15,7 @@ import pytest
 import referee
 from dialogue import Dialogue
 
+from desdaemon.clients.web.allowed import LARGEST_FRAME
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games import bases
 from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, read_games, write_games
@@ -74,6 +75,12 @@ def test_twice_the_text_takes_twice_the_time(format: str, piece: str) -> None:
         once, twice = (start + piece * (size // len(piece)) for size in (5_000, 10_000))
         # A few milliseconds say nothing, and something else may slow a measurement down, but not all five.
         assert any(seconds_of(format, twice) < 3 * max(seconds_of(format, once), 0.002) for _ in range(5)), start
+
+
+@pytest.mark.parametrize("piece", ["[", "{", "F5 ", "(;GM[2]", '{\n[A "x"]\n', "--------", '{"m":"f5"},'])
+def test_the_largest_message_of_a_page_takes_seconds(piece: str) -> None:
+    """It holds up whoever else needs the interpreter: in the worst case half a second here."""
+    assert min(seconds_of("pasted", piece * (LARGEST_FRAME // len(piece))) for _ in range(3)) < 5
 
 
 # Annotations
