@@ -1,1 +1,1 @@
-"""The engine: compiled search kernels and the Python around them. It has no code for game files, sockets or streams."""
+"""The engine: compiled search kernels and the Python around them. It knows no game files, sockets or streams."""

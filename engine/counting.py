@@ -19,10 +19,10 @@ _LEAST_SLOTS = 1 << 17
 
 
 def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 1) -> int:
-    """Return the number of lines of play of ``depth`` plies from (player, opponent), u64 words with A1 = bit 0.
+    """Return the number of lines of play of ``depth`` plies from (player, opponent), words with A1 = bit 0.
 
-    Mode 1: a pass is a ply. Mode 2: it is not. A game that ends earlier counts as one line. Every path is walked:
-    no transposition is recognised. Raises ValueError for a negative depth, another mode, or words that share a square.
+    In mode 1 a pass is a ply, in mode 2 not. A game that ends earlier counts as one line; no transposition is
+    recognised. Raises ValueError for a negative depth, another mode, or words that share a square.
     """
     if player & opponent or not 0 <= player | opponent < 1 << 64:
         raise ValueError(f"{player:#x}, {opponent:#x}: expected two 64-bit words that share no square")
@@ -33,7 +33,7 @@ def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 
     if depth == 0:
         return 1
     library = load(SPEC)
-    # Short calls that share nothing: they run side by side, and a signal is noticed between two of them.
+    # Short calls, so that several run at once and a signal is noticed between two of them.
     parts = _parts(library, player, opponent, depth, mode, max(8, depth - 6))
     pool = ThreadPoolExecutor(max(1, threads))
     try:
@@ -45,9 +45,7 @@ def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 
 def _parts(
     library: Any, player: int, opponent: int, depth: int, mode: int, short: int
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield positions (player, opponent, depth left) at most ``short`` plies from the end; the sum of their lines is
-    the result.
-    """
+    """Yield positions (player, opponent, depth left), at most ``short`` plies from the end, whose lines add up."""
     moves = library.board_moves(player, opponent)
     if depth <= short or not (moves or library.board_moves(opponent, player)):
         yield player, opponent, depth
@@ -62,7 +60,7 @@ def _parts(
 
 
 class _Set:
-    """Canonical boards in a hash table of raw memory, see `desdaemon.engine.kernels.positions`."""
+    """Canonical boards in a hash table in memory, as `desdaemon.engine.kernels.positions` describes it."""
 
     def __init__(self, library: Any, slots: int) -> None:
         size = slots * _SLOT_BYTES
@@ -75,42 +73,40 @@ class _Set:
         self.boards = 0
 
     def add(self, player: int, opponent: int) -> None:
-        """Add a canonical board."""
         self.boards += self._library.positions_add(player, opponent, self.address, self.slots - 1)
 
     def doubled(self) -> _Set:
-        """Return a set with twice the slots and the same boards."""
+        """Return a set with twice as many slots and the same boards."""
         bigger = _Set(self._library, 2 * self.slots)
         self._library.positions_copy(self.address, self.slots, bigger.address, bigger.slots - 1)
         bigger.boards = self.boards
         return bigger
 
     def successors(self, definition: int) -> _Set:
-        """Return the boards one disc later."""
-        # Eleven times as many slots suffice for any of the first twelve plies.
-        found = _Set(self._library, max(_LEAST_SLOTS, 1 << (11 * self.boards).bit_length()))
+        """Return the set of boards one disc later."""
+        # Eleven slots for each board suffice for each of the first twelve plies.
+        later = _Set(self._library, max(_LEAST_SLOTS, 1 << (11 * self.boards).bit_length()))
         first = 0
         while first < self.slots:
             # No call may fill the table, whatever the boards are.
-            sources = (3 * found.slots // 4 - found.boards) // MOST_MOVES
+            sources = (3 * later.slots // 4 - later.boards) // MOST_MOVES
             last = min(self.slots, first + _SLOTS_AT_ONCE)
             if sources < min(1024, last - first):
-                found = found.doubled()
+                later = later.doubled()
                 continue
             last = min(last, first + sources)
-            found.boards += self._library.positions_expand(
-                self.address, first, last, found.address, found.slots - 1, definition
+            later.boards += self._library.positions_expand(
+                self.address, first, last, later.address, later.slots - 1, definition
             )
             first = last
-        return found
+        return later
 
 
 def count_positions(depth: int, definition: int = 1) -> int:
-    """Return the number of positions, symmetric ones counted once, after ``depth`` discs have been placed from the
-    opening.
+    """Return the number of positions after ``depth`` discs from the opening position, symmetric ones counted once.
 
-    Definition 1: positions as they are right after the move, forced passes not yet made. Definition 2: with forced
-    passes made. Definition 3: as 2, without the games that are over. No game is continued after its end.
+    Definition 1: positions right after the move, forced passes not yet made. Definition 2: with forced passes made.
+    Definition 3: as 2, without games that are over. No game is continued after its end.
 
     A quarter to three quarters of the 16-byte slots of a hash table are used: 0.5 GiB at depth 11, 4 GiB at 12. Raises
     ValueError for a negative depth or another definition, MemoryError if half of the machine's memory is not enough.

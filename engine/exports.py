@@ -1,4 +1,4 @@
-"""The exported kernels of the engine's library, by name and signature; the kernels' docstrings describe them.
+"""The kernels of the engine's library that Python calls, by name and signature; their docstrings describe them.
 
 Plain data, so that a start from the cache needs neither numba nor the kernels' sources.
 """

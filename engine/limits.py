@@ -11,26 +11,25 @@ from .layout import ENTRY_BYTES
 MAX_LEVEL = 60
 
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
-"""Least and greatest logarithm (base 2) of the entries of a transposition table."""
+"""Least and most logarithm (base 2) of the number of entries of a transposition table."""
 
 
 def hash_bits_within(size: int) -> int:
     """Return the logarithm (base 2) of the entries of the largest transposition table of at most ``size`` bytes.
 
-    At least `MIN_HASH_BITS`, even if that needs more.
+    Returns at least `MIN_HASH_BITS`, even if that needs more.
     """
     return min(MAX_HASH_BITS, max(MIN_HASH_BITS, (size // ENTRY_BYTES).bit_length() - 1))
 
 
 UNBOUNDED_PLIES = 36
-"""Plies beyond which a search without a limit on nodes or time may never end."""
+"""A search to more plies, without a limit on nodes or time, may never end."""
 
 
 class Limits(NamedTuple):
-    """The limits of a search.
+    """The limits of a search: plies at a selectivity, nodes and milliseconds of wall time (0: no limit).
 
-    ``depth`` in plies (the number of empties, or more, means to the end) at ``selectivity``, ``nodes`` to visit at most
-    (0: no limit), ``time_ms`` of wall time at most (0: no limit).
+    A ``depth`` of the empties or more means to the end of the game.
     """
 
     depth: int
@@ -40,12 +39,12 @@ class Limits(NamedTuple):
 
     @property
     def bounded(self) -> bool:
-        """True if a search with these limits ends by itself within reasonable time."""
+        """Whether a search with these limits ends by itself within reasonable time."""
         return bool(self.nodes or self.time_ms) or self.depth <= UNBOUNDED_PLIES
 
 
 def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
-    """Return pairs (most empties, selectivity in percent) at which a search of ``level`` (0..60) goes to the end.
+    """Return pairs (empties, percent): with at most so many empties a search of ``level`` (0..60) goes to the end.
 
     With more empties than the last pair has, the depth is the level.
     """
@@ -82,10 +81,10 @@ def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
 
 
 def level_limits(level: int, empties: int) -> Limits:
-    """Return the depth and selectivity of Edax's ``level`` (0..60) with ``empties`` (0..64) left.
+    """Return the depth and selectivity of Edax's ``level`` (0..60) with ``empties`` (0..64).
 
-    Level 0 has depth 0: the score is the static evaluation. More than 60 empties, on boards that no game reaches, count
-    as 60. Raises ValueError outside the ranges.
+    Level 0 is the static evaluation. Boards with more than 60 empties, which no game reaches, count as 60. Raises
+    ValueError outside the ranges.
     """
     if not 0 <= level <= MAX_LEVEL:
         raise ValueError(f"level {level} is outside 0..{MAX_LEVEL}")
@@ -99,14 +98,14 @@ def level_limits(level: int, empties: int) -> Limits:
 
 
 _ESTIMATED_US = (5, 5, 10, 20, 50, 140, 400, 1100)
-"""Approximate microseconds of a search by depth, on a processor of 2023; deeper searches are not short."""
+"""Approximate microseconds of a search by its depth, on a processor of 2023; deeper searches are not short."""
 
 _ESTIMATED_END_US = (2, 2, 2, 3, 4, 6, 10, 20, 35, 70, 120, 250, 500, 900)
-"""The same for searches to the end, by empties."""
+"""Approximate microseconds of a search to the end, by empties."""
 
 
 def estimated_us(limits: Limits, empties: int) -> int:
-    """Estimate a search's microseconds; 0 for one that is not short, or is bounded by nodes or time."""
+    """Return the estimated microseconds of a search; 0 if it is not short, or bounded by nodes or time."""
     if limits.nodes or limits.time_ms:
         return 0
     if limits.depth >= empties:

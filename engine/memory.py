@@ -1,4 +1,4 @@
-"""Memory outside Python's heap for kernels: zeroed, page-aligned and passed by address; and read-only mapped files."""
+"""Memory outside Python's heap for kernels: zeroed, page-aligned, passed by address; and files mapped read-only."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .compiler import INTERPRETED, interpreted
 
 
 class Block:
-    """``size`` bytes of zeros at ``address``; the system provides a page at the first write to it.
+    """``size`` bytes of zeros at ``address``, which the system provides page by page at the first write.
 
-    Freed with the object, which has to outlive every use of the address. Raises OSError or MemoryError.
+    Freed with the object, which must outlive every use of the address. Raises OSError or MemoryError.
     """
 
     def __init__(self, size: int) -> None:
@@ -26,15 +26,14 @@ class Block:
         _bound(self, size)
 
     def clear(self) -> None:
-        """Set all bytes to zero. Blocks of 256 KB and more return their pages, so that they are allocated near the next
-        writer.
+        """Set all bytes to zero; no kernel may be using them.
 
-        No kernel may be using it.
+        Blocks of 256 KB and more return their pages to the system, which then provides pages near the next writer.
         """
         if self.size < 1 << 18 or not platform.drop_pages(self._map):
             ctypes.memset(self.address, 0, self.size)
-        # A search touches its table at random: large pages spare most of the address translation. Not from the
-        # beginning, for the system may take a tenth of a second to find the first of them.
+        # Large pages spare a search, which reads its table at random, most of the address translation. They are not
+        # used from the beginning, because the system may take a tenth of a second to find the first of them.
         if self.size >= 1 << 21:
             platform.use_large_pages(self._map)
 
@@ -44,11 +43,11 @@ class Block:
 
 
 class MappedFile:
-    """A file mapped read-only: ``size`` bytes at ``address``, in pages shared with other processes. Raises OSError."""
+    """A file mapped read-only: ``size`` bytes at ``address`` in pages shared with other processes. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
-            # A private writable mapping is what ctypes can take the address of; nothing is ever written to it.
+            # ctypes takes the address of a writable mapping only; nothing is ever written to it.
             self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
         self.size = len(self._map)
         self._view = (ctypes.c_char * self.size).from_buffer(self._map)
@@ -57,7 +56,7 @@ class MappedFile:
 
 
 def _bound(memory: Block | MappedFile, size: int) -> None:
-    """Register the bounds of ``memory`` with interpreted kernels until it is freed."""
+    """Tell kernels that run as Python the bounds of ``memory``, until it is freed."""
     if INTERPRETED:
         import weakref
 

@@ -17,20 +17,20 @@ from .layout import PROBCUT_DEPTHS, PROBCUT_FACTORS, PROBCUT_ONE_BITS, PROBCUT_R
 CONFIDENCE = (1.3, 1.6, 2.5, 3.5, 4.5)
 """Margin before the end, in standard errors, by selectivity index.
 
-The chance that a cut whose reduced search just reaches the margin is wrong is one tail of the normal distribution: 0.6,
-1.1, 1.65, 2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins, and so do whole searches,
-which must be right as often as their percentage says (docs/notes/selectivity.md).
+A cut whose reduced search just reaches the margin is wrong with the probability of one tail of the normal distribution:
+0.6, 1.1, 1.65, 2.05 and 2.35 would do for 73 to 99 %. Matches at equal time favour wider margins, and whole searches
+must be right as often as their percentage says (docs/notes/selectivity.md).
 """
 
 CONFIDENCE_TO_THE_END = (0.95, 1.15, 1.7, 2.25, 2.75)
-"""As `CONFIDENCE`, for searches to the end of the game."""
+"""Margin of searches to the end of the game, as `CONFIDENCE`."""
 
 _UNIT = 1 << PROBCUT_UNIT_BITS
 _ONE = 1 << PROBCUT_ONE_BITS
 
 
 class ErrorModel(NamedTuple):
-    """The standard error of a reduced search of ``shallow`` plies as a prediction of one of ``depth`` plies, in discs:
+    """The standard error, in discs, of a reduced search of ``shallow`` plies as a prediction of one of ``depth`` plies:
 
     scale * (depth - shallow)^gap_exponent * (depth_offset + shallow)^-depth_exponent * exp(-empties_rate * empties).
 
@@ -49,13 +49,11 @@ class ErrorModel(NamedTuple):
     bias_even: float = -0.9
 
     def to_record(self) -> dict[str, float]:
-        """Return the entry ``probcut`` of a weights file's record."""
+        """Return the entry ``probcut`` for the record of a weights file."""
         return dict(zip(_RECORD_KEYS, self, strict=True))
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
-        """Return the standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) as a prediction of
-        one of ``depth``.
-        """
+        """Return the standard error, in discs, of ``shallow`` plies (0: the evaluation) as prediction of ``depth``."""
         if depth >= empties and shallow:
             return self.sigma_to_end
         far = math.pow(depth - shallow, self.gap_exponent) * math.pow(self.depth_offset + shallow, -self.depth_exponent)
@@ -69,19 +67,19 @@ class ErrorModel(NamedTuple):
 
 
 _RECORD_KEYS = ("size", "gap", "start", "decay", "calm", "end", "odd", "even")
-"""The names of the fields in the record of a weights file, in order."""
+"""The names of the fields in the record of a weights file, in their order."""
 
 _FIELDS = dict(zip(_RECORD_KEYS, ErrorModel._fields, strict=True))
 
 DEFAULT = ErrorModel()
-"""For weights whose file has no model: close to the model fitted to the weights v6 (docs/notes/selectivity.md)."""
+"""The model for weights whose file has none: close to that of the weights v6 (docs/notes/selectivity.md)."""
 
 
 class Cut(NamedTuple):
-    """The condition of a cut at a node, in discs, as the compiled search rounds it.
+    """The condition of a cut at a node, in discs rounded as the compiled search rounds them.
 
-    The reduced search, of ``shallow`` plies, has to reach the bound plus ``above`` for a fail high, or stay ``below``
-    discs under it for a fail low; it is tried unless the evaluation is more than ``rough`` discs on the other side.
+    The reduced search, of ``shallow`` plies, must reach the bound plus ``above`` for a fail high, or stay ``below``
+    discs under it for a fail low. It is tried unless the evaluation is more than ``rough`` discs on the other side.
     """
 
     above: int
@@ -91,10 +89,10 @@ class Cut(NamedTuple):
 
 
 def stand_in(empties: int, depth: int) -> int:
-    """Return the depth in plies of the reduced search for one of ``depth`` plies, about half.
+    """Return the plies of the reduced search for one of ``depth`` plies, about half.
 
-    Before the end it has the same parity, because evaluations of different parity differ; to the end it is even, which
-    costs a third of the next odd depth and is hardly less reliable.
+    Before the end its parity is that of ``depth``, because evaluations of different parity differ. To the end it is
+    even, which costs a third of the next odd depth and is hardly less reliable.
     """
     if depth >= empties:
         return max(2, (depth - 1) // 4 * 2)
@@ -104,19 +102,19 @@ def stand_in(empties: int, depth: int) -> int:
 def table(errors: ErrorModel) -> array[int]:
     """Return the table for the kernels, in signed 16-bit numbers.
 
-    `PROBCUT_DEPTHS` rows by depth for searches that end before the game does: the error of the reduced search with
-    no square empty, the error of the static evaluation and the bias of the reduced search, all in discs times 128, and
-    the depth of the reduced search in plies. As many rows for searches to the end follow, with the errors as they are.
-    Then `PROBCUT_FACTORS` standard errors of the margin by selectivity index, times 128, and as many to the end; by
-    empties, the factor of the errors before the end, times 4096.
+    `PROBCUT_DEPTHS` rows by depth for searches that end before the game does: the error of the reduced search with no
+    square empty, the error of the evaluation, the bias of the reduced search (all in 1/128 disc), and the plies of the
+    reduced search. As many rows for searches to the end, with the errors as they are. `PROBCUT_FACTORS` standard errors
+    of the margin by selectivity index, in 1/128, and as many to the end. The factor of errors before the end by
+    empties, in 1/4096.
     """
     values = array("h", bytes(2 * PROBCUT_ROW * 3))
     far = errors._replace(empties_rate=0.0)
-    for to_the_end, at in ((False, far), (True, errors)):
+    for to_the_end, scale in ((False, far), (True, errors)):
         for depth in range(3, PROBCUT_DEPTHS):
             empties = depth if to_the_end else PROBCUT_DEPTHS
             shallow = stand_in(empties, depth)
-            discs = at.sigma(empties, depth, shallow), at.sigma(empties, depth, 0), at.bias(empties, depth)
+            discs = scale.sigma(empties, depth, shallow), scale.sigma(empties, depth, 0), scale.bias(empties, depth)
             values.extend([*(round(_UNIT * value) for value in discs), shallow])
         if not to_the_end:
             values.extend([0] * PROBCUT_ROW * 3)
@@ -127,7 +125,7 @@ def table(errors: ErrorModel) -> array[int]:
 
 
 def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityIndex) -> Cut:
-    """Return the condition that the compiled search reads from the table ``words`` for a node."""
+    """Return the condition of a node's cut that the compiled search reads from the table ``words``."""
     row, factors = PROBCUT_ROW * depth, 2 * PROBCUT_ROW * PROBCUT_DEPTHS
     if depth == empties:
         row += PROBCUT_ROW * PROBCUT_DEPTHS
@@ -143,9 +141,9 @@ def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityInd
 
 
 def model_of(fields: Any) -> ErrorModel:
-    """Return the model in a weights file's record; missing entries have the values of `DEFAULT`.
+    """Return the model in a weights file's record; missing entries are those of `DEFAULT`.
 
-    Raises ValueError with the reason for invalid values.
+    Raises ValueError, which says why, for invalid values.
     """
     if not isinstance(fields, dict) or not set(fields) <= set(_RECORD_KEYS):
         raise ValueError(f"the record's probcut is not an object of {', '.join(_RECORD_KEYS)}")

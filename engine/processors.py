@@ -12,9 +12,7 @@ _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def processors() -> int:
-    """Return the number, at least 1. A quota of one and a half processors counts as two; it is read once in a
-    process.
-    """
+    """Return the number, at least 1; a quota of one and a half counts as two. The quota is read once in a process."""
     return max(1, min(platform.processors(), _quota()))
 
 
@@ -31,12 +29,12 @@ def _groups() -> str:
 
 
 def quotas(groups: str, root: Path) -> list[int]:
-    """Return the processors that the control groups of ``groups``, the lines of /proc/self/cgroup, allow, rounded up.
+    """Return the quotas, in processors rounded up, of the control groups in ``groups``, the lines of /proc/self/cgroup.
 
-    ``root`` is the mount point of their file systems. Version 2 has ``cpu.max`` in the group and its ancestors, version
-    1 a quota and a period in separate files.
+    ``root`` is where their file systems are mounted. Version 2 has ``cpu.max`` in the group and its ancestors, version
+    1 has quota and period in separate files.
     """
-    found: list[int] = []
+    listed: list[int] = []
     for line in groups.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -52,8 +50,8 @@ def quotas(groups: str, root: Path) -> list[int]:
                 text = f"{_read(folder / 'cpu.cfs_quota_us')} {_read(folder / 'cpu.cfs_period_us')}"
             quota, _, period = text.partition(" ")
             if quota.isdigit() and period.isdigit() and int(quota) and int(period):
-                found.append(-(-int(quota) // int(period)))
-    return found
+                listed.append(-(-int(quota) // int(period)))
+    return listed
 
 
 def _read(path: Path) -> str:

@@ -453,8 +453,8 @@ class Searcher:
                     finished = False
                     break
             found.sort(key=lambda line: -line.score)
-            kept = {line.move for line in found}
-            lines = found + [line for line in lines if line.move not in kept]
+            searched = {line.move for line in found}
+            lines = found + [line for line in lines if line.move not in searched]
             if not finished:
                 break
         if not lines:

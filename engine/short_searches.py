@@ -1,7 +1,7 @@
-"""Many short searches in one call of the compiled code (`kernels.short_searches`), for threads that share Python's GIL.
+"""Many short searches in one call of the compiled code (`kernels.short_searches`), for threads that share the GIL.
 
 The daemon's scheduler uses `ShortSearches` for questions of a low level: one line each, all moves allowed, no progress
-callback. The results equal those of `Searcher.search`.
+callback. The results are those of `Searcher.search`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _OUT_AT = _IN.size
 
 
 Question = tuple[int, int, Limits]
-"""The discs of the side to move, those of the other side, and the limits; the game must not be over."""
+"""The discs of the side to move, those of the other side, and the limits. The game must not be over."""
 
 
 class ShortSearches:
-    """Short searches on one `Searcher`. One call at a time; ``stop`` may be called from any thread."""
+    """Short searches on one `Searcher`, one call at a time; any thread may call `stop`."""
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
@@ -54,30 +54,30 @@ class ShortSearches:
         self._control.interrupt()
 
     def search(self, questions: Sequence[Question]) -> list[Result | None]:
-        """Search at most `MOST_AT_ONCE` positions.
+        """Search at most `MOST_AT_ONCE` positions, with the GIL released.
 
-        ``time_ms`` of a result is a share of the call's time in proportion to its nodes. The GIL is released meanwhile.
+        ``time_ms`` of a result is its share, by nodes, of the call's time.
         """
         records = self._records
         self._control.resume()
-        at = 0
+        offset = 0
         for player, opponent, limits in questions:
-            _IN.pack_into(records, at, player, opponent, limits.depth, limits.selectivity.index)
-            _OUT.pack_into(records, at + _OUT_AT, 0, 0, 0, 0, b"")
-            at += SHORT_BYTES
+            _IN.pack_into(records, offset, player, opponent, limits.depth, limits.selectivity.index)
+            _OUT.pack_into(records, offset + _OUT_AT, 0, 0, 0, 0, b"")
+            offset += SHORT_BYTES
         begun = time.perf_counter()
         self._searcher.search_records(self._memory.address, len(questions), self._control)
         elapsed = 1e3 * (time.perf_counter() - begun)
-        found = [_OUT.unpack_from(records, number * SHORT_BYTES + _OUT_AT) for number in range(len(questions))]
-        per_node = elapsed / max(1, sum(row[1] for row in found))
+        rows = [_OUT.unpack_from(records, number * SHORT_BYTES + _OUT_AT) for number in range(len(questions))]
+        per_node = elapsed / max(1, sum(row[1] for row in rows))
         return [
-            _result(question, row, per_node) if row[3] else None for question, row in zip(questions, found, strict=True)
+            _result(question, row, per_node) if row[3] else None for question, row in zip(questions, rows, strict=True)
         ]
 
 
 def _result(question: Question, row: tuple[int, int, int, int, bytes], per_node: float) -> Result:
-    found, nodes, line_nodes, length, moves = row
-    score = MoverScore(found)
+    discs, nodes, line_nodes, length, moves = row
+    score = MoverScore(discs)
     player, opponent, limits = question
     empties = 64 - (player | opponent).bit_count()
     depth = min(limits.depth, empties)

@@ -1,7 +1,7 @@
-"""Counts about the game: discs turned by a move, shortest drawn games, shortest Stoner (`desdaemon count`).
+"""Counts about the game (`desdaemon count`): discs turned by a move, shortest drawn games, shortest Stoner.
 
-Numba compiles them each time they run, which takes some seconds. Lines of play are lists of squares, with 64 for a
-pass; all begin with f5, because the other first moves are mirror images of it.
+Numba compiles them at each run, which takes some seconds. Lines of play are lists of squares, with 64 for a pass; all
+begin with f5, because the other first moves are mirror images of it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from desdaemon.engine.training.compiled import compiled, inlined
 from desdaemon.protocol.othello import rules
 
 Progress = Callable[[str, int, int], None]
-"""Progress callback of a count: (name, done, total)."""
+"""Called with the name of what is counted, the number done, and the number of all."""
 SILENT: Progress = lambda what, done, total: None  # noqa: E731
 
 F5, PASS = 37, 64
@@ -38,10 +38,9 @@ _BLACK, _WHITE = map(_U, rules.START)
 
 
 class PlyFlips(NamedTuple):
-    """One ply: mean and standard deviation of the discs turned by a legal move, and the mean of those turned by the
-    move played.
+    """A ply: mean and standard deviation of the discs turned by its legal moves, and the mean by the moves played.
 
-    ``games`` is the number of games that reached it; without any the means are 0.
+    ``games`` is the number of games that reached it; if it is 0, so are the means.
     """
 
     ply: int
@@ -52,14 +51,14 @@ class PlyFlips(NamedTuple):
 
 
 def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[PlyFlips]:
-    """Flips of each ply over random games from the opening position, every legal move as likely as another.
+    """Count the discs turned at each ply of random games from the opening position, all legal moves equally likely.
 
     Every legal move of every position of a ply has the same weight; passes are no plies. The same seed and number of
     games give the same figures.
     """
     sums = np.zeros((60, 5), np.int64)
     for first in range(0, games, _GAMES_AT_ONCE):
-        # Far apart, so that no two parts share a stretch of the generator.
+        # Starts far apart, so that no two parts use the same random numbers.
         state = ((seed << 32) + first) * 0xD1B54A32D192ED03 % (1 << 64)
         _random_games(_U(state), min(_GAMES_AT_ONCE, games - first), sums)
         progress("games", first, games)
@@ -72,8 +71,8 @@ def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[
 
 @compiled
 def _random_games(state: Any, games: int, sums: Any) -> None:
-    """Play ``games`` games, and add to the row of each ply: its legal moves, the discs that they turn, the squares of
-    these numbers, moves played, and the discs that these turn.
+    """Play ``games`` games and add to the row of each ply in ``sums`` ((60, 5) int64): legal moves, discs that they
+    turn, squares of these numbers, moves played, discs that these turn.
     """
     for _ in range(games):
         player, opponent, ply = _BLACK, _WHITE, 0
@@ -108,7 +107,7 @@ def _random_games(state: Any, games: int, sums: Any) -> None:
 
 
 def mean_of_plies(plies: list[PlyFlips]) -> tuple[float, float]:
-    """Return the means over the plies reached, each with the same weight: of all legal moves, and of those played."""
+    """Return the mean of all legal moves and that of the moves played, over the plies reached, with equal weights."""
     reached = [ply for ply in plies if ply.games]
     return sum(ply.mean for ply in reached) / len(reached), sum(ply.played for ply in reached) / len(reached)
 
@@ -121,7 +120,7 @@ def mean_of_plies(plies: list[PlyFlips]) -> tuple[float, float]:
 _PREFIX = 6
 _X_SQUARES = _U(0x0042000000004200)
 _CORNERS = np.zeros((64, 3), np.int64)
-"""For each X-square its corner, and the steps from it along the two edges."""
+"""For each X-square, its corner and the steps from it along the two edges."""
 _CORNERS[[9, 14, 49, 54]] = (0, 1, 8), (7, -1, 8), (56, 1, -8), (63, -1, -8)
 
 
@@ -133,7 +132,7 @@ def _after(line: list[int]) -> tuple[int, int]:
 
 
 def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[int]]:
-    """Return all shortest lines that end in a Stoner, without passes; an empty list if none has up to ``most`` plies.
+    """Return all shortest lines that end in a Stoner, without passes; none if it takes more than ``most`` plies.
 
     13 plies take half a minute.
     """
@@ -146,9 +145,9 @@ def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[i
         for done, line in enumerate(begun):
             progress(f"{plies} plies", done, len(begun))
             player, opponent = _after(line)
-            found, whole = np.zeros((_ROOM, plies), np.int64), np.array([*line, *[PASS] * (plies - len(line))])
-            number = _note_stoners(_U(player), _U(opponent), len(line), whole, found, 0)
-            lines += found[:number].tolist()
+            buffer, whole = np.zeros((_ROOM, plies), np.int64), np.array([*line, *[PASS] * (plies - len(line))])
+            number = _note_stoners(_U(player), _U(opponent), len(line), whole, buffer, 0)
+            lines += buffer[:number].tolist()
         if lines:
             break
     return sorted(lines)
@@ -158,7 +157,7 @@ def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[i
 def _note_stoners(player: Any, opponent: Any, played: int, line: Any, lines: Any, number: int) -> int:
     """Complete ``line`` from ``played`` on in every way that ends with a Stoner, and append each to ``lines``.
 
-    ``number`` lines are there already; returns the new number.
+    ``lines`` has ``number`` lines; returns the new number.
     """
     if played == len(line):
         if _is_stoner(opponent, player, line[-1]):
@@ -183,7 +182,7 @@ def _note_stoners(player: Any, opponent: Any, played: int, line: Any, lines: Any
 
 @compiled
 def _is_stoner(mover: Any, other: Any, square: int) -> bool:
-    """Whether the last move, to ``square``, was a Stoner; ``other`` is to move."""
+    """Return whether the last move, on ``square``, was a Stoner; ``other`` is to move."""
     corner, both, replies = _CORNERS[square, 0], mover | other, moves(other, mover)
     if _bit(square) & _X_SQUARES == _U(0) or (both | replies) & _bit(corner) != _U(0):
         return False
@@ -204,8 +203,9 @@ def _is_stoner(mover: Any, other: Any, square: int) -> bool:
 
 @compiled
 def _wins_a_corner(mover: Any, other: Any, far: Any, near: Any) -> bool:
-    """Whether ``mover`` attacks the far corner while ``other``, to move, can take neither corner and has no reply that
-    saves both.
+    """Return whether ``mover`` attacks the far corner and takes it or the near one after every move of ``other``.
+
+    ``other`` is to move and must not be able to take either corner.
     """
     answers = moves(other, mover)
     if moves(mover, other) & far == _U(0) or answers & (far | near) != _U(0):
@@ -219,19 +219,19 @@ def _wins_a_corner(mover: Any, other: Any, far: Any, near: Any) -> bool:
     return True
 
 
-# Draws. A game is over when no line of adjacent discs that has an empty square at an end holds both colours. So colours
-# meet only on lines that are full from edge to edge, and a shape, the set of squares that are occupied at the end, says
-# which of them must be of one colour: its cells, the squares joined by neighbours on lines that are not full. `joined`
-# are, for each axis, the squares whose line of that axis is not full. First all shapes are found, then the games.
+# Draws. A game is over if no row of adjacent discs with an empty square at an end has both colours. So at the end the
+# colours meet only on lines that are full from edge to edge. A shape is the set of squares occupied at the end. Its
+# cells are squares joined by neighbours on lines that are not full, so a cell has one colour. `joined` are, by axis,
+# the squares whose line is not full. First all shapes are found, then the games that end on them.
 
 _CENTRE = _U(rules.CENTRE)
 _STEPS = np.array([1, 8, 9, 7], np.uint64)
-"""For each axis (rank, file, to H8, to A8): the squares from which a step forward and one back stay on the board."""
+"""Bits of a step along each axis: rank, file, towards H8, towards A8."""
 _FORWARD = np.array([rules.NOT_A, rules.FULL, rules.NOT_A, rules.NOT_H], np.uint64)
 _BACK = np.array([rules.NOT_H, rules.FULL, rules.NOT_H, rules.NOT_A], np.uint64)
 
 _LINES: list[tuple[int, int]] = []
-"""The squares and the axis of every line of two squares or more, from edge to edge."""
+"""The squares and the axis of every line of at least two squares, from edge to edge."""
 for _axis, (_x, _y) in enumerate(((0, 1), (1, 0), (-1, 1), (1, 1))):
     _squares: dict[int, int] = defaultdict(int)
     for _square in range(64):
@@ -239,11 +239,11 @@ for _axis, (_x, _y) in enumerate(((0, 1), (1, 0), (-1, 1), (1, 1))):
     _LINES += [(squares, _axis) for squares in _squares.values() if squares.bit_count() > 1]
 
 _LONG = [squares for squares, _ in _LINES if squares.bit_count() > 2]
-"""Lines of two squares never join their discs."""
+"""Lines of three squares at least: those of two never join their discs."""
 
 
 def _joined(full: list[int]) -> Any:
-    """Return the squares whose lines are neither ``full`` nor of two squares, by axis."""
+    """Return by axis the squares whose line is neither ``full`` nor of two squares."""
     joined = np.full(4, ~_U(0))
     for squares, axis in _LINES:
         if squares in full or squares not in _LONG:
@@ -252,18 +252,21 @@ def _joined(full: list[int]) -> Any:
 
 
 def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
-    """Yield sets of lines that a shape of ``discs`` discs may fill completely, one of each eight mirror images; each
-    with the squares that these lines and the centre have together.
+    """Yield the sets of lines that a shape of ``discs`` discs may fill, one of each eight mirror images.
+
+    Each comes with the union of these lines and the centre.
     """
     images = [[_LONG.index(rules.transform(squares, symmetry)) for squares in _LONG] for symmetry in range(8)]
 
     def extend(chosen: list[int], squares: int, first: int) -> Iterator[tuple[int, list[int]]]:
-        if chosen and all(sum(1 << image[at] for at in chosen) >= sum(1 << at for at in chosen) for image in images):
-            yield squares, [_LONG[at] for at in chosen]
-        for at in range(first, len(_LONG)):
-            more = squares | _LONG[at]
+        if chosen and all(
+            sum(1 << image[number] for number in chosen) >= sum(1 << number for number in chosen) for image in images
+        ):
+            yield squares, [_LONG[number] for number in chosen]
+        for number in range(first, len(_LONG)):
+            more = squares | _LONG[number]
             if more.bit_count() <= discs:
-                yield from extend([*chosen, at], more, at + 1)
+                yield from extend([*chosen, number], more, number + 1)
 
     return extend([], rules.CENTRE, 0)
 
@@ -273,12 +276,12 @@ def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
 
     Every drawn game ends on one of them, but some of them end no game.
     """
-    sets, found, shapes = list(_full_line_sets(discs)), set[int](), np.zeros(_ROOM, np.uint64)
+    sets, smallest, shapes = list(_full_line_sets(discs)), set[int](), np.zeros(_ROOM, np.uint64)
     for done, (wanted, full) in enumerate(sets):
         progress(f"shapes of {discs} discs", done, len(sets))
         number = _grow(_CENTRE, _U(0), _U(wanted), discs, _joined(full), shapes, 0)
-        found.update(map(canonical, shapes[:number].tolist()))
-    return sorted(found)
+        smallest.update(map(canonical, shapes[:number].tolist()))
+    return sorted(smallest)
 
 
 def canonical(shape: int) -> int:
@@ -287,7 +290,7 @@ def canonical(shape: int) -> int:
 
 
 def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int]]:
-    """Return all shortest games that end in a draw; an empty list if none has up to ``most`` plies.
+    """Return all shortest games that end in a draw; none if they take more than ``most`` plies.
 
     20 plies take less than a minute.
     """
@@ -299,7 +302,7 @@ def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int
 
 
 def drawn_games(shapes: list[int], progress: Progress = SILENT, what: str = "games") -> list[list[int]]:
-    """Return the drawn games that end on one of the shapes or a mirror image."""
+    """Return the drawn games that end on one of the shapes or a mirror image; ``progress`` shows them as ``what``."""
     player, opponent = map(_U, rules.play(*rules.START, F5))
     line, games, number = np.full(64, F5), np.full((_ROOM, 64), -1), 0
     for done, shape in enumerate(shapes):
@@ -323,16 +326,16 @@ def _back(b: Any, axis: int) -> Any:
 
 @compiled
 def _reachable(b: Any) -> Any:
-    """Return the squares next to two of ``b`` in a row, where a move may turn a disc."""
-    found = _U(0)
+    """Return the squares behind two of ``b`` in a row, where a move may turn a disc."""
+    squares = _U(0)
     for axis in range(4):
-        found |= _forward(b & _forward(b, axis), axis) | _back(b & _back(b, axis), axis)
-    return found & ~b
+        squares |= _forward(b & _forward(b, axis), axis) | _back(b & _back(b, axis), axis)
+    return squares & ~b
 
 
 @compiled
 def _cell_of(seed: Any, shape: Any, joined: Any) -> Any:
-    """Return the connected part of ``shape`` that contains the squares ``seed``."""
+    """Return the cell of ``shape`` that contains the squares ``seed``."""
     cell, more = _U(0), seed
     while more != cell:
         cell = more
@@ -343,7 +346,7 @@ def _cell_of(seed: Any, shape: Any, joined: Any) -> Any:
 
 @compiled
 def _cells(shape: Any, joined: Any) -> Any:
-    """Return the connected parts of a shape."""
+    """Return the cells of a shape."""
     cells = np.zeros(64, np.uint64)
     number, left = 0, shape
     while left != _U(0):
@@ -358,8 +361,8 @@ def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, sha
     """Append to ``shapes`` every shape of ``discs`` discs that contains ``reached`` and ``wanted`` and grows from
     ``reached``.
 
-    A square is added if a move could put a disc on it, and is taken or excluded once. ``number`` shapes are there
-    already; returns the new number.
+    A square is added if a move could put a disc on it, and is taken or excluded once. ``shapes`` has ``number`` shapes;
+    returns the new number.
     """
     while _reachable(reached) & wanted != _U(0):
         reached |= _reachable(reached) & wanted
@@ -381,10 +384,10 @@ def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, sha
 
 @compiled
 def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
-    """Whether discs that cannot change any more make a draw impossible: two colours in a connected part, or the final
-    count.
+    """Return whether discs that cannot be turned any more rule a draw out: by two colours in a cell, or by their
+    number.
 
-    Discs cannot change if all squares of the shape on their lines are occupied.
+    Discs cannot be turned if all squares of the shape on their lines are occupied.
     """
     empty, loose = shape & ~(player | opponent), _U(0)
     for axis in range(4):
@@ -408,7 +411,7 @@ def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
 def _fill(player: Any, opponent: Any, shape: Any, cells: Any, line: Any, played: int, games: Any, number: int) -> int:
     """Append to ``games`` every continuation that fills the shape and ends the game drawn.
 
-    ``number`` games are there already; returns the new number.
+    ``games`` has ``number`` games; returns the new number.
     """
     if player | opponent == shape:
         over = moves(player, opponent) | moves(opponent, player) == _U(0)

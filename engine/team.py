@@ -1,8 +1,8 @@
-"""Threads that search together: the helpers of one search, and how they wait.
+"""Threads that search together: the helpers of a search, and how they wait.
 
-They communicate through the words ``TEAM_...`` of `desdaemon.engine.layout`; `desdaemon.engine.kernels.context`
-operates on them. A helper enters the compiled code once a search and stays there through all its iterations; without
-work it polls a few thousand times and then sleeps.
+They communicate by the words ``TEAM_...`` of `desdaemon.engine.layout`, which `desdaemon.engine.kernels.context`
+handles. A helper enters the compiled code once a search and stays there through all iterations; without work it polls a
+few thousand times and then sleeps.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from .layout import (
 from .memory import Block
 
 _LOOKS = 4000
-"""Polls for the next search before a helper sleeps: some ten microseconds."""
+"""Polls for the next search before a helper sleeps, some ten microseconds."""
 
 _PORTIONS = 16
-"""Portions in which each thread draws its share of a node limit."""
+"""Number of portions in which each thread draws its share of a node limit."""
 
 _NO_LIMIT = (1 << 64) - 1
 
@@ -56,7 +56,7 @@ HookFunction = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class Context:
-    """The memory of one search thread: the context block of `desdaemon.engine.layout`, and its own table."""
+    """The memory of a search thread: the context of `desdaemon.engine.layout`, and its own table."""
 
     def __init__(self) -> None:
         self._memory = Block(CONTEXT_BYTES)
@@ -75,13 +75,14 @@ class Context:
 
     @property
     def nodes(self) -> int:
-        """The nodes visited since the last reset."""
+        """Nodes visited since the last reset."""
         return self[NODES]
 
 
 class Waiting:
-    """The way in which the threads of a team wait: a helper without a search sleeps on a condition; a thread that waits
-    for helpers to leave yields. Any thread may call it.
+    """The way in which a team's threads wait: a helper without a search sleeps, a leader that waits for helpers yields.
+
+    Any thread may call it.
     """
 
     spins = _LOOKS
@@ -92,11 +93,11 @@ class Waiting:
         self._team: Team | None = None
 
     def begin(self, team: Team) -> None:
-        """Called on the leader's thread when a search begins; the helpers' threads have been started."""
+        """Tell that a search begins on the leader's thread; the helpers' threads have been started."""
         self._team = team
 
     def wait(self, reason: int, thread: int) -> None:
-        """Wait for a ``HOOK_...`` reason: the hook that kernels call. Must not raise."""
+        """Wait for a ``HOOK_...`` reason, as the kernels' hook. Must not raise."""
         team = self._team
         if reason == HOOK_WAIT or team is None:
             time.sleep(0)
@@ -115,11 +116,11 @@ class Waiting:
 
 
 class Team:
-    """The threads of one `Searcher`: the leader, which is the caller's thread, its own helpers, and guests.
+    """The threads of one `Searcher`: the leader, which is the caller's thread, the searcher's own helpers, and guests.
 
-    The searcher's own helpers live as long as a search. A guest is any other thread: it takes a seat (`join`), helps
-    until the search is over or it is dismissed (`dismiss`), and may come back. The leader's thread calls `prepare`,
-    `begin`, `lead` and `end`; the rest may be called from any thread.
+    Own helpers live as long as a search. A guest is any other thread: it takes a seat (`join`), helps until the search
+    is over or it is dismissed (`dismiss`), and may come back. The leader's thread calls `prepare`, `begin`, `lead` and
+    `end`; any thread may call the rest.
     """
 
     share_from = 5
@@ -156,17 +157,17 @@ class Team:
         return int(self._words[field // WORD])
 
     def nothing_to_do(self, thread: int) -> bool:
-        """Whether a helper has no search to enter, and need not leave."""
+        """Return whether a helper has no search to enter and need not leave."""
         context = self.contexts[thread]
         return self[TEAM_OPEN] in (0, context[JOB]) and not context[LEAVE]
 
     @property
     def size(self) -> int:
-        """The number of threads that have taken part since `prepare`, the leader included."""
+        """The number of threads that have taken part since `prepare`, with the leader."""
         return 1 + len(self._came)
 
     def prepare(self, nodes: int) -> None:
-        """Prepare a search of at most ``nodes`` nodes, which the threads draw in portions; 0: no limit."""
+        """Prepare a search of at most ``nodes`` nodes (0: no limit), which the threads draw in portions."""
         words = self._words
         words[TEAM_NODES // WORD] = 0
         words[TEAM_NODE_LIMIT // WORD] = nodes or _NO_LIMIT
@@ -178,7 +179,7 @@ class Team:
         self._came.clear()
 
     def begin(self) -> bool:
-        """Start the searcher's own helpers and admit guests. Returns False if that was done before."""
+        """Start the own helpers and admit guests. Returns False if that was done before."""
         if self._open:
             return False
         with self._seats:
@@ -189,18 +190,18 @@ class Team:
             try:
                 threading.Thread(target=self.help, args=(seat,), name="search helper", daemon=True).start()
             except RuntimeError:
-                # The system gives no more threads: the search goes on with those that it has.
+                # The system refuses more threads: the search goes on with those that it has.
                 self._leave(seat)
                 break
         self.waiting.begin(self)
         return True
 
     def lead(self, *root: int) -> int:
-        """`kernels.interface.lead_root`: one root search by all threads."""
+        """Search one root by all threads, as `kernels.interface.lead_root` does."""
         return int(self._engine.lead_root(self.contexts[0].address, *root))
 
     def end(self) -> None:
-        """Dismiss all helpers; return when they have left."""
+        """Dismiss all helpers and return when they have left."""
         if not self._open:
             return
         with self._seats:
@@ -213,7 +214,7 @@ class Team:
                 self._seats.wait()
 
     def join(self) -> int:
-        """Return a seat for a thread that will call `help`; 0 if no search is running, or all seats are taken."""
+        """Return a seat for a thread that will call `help`; 0 if no search is running or no seat is free."""
         with self._seats:
             if not self._open or not self._free:
                 return 0
@@ -225,7 +226,7 @@ class Team:
             return seat
 
     def help(self, seat: int) -> None:
-        """Search, from the calling thread, until the search is over or `dismiss` is called."""
+        """Search on the calling thread until the search is over or `dismiss` is called."""
         try:
             self._engine.help_team(self.contexts[seat].address)
         finally:
@@ -238,11 +239,11 @@ class Team:
             self._seats.notify_all()
 
     def dismiss(self, seat: int) -> None:
-        """Make the helper in that seat return, within a millisecond or two if a processor is free for it."""
+        """Make the helper in a seat return, within a millisecond or two if a processor is free for it."""
         with self._seats:
             if seat in self._taken:
-                # LEAVE keeps it from entering another iteration. Its search looks at the stop word far more often, in
-                # the last plies too.
+                # LEAVE keeps the helper from entering another iteration. Its search polls the stop word far more
+                # often, in the last plies too.
                 self.contexts[seat][LEAVE] = 1
                 self.contexts[seat][STOP] = self._stopped.address
         self.waiting.end()

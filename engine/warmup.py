@@ -14,7 +14,6 @@ from .exports import SPEC
 
 
 def command_line() -> Parser:
-    """Return the parser of the command line."""
     parser = Parser(prog="desdaemon warmup", description=__doc__)
     parser.add_argument("--check", action="store_true", help="only look: exit 1 if anything is not compiled yet")
     return parser
@@ -23,7 +22,7 @@ def command_line() -> Parser:
 def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
     """Compile the libraries ``specs`` that are not in the cache and expand the shipped weights.
 
-    Returns the exit status: 0; 1 when something failed, or with ``--check`` when something would have to be made.
+    Returns the exit status: 0; 1 if something failed, or with ``--check`` if something would have to be made.
     """
     arguments = command_line().parse_args(argv)
     print(f"{'what':24} {'state':10} {'seconds':>8}")
@@ -54,6 +53,6 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
             logs.message(str(error), level="error")
             return 1
         print(f"{'ready':10} {time.perf_counter() - begun:8.2f}")
-    # Reports it if there is none.
+    # Report a cache folder that cannot be written.
     library.cache_folder()
     return status

@@ -1,8 +1,8 @@
 """`desdaemon bench`: the engine's speed on this machine, and the signature of its search.
 
-Times are medians of repeated runs, of processor time where one thread works (other programs disturb it least) and of
-wall time for threads and start-up. ``--problems`` names the folder of fforum-1-19.obf, fforum-20-39.obf,
-fforum-40-59.obf and midgame-8.obf; without it positions of seeded random play are used.
+Times are medians of repeated runs: processor time for one thread, since other programs disturb it least, wall time for
+several threads and for start-up. ``--problems`` names the folder of fforum-1-19.obf, fforum-20-39.obf, fforum-40-59.obf
+and midgame-8.obf; without it positions of seeded random play are searched.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .problems import contradicts, random_problems, read_problems
 
 
 class Measurement(NamedTuple):
-    """One measurement: seconds (median), what was counted, and the count."""
+    """A measurement: seconds (median), a count of nodes or of what ``name`` says, and a note."""
 
     name: str
     seconds: float
@@ -50,14 +50,14 @@ class Measurement(NamedTuple):
 
 
 HEAD = f"{'measurement':44} {'seconds':>9} {'count':>14} {'M/s':>8}"
-"""The line above measurements as text."""
+"""The line above measurements in text."""
 
 
 class EngineBench:
-    """The measurements: each method is one, named as on the command line. Used by one thread."""
+    """The measurements: each method is one, with the name that it has on the command line. For one thread."""
 
     def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
-        """``problems`` is a folder of OBF files, ``repeat`` the number of runs of which the median is taken."""
+        """``problems`` is a folder of OBF files or None; ``repeat`` is the number of runs for the median."""
         self.weights = weights
         self.problems = problems
         self.repeat = repeat
@@ -98,7 +98,7 @@ class EngineBench:
         return Measurement(name, statistics.median(seconds), nodes, f"{wrong} WRONG" if wrong else "")
 
     def exact(self) -> Iterator[tuple[str, list[Problem], int]]:
-        """Yield the sets of `solve`: name, problems, and the logarithm (base 2) of the table's entries."""
+        """Yield the sets of `solve`: name, problems, and the logarithm (base 2) of the number of table entries."""
         for file, first, last, bits in (
             ("fforum-1-19.obf", 0, 19, 16),
             ("fforum-20-39.obf", 0, 20, 21),
@@ -111,7 +111,7 @@ class EngineBench:
                 break
 
     def perft(self) -> list[Measurement]:
-        """Perft 11, both modes, one thread."""
+        """Measure perft 11 in both modes, one thread."""
         from desdaemon.engine.counting import perft
 
         rows = []
@@ -125,11 +125,11 @@ class EngineBench:
         return rows
 
     def solve(self) -> list[Measurement]:
-        """Exact scores, one thread."""
+        """Measure exact scores, one thread."""
         return [self.searched(f"exact {name}", problems, Limits, bits=bits) for name, problems, bits in self.exact()]
 
     def midgame(self) -> list[Measurement]:
-        """Levels 12, 16 and 21, one thread."""
+        """Measure levels 12, 16 and 21, one thread."""
         name, problems = self._set("midgame-8.obf", 0, 8, 36)
         levels = (12, 16, 21) if name.startswith("midgame") else (10, 12)
         return [
@@ -138,7 +138,7 @@ class EngineBench:
         ]
 
     def evaluation(self) -> list[Measurement]:
-        """Incremental evaluations: flips, update of the features and the sum of the weights."""
+        """Measure evaluations after a move: flips, update of the features, and the sum of the weights."""
         searcher = Searcher(hash_bits=10, weights=self.weights)
         [problem] = random_problems(1, 30, 3)
         number = 2_000_000
@@ -150,9 +150,9 @@ class EngineBench:
         return [Measurement("evaluation", statistics.median(seconds), number)]
 
     def short(self) -> list[Measurement]:
-        """Level 5, one thread, wall time: the cost of short questions without a server."""
+        """Measure level 5 by one thread in wall time: the cost of short questions without a server."""
         number = 500
-        problems = [found for empties in range(41, 53, 3) for found in random_problems(number, empties, empties)]
+        problems = [each for empties in range(41, 53, 3) for each in random_problems(number, empties, empties)]
         searcher = Searcher(weights=self.weights)
         seconds, nodes = [], 0
         for _ in range(self.repeat):
@@ -167,7 +167,7 @@ class EngineBench:
         ]
 
     def threads(self) -> Iterator[Measurement]:
-        """Exact scores, and searches of a level, by one thread and by several, wall time."""
+        """Measure exact scores, and searches of a level, by one thread and by several, in wall time."""
         from .threads import measure
 
         exact, late = self._set("fforum-40-59.obf", 0, 10, 20), self._set("fforum-60-79.obf", 0, 20, 34)
@@ -180,7 +180,7 @@ class EngineBench:
                 yield Measurement(name, spread.time, spread.nodes, str(spread))
 
     def startup(self) -> list[Measurement]:
-        """Fresh processes with a warm cache: to the first prompt, and to the answers of a hint and a solve."""
+        """Measure fresh processes with a warm cache: to the first prompt, and to the answers of a hint and a solve."""
         middle, late = (board_text(random_problems(1, *of)[0].position) for of in ((36, 5), (14, 6)))
         return [
             Measurement("start to prompt", self._until(""), 0),
@@ -197,7 +197,7 @@ class EngineBench:
         ]
 
     def _until(self, lines: str) -> float:
-        """Return the seconds from the start of a process to the prompt after the last of ``lines``."""
+        """Return the seconds from the start of a process to the prompt after its last answer to ``lines``."""
         prompts = lines.count("\n") + 1
         command = [sys.executable, "-P", "-c", _ENTRY, str(Path(__file__).resolve().parents[2]), "-q"]
         if self.weights.source != str(SHIPPED):
@@ -222,7 +222,9 @@ class EngineBench:
         return statistics.median(seconds)
 
     def signature(self) -> tuple[int, list[int]]:
-        """Return nodes and scores of a fixed set of searches: equal on every machine, for the same code and weights."""
+        """Return nodes and scores of fixed searches, which are the same on every machine for the
+        same code and weights.
+        """
         searcher = Searcher(hash_bits=16, weights=self.weights)
         nodes = 0
         scores: list[int] = []
@@ -241,7 +243,7 @@ class EngineBench:
         return nodes, scores
 
 
-# Where nothing is installed: runs this very source tree.
+# A child's program that runs this source tree, installed or not.
 _ENTRY = f"""{OURSELVES}
 sys.argv[0] = "desdaemon"
 from desdaemon.cli.main import main
@@ -268,7 +270,7 @@ _MEASUREMENTS: dict[str, str] = {
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Return numbers of threads from a text with commas."""
+    """Parse numbers of threads with commas between them: ``2,4``."""
     numbers = tuple(int(part) for part in text.split(",") if part.isdecimal())
     if text != ",".join(map(str, numbers)) or not all(2 <= number <= 256 for number in numbers):
         raise argparse.ArgumentTypeError(f"{text!r}: expected numbers from 2 to 256 with commas between")
@@ -276,7 +278,6 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def command_line() -> Parser:
-    """Return the parser of the command line."""
     parser = Parser(
         prog="desdaemon bench",
         description=__doc__,
@@ -293,7 +294,7 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the measurements named (by default all but the last); returns the exit status."""
+    """Run the measurements that are named, by default all but the last; return the exit status."""
     parser = command_line()
     arguments = parser.parse_args(argv)
     unknown = [what for what in arguments.what if what not in _MEASUREMENTS]
@@ -317,7 +318,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(bench: EngineBench, chosen: Sequence[str], *, as_json: bool) -> None:
-    """Take the measurements and print them."""
+    """Run measurements and print them."""
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
     if not as_json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))

@@ -18,14 +18,15 @@ _MAX = 64
 
 
 def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[Problem]:
-    """Return the problems ``first`` to ``last`` (exclusive, from 0) of an OBF file. Raises OSError and BadInput."""
-    found = [parse_problem(line) for line in decoded(path.read_bytes(), str(path)).splitlines()]
-    return [problem for problem in found if problem is not None][first:last]
+    """Return the problems ``first`` to ``last`` - 1 of an OBF file, counted from 0; raises OSError and BadInput."""
+    lines = [parse_problem(line) for line in decoded(path.read_bytes(), str(path)).splitlines()]
+    return [problem for problem in lines if problem is not None][first:last]
 
 
 def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int, int] | None:
-    """Play a game whose moves ``choose`` picks, given mover, opponent and legal moves; return the position with
-    ``empties`` empty squares. None if the game ends earlier or the mover has no move there.
+    """Return the position with ``empties`` empty squares of a game whose moves ``choose`` picks.
+
+    ``choose`` gets mover, opponent and legal moves. Returns None if the game ends earlier or the mover must pass there.
     """
     engine = library.load(SPEC)
     player, opponent = START
@@ -43,7 +44,7 @@ def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int,
 
 
 def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) -> list[tuple[int, int]]:
-    """Return ``number`` positions, mover first, of games whose moves ``choose`` picks, as in `_game_to`."""
+    """Return ``number`` positions of `_game_to`, mover first."""
     found: list[tuple[int, int]] = []
     while len(found) < number:
         position = _game_to(empties, choose)
@@ -53,14 +54,14 @@ def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) 
 
 
 def by_lot(dice: random.Random, legal: int) -> int:
-    """Draw one of the legal squares."""
+    """Return one of the legal squares, drawn by lot."""
     moves = squares(legal)
     return moves[int(dice.random() * len(moves))]
 
 
 def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
-    """Return positions with a legal move and ``empties`` empty squares, reached by seeded random play; scores
-    unknown.
+    """Return positions without known scores, with ``empties`` empty squares and a legal move, from
+    seeded random play.
     """
     dice = random.Random(seed)
     positions = games_to(number, empties, lambda _player, _opponent, legal: by_lot(dice, legal))
@@ -68,5 +69,5 @@ def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
 
 
 def contradicts(line: Line, problem: Problem) -> bool:
-    """Whether an exact line contradicts the problem: by another score, or a move that is not among the best."""
+    """Return whether an exact line contradicts a problem: another score, or a move that is not among the best."""
     return line.exact and problem.best is not None and not line.score == problem.best == problem.scores.get(line.move)

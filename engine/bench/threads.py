@@ -18,10 +18,10 @@ HASH_BITS = 22
 
 
 class Spread(NamedTuple):
-    """Searches of some positions by ``threads`` threads, from an empty table each.
+    """Searches of positions by ``threads`` threads, each search from an empty table.
 
-    ``speedup`` is the geometric mean over the positions of one thread's time divided by this one, ``extra`` the share
-    of nodes beyond one thread's, ``longest`` the share of nodes of the thread that visited most.
+    ``speedup`` is the geometric mean, over the positions, of one thread's time divided by this one. ``extra`` is the
+    share of nodes beyond one thread's, ``longest`` the busiest thread's share of all nodes.
     """
 
     threads: int
@@ -41,7 +41,9 @@ class Spread(NamedTuple):
 
 
 class OneSearch(NamedTuple):
-    """A search: its time (seconds, or nodes of virtual threads), its nodes, and the nodes of the busiest thread."""
+    """A search: time (seconds, or nodes of virtual threads), nodes, the busiest thread's nodes,
+    whether it was wrong.
+    """
 
     time: float
     nodes: int
@@ -50,7 +52,7 @@ class OneSearch(NamedTuple):
 
 
 def spread(threads: int, searches: Sequence[OneSearch], alone: Sequence[OneSearch]) -> Spread:
-    """Sum searches up and compare them with those of one thread."""
+    """Sum up searches and compare them with ``alone``, those of one thread."""
     nodes = sum(search.nodes for search in searches)
     return Spread(
         threads,
@@ -70,7 +72,7 @@ def measure(
     alone: list[OneSearch] = []
     for number in (1, *threads):
         searcher = Searcher(threads=number, hash_bits=HASH_BITS, weights=weights)
-        # Untimed, twice: the system gives a searcher's memory page by page, and the first `clear` gives it back.
+        # Untimed, twice: the system provides memory at the first write, and the first `clear` gives it back.
         for _ in range(2):
             _search(searcher, problems[0], limits)
         searches = [_search(searcher, problem, limits) for problem in problems]

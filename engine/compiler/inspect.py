@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from .jit import Kernel
 
 LIBRARIES = ("desdaemon.engine.exports", "desdaemon.book.exports")
-"""The modules whose ``SPEC`` names the kernels of each library."""
+"""Modules whose ``SPEC`` defines a library."""
 
 
 def command_line() -> argparse.ArgumentParser:
-    """Return the parser of `desdaemon kernels`."""
     parser = argparse.ArgumentParser(
         prog="desdaemon kernels",
         description="List the kernels, or show the code of one, compiled now for this processor.",
@@ -36,7 +35,7 @@ def command_line() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Run the sub-command; return 1 for a kernel that does not exist."""
     options = command_line().parse_args(arguments)
-    # The compiler is loaded only here: `desdaemon kernels --help` needs none of it.
+    # `desdaemon kernels --help` must not load the compiler.
     from . import jit
 
     specs = [importlib.import_module(module).SPEC for module in LIBRARIES]
@@ -57,16 +56,16 @@ def main(arguments: Sequence[str]) -> int:
     spec = next(spec for spec in specs if jit.used_by(spec.modules, options.name))
     optimised = jit.link(spec.modules, spec.entries)
     text = jit.assembly(optimised) if options.asm else str(optimised)
-    found = (assembly_of if options.asm else code_of)(text, jit.kernels()[options.name].symbol)
-    if not found:
+    code = (assembly_of if options.asm else code_of)(text, jit.kernels()[options.name].symbol)
+    if not code:
         logs.message(f"{options.name} is inlined into all its callers: look at one of them", level="error")
         return 1
-    sys.stdout.write(found)
+    sys.stdout.write(code)
     return 0
 
 
 def listing(kernels: dict[str, Kernel], entries: set[str]) -> list[str]:
-    """Return a line for each kernel: name, signature, whether Python calls it or it is inlined, file and line."""
+    """Return a line for each kernel: name, signature, whether Python calls it or callers inline it, file and line."""
     lines = []
     for name, kernel in sorted(kernels.items()):
         kind = "entry" if name in entries else "inline" if kernel.inline else ""
@@ -78,12 +77,12 @@ def listing(kernels: dict[str, Kernel], entries: set[str]) -> list[str]:
 
 
 def code_of(module: str, symbol: str) -> str:
-    """Return the definition of a function in the text of an LLVM module, "" if it has none."""
-    found = re.search(rf'^define [^\n]*@"?{re.escape(symbol)}"?\(.*?^}}\n', module, re.MULTILINE | re.DOTALL)
-    return found[0] if found else ""
+    """Return a function's definition from the text of an LLVM module; "" if it has none."""
+    match = re.search(rf'^define [^\n]*@"?{re.escape(symbol)}"?\(.*?^}}\n', module, re.MULTILINE | re.DOTALL)
+    return match[0] if match else ""
 
 
 def assembly_of(text: str, symbol: str) -> str:
-    """Return the lines of a function in an assembly listing, "" if it is not there."""
-    found = re.search(rf"^{re.escape(symbol)}:.*?^\.Lfunc_end\d+:", text, re.MULTILINE | re.DOTALL)
-    return found[0] + "\n" if found else ""
+    """Return a function's lines from an assembly listing; "" if it has none."""
+    match = re.search(rf"^{re.escape(symbol)}:.*?^\.Lfunc_end\d+:", text, re.MULTILINE | re.DOTALL)
+    return match[0] + "\n" if match else ""

@@ -1,12 +1,11 @@
 """The kernel compiler: typed Python functions in, one relocatable object file out.
 
-A kernel is lowered by numba on its own, in isolation. Calls between kernels become plain calls of external symbols
-with the C calling convention, so kernels may call each other in any order and recursively. At the end all modules are
-linked, everything but the library's entries is made internal, and LLVM optimises the whole once. That is several
-times faster than numba's own way (which optimises and re-optimises each callee inside each caller) and gives one
-object that `desdaemon.engine.compiler.library` loads without importing numba.
+numba lowers each kernel by itself to unoptimised LLVM code, in which a call of another kernel is a plain C call of an
+external symbol; so kernels may call each other in any order and recursively. Then all are linked, everything but the
+library's entries is made internal, and LLVM optimises the whole once. That is several times faster than numba's own
+way, which optimises each callee again inside each caller, and gives one object file that `library` loads without numba.
 
-This module imports numba. Only the compiling process imports it.
+Only the compiling process imports this module, because it imports numba.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _registry: dict[str, Kernel] = {}
 
 
 class KernelError(Exception):
-    """A kernel that cannot be compiled; the message names it and the reason."""
+    """A kernel that cannot be compiled; the message names it and says why."""
 
 
 def _parse(signature: str) -> tuple[Any, tuple[Any, ...]]:
@@ -51,7 +50,7 @@ def _parse(signature: str) -> tuple[Any, tuple[Any, ...]]:
 
 
 class Kernel:
-    """A registered kernel: its Python function, its signature, and the symbol by which other kernels call it."""
+    """A kernel: its Python function, its signature, and the symbol by which other kernels call it."""
 
     def __init__(self, function: FunctionType, signature: str, inline: bool) -> None:
         self.function = function
@@ -59,20 +58,20 @@ class Kernel:
         self.inline = inline
         self.symbol = f"desdaemon_{function.__name__}"
         self.returns, self.arguments = _parse(signature)
-        # Nobody looks at the status that numba's calling convention reports an exception by.
+        # Callers ignore the status by which numba's calling convention reports an exception.
         if any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(function)):
             raise KernelError(f"{function.__name__} raises, which a kernel cannot")
 
     def declare(self, module: ir.Module) -> ir.Function:
-        """Return the external declaration of this kernel inside ``module``."""
-        known = module.globals.get(self.symbol)
-        if known is not None:
-            return known
+        """Return a declaration of this kernel in ``module``, for calls from there."""
+        declared = module.globals.get(self.symbol)
+        if declared is not None:
+            return declared
         result = ir.VoidType() if self.returns == types.void else _I64
         return ir.Function(module, ir.FunctionType(result, [_I64] * len(self.arguments)), name=self.symbol)
 
     def lower(self) -> tuple[str, str]:
-        """Return numba's unoptimised LLVM module for this kernel, and the function's name in it."""
+        """Return numba's unoptimised LLVM module of this kernel, and the function's name in it."""
         flags = compiler.Flags()
         flags.no_compile = True
         flags.no_cpython_wrapper = True
@@ -97,9 +96,7 @@ class Kernel:
         return str(library._final_module), result.fndesc.llvm_func_name
 
     def wrapper(self, mangled: str) -> str:
-        """Return LLVM text of a plain C function that hides numba's calling convention (result and status by
-        pointer).
-        """
+        """Return LLVM text of a plain C function around ``mangled``, which returns result and status by pointers."""
         arguments = ", ".join(f"i64 %a{k}" for k in range(len(self.arguments)))
         attributes = "alwaysinline " if self.inline else ""
         # numba stores a null pointer as the result of a function that returns nothing.
@@ -126,7 +123,7 @@ def _callable(kernel: Kernel) -> Any:
         return context.get_dummy_value() if kernel.returns == types.void else value
 
     namespace: dict[str, Any] = {"answer": (signature, generate)}
-    # An intrinsic's parameters are read from its Python signature, so the number of them has to be real.
+    # numba reads the number of an intrinsic's parameters from its Python signature.
     exec(f"def {kernel.function.__name__}(context, {names}):\n    return answer", namespace)
     template = intrinsic(namespace[kernel.function.__name__])
     template.kernel = kernel
@@ -134,17 +131,18 @@ def _callable(kernel: Kernel) -> Any:
 
 
 def kernel(signature: str, *, inline: bool = False) -> Callable[[Any], Any]:
-    """Register a kernel of ``signature`` ("i64(u64,u64)"; types i64, u64, void) and make it callable from kernels.
+    """Register a kernel of ``signature``, such as "i64(u64,u64)" (types i64, u64, void), and make other kernels able to
+    call it.
 
-    ``inline`` puts its code into every caller. The function may use scalars, the intrinsics of
-    `desdaemon.engine.kernels.bits` and other kernels; no arrays, no exceptions, no floating point (a mixed
-    ``uint64 + int64`` would silently become one: the build refuses it).
+    ``inline`` copies its code into every caller. The function may use scalars, the intrinsics of
+    `desdaemon.engine.kernels.bits` and other kernels; no arrays, no exceptions, no floating point. A mixed ``uint64 +
+    int64`` would become floating point: the build refuses it.
     """
 
     def register(function: FunctionType) -> Any:
         name = function.__name__
-        known = _registry.get(name)
-        if known is not None and known.function.__module__ != function.__module__:
+        other = _registry.get(name)
+        if other is not None and other.function.__module__ != function.__module__:
             raise KernelError(f"two kernels are called {name}")
         made = Kernel(function, signature, inline)
         _registry[name] = made
@@ -169,22 +167,21 @@ def _check(text: str) -> None:
 
 
 def kernels() -> dict[str, Kernel]:
-    """Return the kernels of all modules imported so far, by name."""
+    """Return the kernels of all modules that have been imported, by name."""
     return dict(_registry)
 
 
 def used_by(modules: Iterable[str], name: str) -> bool:
-    """Whether the kernel belongs to the package of one of ``modules``."""
+    """Return whether the kernel belongs to the package of one of ``modules``."""
     packages = {module.rpartition(".")[0] for module in modules}
     return _registry[name].function.__module__.rpartition(".")[0] in packages
 
 
 def link(modules: Iterable[str], entries: Mapping[str, str], report: Report | None = None) -> Any:
-    """Compile the kernels of ``modules``, for `host_target`, into one optimised LLVM module that exports ``entries``.
+    """Compile the kernels of ``modules`` for `host_target` into one optimised LLVM module that exports ``entries``.
 
-    ``entries`` maps the name of a kernel to its signature; its symbol is ``desdaemon_<name>``.
-
-    Raises KernelError when an entry is missing, has another signature, or a kernel needs something from outside.
+    ``entries`` maps names of kernels to signatures; the symbol of a kernel is ``desdaemon_<name>``. Raises
+    `KernelError` if an entry is missing or has another signature, or if a kernel calls something from outside.
     """
     for module in modules:
         importlib.import_module(module)
@@ -231,6 +228,6 @@ def assembly(linked: Any) -> str:
 
 
 def build(modules: Iterable[str], entries: Mapping[str, str], report: Report | None = None) -> bytes:
-    """Return the object file of the kernels of ``modules``; arguments and errors as `link`."""
+    """Return the object file of the kernels of ``modules``, as `link` compiles them."""
     linked = link(modules, entries, report)
     return bytes(target_machine(host_target()).emit_object(linked))

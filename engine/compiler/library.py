@@ -1,9 +1,8 @@
 """Compiled kernels as a library of C functions: read from the cache or compiled, then loaded without numba.
 
-The name of a library's object file is a digest of everything that determines its content: the kernels' sources, the
-versions of the compiler, the processor and its features. An edited source or another machine gives another name, so
-that no outdated code can be loaded. A child process compiles, so that numba's memory and an abort of LLVM stay out of
-this process. `load` may be called from any thread.
+The file of a library is named by a digest of everything that determines its content: the kernels' sources, the versions
+of the compiler, the processor and its features. So no outdated code can be loaded. A child process compiles, which
+keeps numba's memory and an abort of LLVM out of this process. `load` may be called from any thread.
 """
 
 from __future__ import annotations
@@ -33,26 +32,24 @@ _EACH_TIME = "each start makes it again (DESDAEMON_CACHE_DIR names another folde
 
 OnProgress = Callable[[str], None]
 
-# What a start from the cache does not need is imported where it is needed: subprocess, tempfile.
+# A start from the cache does not need subprocess and tempfile: they are imported in functions.
 
 
 def not_kept(folder: Path, error: OSError) -> None:
-    """Report, once, that a folder takes no files: everything works without it, but slower."""
+    """Report, once, that ``folder`` cannot be written: everything works without it, but slower."""
     notice.say_once(f"what is compiled cannot be kept in {folder}: {error.strerror}: {_EACH_TIME}")
 
 
 class LibraryError(Exception):
-    """The kernels could not be compiled or loaded; the message is the reason."""
+    """The kernels could not be compiled or loaded; the message says why."""
 
 
 class Spec(NamedTuple):
     """The definition of a library.
 
-    ``exports`` is the module that defines it as its ``SPEC``; ``modules`` have the kernels that Python calls,
-    ``entries`` gives these kernels and their signatures.
-
-    ``quick`` are entries that take microseconds, keyed by the names of their C functions, which may differ. They are
-    called with the GIL held, because releasing it takes longer as soon as several threads search.
+    ``exports`` is the module with this definition as its ``SPEC``; ``modules`` have the kernels that Python calls;
+    ``entries`` maps their names to signatures. ``quick`` maps names of C functions to entries that take microseconds:
+    they are called with the GIL held, since releasing it takes longer as soon as several threads search.
     """
 
     name: str
@@ -75,10 +72,9 @@ _IMPORTS = re.compile(r"^(?:from +([\w.]+) +import +(?:\(([^)]*)\)|([^\n#]*))|im
 
 
 def imported_sources(modules: Iterable[str]) -> list[Path]:
-    """Return the files of ``modules`` and of all modules that these import from their own top-level packages and ours,
-    ordered by name.
+    """Return the source files of ``modules`` and of all modules of ours that these import, ordered by name.
 
-    The files' import statements outside functions are read as text, because this has to be quick at a start.
+    Import statements outside functions are read as text, because a start waits for this.
     """
     found: dict[str, Path] = {}
     waiting = list(modules)
@@ -112,7 +108,7 @@ def _absolute(source: str, package: str) -> str:
 
 
 def _module_file(name: str) -> Path | None:
-    """Return the file of a module, without importing it; None if there is none of that name."""
+    """Return the file of a module without importing it; None if there is no such module."""
     top, *parts = name.split(".")
     if top == _OWN_PACKAGE:
         folders = [_OWN_FOLDER]
@@ -128,17 +124,17 @@ def _module_file(name: str) -> Path | None:
 
 
 def _numba_version() -> bytes:
-    found = importlib.util.find_spec("numba")
-    if found is None or not found.submodule_search_locations:
+    numba_spec = importlib.util.find_spec("numba")
+    if numba_spec is None or not numba_spec.submodule_search_locations:
         return b"none"
     try:
-        return (Path(found.submodule_search_locations[0]) / "_version.py").read_bytes()
+        return (Path(numba_spec.submodule_search_locations[0]) / "_version.py").read_bytes()
     except OSError:
         return b"unknown"
 
 
 def digest(spec: Spec) -> str:
-    """Return the name under which this library's object file is cached on this machine."""
+    """Return the name of this library's file in the cache of this machine."""
     import llvmlite
 
     from .target import host_target
@@ -156,11 +152,7 @@ def digest(spec: Spec) -> str:
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of compiled code, created private to this user; None when no folder can be written.
-
-    DESDAEMON_CACHE_DIR, else the platform's cache folder (XDG_CACHE_HOME or ~/.cache), else a folder of this
-    user's own in the temporary directory.
-    """
+    """Return the folder of compiled code, private to this user and created if missing; None if none can be written."""
     for folder in map(Path, folders.caches()):
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -189,13 +181,13 @@ def _unseal(content: bytes) -> bytes | None:
 
 
 def cached_path(spec: Spec) -> Path | None:
-    """Return the path of this library's object file, whether it exists or not; None without a cache folder."""
+    """Return the path of this library's file, which may not exist; None without a cache folder."""
     folder = cache_folder()
     return folder / f"{spec.name}-{digest(spec)}.o" if folder else None
 
 
 def read_cached(spec: Spec) -> bytes | None:
-    """Return the cached object code, or None when there is none or it is damaged."""
+    """Return the cached object code; None if it is missing or damaged."""
     path = cached_path(spec)
     if path is None:
         return None
@@ -210,7 +202,7 @@ def read_cached(spec: Spec) -> bytes | None:
 
 
 def forget_old(keep: Path, *patterns: str) -> None:
-    """Remove old files of this kind from the folder of ``keep``, but not ``keep`` itself."""
+    """Remove old files that match ``patterns`` from the folder of ``keep``, but not ``keep`` itself."""
     import time
 
     oldest = time.time() - _KEEP_DAYS * 86400
@@ -223,10 +215,9 @@ def forget_old(keep: Path, *patterns: str) -> None:
 
 
 def compile_library(spec: Spec, on_progress: OnProgress | None = None) -> bytes:
-    """Compile in a child process, put the object file into the cache if there is one, and return the code.
+    """Compile in a child process, write the object code to the cache if there is one, and return it.
 
-    ``on_progress`` receives one line of progress for each kernel; without it `notice` shows progress. Raises
-    `LibraryError` when the compiler fails.
+    ``on_progress`` gets a line of progress for each kernel; without it `notice` shows progress. Raises `LibraryError`.
     """
     if on_progress is None:
         with notice.Compiling(spec.name) as progress:
@@ -238,14 +229,14 @@ def _compile(spec: Spec, on_progress: OnProgress) -> bytes:
     import subprocess
 
     process = subprocess.Popen(
-        # -P: modules are not looked for in the current folder, which is the user's.
+        # -P: the user's current folder must not be searched for modules.
         [sys.executable, "-P", "-c", _CHILD, str(ROOT), spec.exports],
-        # Held open, so that the child ends with a parent that is killed.
+        # The pipe is held open: it closes, and the child ends, when the parent is killed.
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        # The keyboard's Ctrl-C is for the parent: it may only mean a search.
+        # Ctrl-C must not reach the child: it may mean a search.
         **platform.own_group(),
     )
     assert process.stdout is not None
@@ -298,9 +289,7 @@ if os.path.isdir(os.path.join(root, "daemon")):
 else:
     sys.path.insert(0, os.path.dirname(root))
 """
-"""The first lines of a child's program: they make it import the packages that its parent runs from, installed
-or not.
-"""
+"""The first lines of a child's program, with which it imports the same packages as its parent, installed or not."""
 
 _CHILD = f"""{OURSELVES}
 import threading
@@ -328,7 +317,7 @@ while view:
 
 
 class Library:
-    """Loaded machine code: one attribute for each entry, a C function that runs without the GIL unless it is quick."""
+    """Loaded machine code. Each entry is an attribute, a C function that releases the GIL unless it is quick."""
 
     def __init__(self, code: bytes, entries: Mapping[str, str], quick: Mapping[str, str] | None = None) -> None:
         import llvmlite.binding as llvm
@@ -362,7 +351,7 @@ _lock = threading.Lock()
 
 
 def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
-    """Return the library, from memory, the cache or the compiler (which takes seconds). Raises LibraryError."""
+    """Return the library, from memory, the cache or the compiler, which takes seconds. Raises `LibraryError`."""
     with _lock:
         library = _loaded.get(spec.name)
         if library is None and INTERPRETED:

@@ -1,8 +1,7 @@
 """Messages about the compiler: that it runs if it takes long, its progress, and folders that cannot be written.
 
-Called by `library` and by the dialogue on standard input and output, from any thread. A message is a line on standard
-error unless `logs.redirect` has set another sink. Progress is one line that is rewritten where standard error is a
-terminal, a line every `EVERY_S` elsewhere, and at most one for each quarter of the work in a dialogue without a
+Any thread may call this. Messages go to standard error unless `logs.redirect` has set another sink. Progress is one
+line, rewritten, at a terminal; a line every `EVERY_S` seconds elsewhere; at most three lines in a dialogue without a
 terminal.
 """
 
@@ -17,13 +16,13 @@ from desdaemon.protocol.system.logs import message, redirected
 from desdaemon.protocol.system.terminal import ProgressLine
 
 AFTER_S = 0.5
-"""Seconds within which a compilation reports nothing."""
+"""A compilation of at most this many seconds reports nothing."""
 
 EVERY_S = 5.0
-"""Seconds between two lines of progress where standard error is no terminal."""
+"""Seconds between lines of progress if standard error is no terminal."""
 
 REWRITE_S = 0.25
-"""Seconds between two versions of the line of progress at a terminal."""
+"""Seconds between changes of the line of progress at a terminal."""
 
 _QUARTERS = 4
 _sparse = False
@@ -34,25 +33,25 @@ _lock = threading.Lock()
 
 
 def in_dialogue(free: Callable[[], bool] | None) -> None:
-    """Called when a dialogue on the standard streams begins.
+    """Tell that a dialogue on the standard streams begins.
 
-    ``free`` returns, from any thread, whether the cursor of the terminal is at the beginning of a line that is not
-    being edited. There the line of progress is rewritten, and `wipe` must be called before anything else is written.
-    Without ``free`` progress takes at most three lines.
+    ``free`` returns, from any thread, whether the terminal's cursor is at the beginning of a line that is not being
+    edited: only there the line of progress is written, and `wipe` must be called before any other output. None: no
+    terminal.
     """
     global _sparse, _free
     _sparse, _free = free is None, free
 
 
 def wipe() -> None:
-    """Remove the line of progress from the terminal, if it is there."""
+    """Remove the line of progress from the terminal."""
     with _lock:
         if _line is not None:
             _line.clear()
 
 
 def say_once(text: str) -> None:
-    """Print a message about the whole process, once."""
+    """Print a message unless this process has printed it before."""
     with _lock:
         if text in _said:
             return
@@ -61,7 +60,7 @@ def say_once(text: str) -> None:
 
 
 class Compiling:
-    """A context around the compilation of a library; called with lines ``12/89 ...`` of progress."""
+    """The context of a library's compilation; call it with the compiler's lines of progress: ``12/89 solve2``."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -77,7 +76,6 @@ class Compiling:
         return self
 
     def __call__(self, line: str) -> None:
-        """Report the compiler's progress."""
         done, _, total = line.partition(" ")[0].partition("/")
         self._done, self._total = int(done), int(total)
 

@@ -1,7 +1,7 @@
-"""Names of compiled kernels for Linux' `perf`: with ``DESDAEMON_PERF_MAP=1`` libraries are listed in /tmp/perf-PID.map.
+"""Names of compiled kernels for Linux' `perf`, written to /tmp/perf-PID.map if ``DESDAEMON_PERF_MAP=1``.
 
-The form is the kernel's tools/perf/Documentation/jit-interface.txt; the symbols come from the object file, which is
-ELF on the systems that have `perf` (System V Application Binary Interface, chapters 4 and 5).
+The format is that of the kernel's tools/perf/Documentation/jit-interface.txt. Symbols are read from the object file,
+which is ELF on systems with `perf` (System V Application Binary Interface, chapters 4 and 5).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FUNCTION = 2
 
 
 class Symbol(NamedTuple):
-    """A function of an object file: its section, its offset there and its size in bytes."""
+    """A function of an object file: its section, its offset there and its size, in bytes."""
 
     name: str
     section: int
@@ -26,13 +26,13 @@ class Symbol(NamedTuple):
 
 
 def functions(code: bytes) -> list[Symbol]:
-    """Return the functions of a relocatable 64-bit little-endian ELF file; none for another kind of file."""
+    """Return the functions of a relocatable 64-bit little-endian ELF file; none for other files."""
     if not code.startswith(_ELF64_LITTLE):
         return []
     (sections_at,) = struct.unpack_from("<Q", code, 40)
     entry_bytes, count = struct.unpack_from("<HH", code, 58)
     sections = [struct.unpack_from("<IIQQQQIIQQ", code, sections_at + k * entry_bytes) for k in range(count)]
-    found = []
+    listed = []
     for _, kind, _, _, offset, size, link, _, _, _ in sections:
         if kind != _SYMBOL_TABLE:
             continue
@@ -41,20 +41,20 @@ def functions(code: bytes) -> list[Symbol]:
             name, info, _, section, value, length = struct.unpack_from("<IBBHQQ", code, place)
             if info & 15 == _FUNCTION:
                 end = code.index(b"\0", names_at + name)
-                found.append(Symbol(code[names_at + name : end].decode(), section, value, length))
-    return found
+                listed.append(Symbol(code[names_at + name : end].decode(), section, value, length))
+    return listed
 
 
 def lines(code: bytes, symbol: str, address: int) -> list[str]:
-    """Return the map's lines for the functions in the section of ``symbol``, which is loaded at ``address``."""
-    known = {function.name: function for function in functions(code)}
-    if symbol not in known:
+    """Return lines of the map for the functions in the section of ``symbol``, which is loaded at ``address``."""
+    by_name = {function.name: function for function in functions(code)}
+    if symbol not in by_name:
         return []
-    base = address - known[symbol].offset
+    base = address - by_name[symbol].offset
     return [
         f"{base + function.offset:x} {function.size:x} {function.name}\n"
-        for function in known.values()
-        if function.section == known[symbol].section
+        for function in by_name.values()
+        if function.section == by_name[symbol].section
     ]
 
 

@@ -1,4 +1,4 @@
-"""The processor and the instruction sets that kernels are compiled for, and LLVM's code generator for them."""
+"""The processor that kernels are compiled for, its instruction sets, and LLVM's code generator for it."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ import llvmlite.binding as llvm
 
 
 class CompileTarget(NamedTuple):
-    """LLVM's name of a processor and its feature string ("+avx2,-avx512f,...")."""
+    """LLVM's name of a processor and its features ("+avx2,-avx512f,...")."""
 
     cpu: str
     features: str
 
     def has(self, feature: str) -> bool:
-        """Whether code for this target may use ``feature`` (an LLVM feature name)."""
+        """Return whether code may use ``feature``, an LLVM feature name."""
         return f"+{feature}" in self.features.split(",")
 
     @property
     def avx512(self) -> bool:
-        """512-bit vectors, per-lane shifts, rotations and leading-zero counts."""
+        """Whether it has 512-bit vectors with a shift count, a rotation and a leading-zero count for each lane."""
         return all(self.has(feature) for feature in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"))
 
     @property
     def gfni(self) -> bool:
-        """Products of 8 x 8 bit matrices, 512 bits at once."""
+        """Whether it multiplies 8 x 8 bit matrices, 512 bits at once."""
         return self.avx512 and self.has("gfni")
 
     @property
     def byte_compression(self) -> bool:
-        """The chosen bytes of 512 bits side by side, and the number of bits of each of eight words."""
+        """Whether it moves chosen bytes of 512 bits together, and counts the bits of eight words at once."""
         return self.avx512 and self.has("avx512vbmi2") and self.has("avx512vpopcntdq")
 
     @property
     def bmi2(self) -> bool:
-        """Fast PEXT and PDEP. Zen 1 and Zen 2 have them as microcode: some 18 cycles for each."""
+        """Whether PEXT and PDEP are fast. Zen 1 and Zen 2 have them as microcode, some 18 cycles each."""
         return self.has("bmi2") and self.cpu not in ("znver1", "znver2")
 
     @property
     def tier(self) -> str:
-        """A description of the code that kernels use on it, for people."""
+        """A description of the instructions that kernels use, for people."""
         if self.avx512:
             return "AVX-512 with GFNI" if self.gfni else "AVX-512"
         if self.has("avx2"):
@@ -57,14 +57,14 @@ _NAMED = {"x86-64-v2": _X86_64_V2, "x86-64-v3": _X86_64_V3, "x86-64-v4": _X86_64
 
 @cache
 def initialise() -> None:
-    """Make LLVM's code generator for this machine available; cheap, needed before anything else here."""
+    """Initialise LLVM's code generator, which everything else here needs. Cheap."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
 
 @cache
 def host_target() -> CompileTarget:
-    """Return this machine, or the target that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name (as numba reads them)."""
+    """Return this machine, or the target that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name, as numba reads them."""
     name = os.environ.get("NUMBA_CPU_NAME", "")
     features = os.environ.get("NUMBA_CPU_FEATURES")
     if name and name != "host":
@@ -73,7 +73,7 @@ def host_target() -> CompileTarget:
 
 
 def target_machine(target: CompileTarget) -> Any:
-    """LLVM's code generator for ``target`` on this operating system."""
+    """Return LLVM's code generator for ``target`` on this operating system."""
     initialise()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=target.cpu, features=target.features, opt=3, reloc="default", codemodel="jitdefault", jit=True

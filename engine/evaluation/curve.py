@@ -1,10 +1,10 @@
 """The score curve, which maps the sum of the weights to a score, as a table for the kernels.
 
-With the curve A the score of the sum s is A tanh(s / A), in discs; without, s itself. The memory holds two tables,
-indexed by the absolute value of the sum, whose sign is that of the score. The search reads whole discs, rounded and at
-most 63: a byte for each eighth of a disc. The unrounded evaluation reads 128ths of a disc at the eighths' borders, 16
-bits each, and interpolates linearly. Sums beyond 128 discs, the tables' end, get the last entry of the first table, and
-the last segment of the second, prolonged.
+With the curve A the score of the sum s is A tanh(s / A) discs; without a curve it is s. The kernels read two tables by
+the absolute value of the sum, whose sign is the score's. The search reads whole discs, rounded and at most 63: a byte
+for each eighth of a disc. The unrounded evaluation reads 128ths of a disc at the eighths' borders, 16 bits each, and
+interpolates. Sums beyond the tables' end, 128 discs, get the first table's last entry or continue the second's last
+segment.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from functools import cache
 from desdaemon.engine.layout import CURVE_STEP_BITS, CURVE_STEPS
 
 _STEP = 1 << CURVE_STEP_BITS
-"""Size of a step, in 128ths of a disc."""
+"""Width of a step in 128ths of a disc."""
 
 
 def score(total: float, curve: float | None) -> float:
-    """Return the score in discs for a sum in discs; ``curve`` is A above, None for no curve."""
+    """Return the score in discs for a sum in discs; ``curve`` is A, None for no curve."""
     return total if curve is None else curve * math.tanh(total / curve)
 
 
 @cache
 def table(curve: float | None) -> array[int]:
-    """Both tables as bytes, in the order above."""
-    # Scores within a step round as the middle of the sums in it does.
+    """Return both tables as bytes, one after the other."""
+    # A step has the rounded score of the sum in its middle.
     middles = (score((_STEP * k + (_STEP - 1) / 2) / 128, curve) for k in range(CURVE_STEPS))
     discs = bytes(min(63, math.floor(middle + 0.5)) for middle in middles)
     borders = (round(128 * score(_STEP * k / 128, curve)) for k in range(CURVE_STEPS + 1))

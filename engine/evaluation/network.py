@@ -1,8 +1,8 @@
-"""A network of the evaluation in the form of the weights file: packed numbers of the layout in `engine.layout`.
+"""A network of the evaluation as the weights file has it: packed numbers of the layout in `engine.layout`.
 
-Lanes have a byte for each packed configuration (`patterns.packing`); for each band of plies they are stored one lane
-after the other, which compresses better than keeping the bytes of a configuration together. Only light modules are
-imported: this runs when the program starts.
+A lane has a byte for each packed configuration (`patterns.packing`). For each band of plies lanes are stored one after
+the other, which compresses better than the bytes of a configuration side by side. Only light modules are imported,
+because this runs when the program starts.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Head(NamedTuple):
     """The numbers of one ply."""
 
     bias: tuple[int, ...]
-    """Numbers added to the lanes, 16 bits."""
+    """Numbers added to the lanes, 16 bits each."""
     factors: tuple[int, ...]
-    """Factors of the lanes, 16 bits."""
+    """Factors of the lanes, 16 bits each."""
     constant: int
-    """Added to their sum, 32 bits."""
+    """A number added to the sum of the lanes times factors, 32 bits."""
 
 
 def _head_of(lanes: int) -> struct.Struct:
@@ -47,24 +47,22 @@ def _head_of(lanes: int) -> struct.Struct:
 
 
 def packed_head_bytes(lanes: int) -> int:
-    """Return the size of a packed head."""
     return _head_of(lanes).size
 
 
 class Network(NamedTuple):
-    """A network, packed."""
-
     bands: tuple[int, ...]
     """The first ply of each band, ascending from 0."""
     heads: tuple[Head, ...]
-    """One for each ply."""
+    """The heads of all plies."""
     lanes: bytes
-    """For each band and lane an int8 for each packed configuration."""
+    """For each band and lane, an int8 for each packed configuration."""
 
 
 def reason_against(bands: tuple[int, ...], heads: tuple[Head, ...]) -> str | None:
-    """Return the reason why a network with these bands and heads cannot be used, None if it can: the bands must ascend,
-    and all sums must fit 32 bits.
+    """Return why a network with these bands and heads cannot be used; None if it can.
+
+    The bands must ascend, and all sums must fit 32 bits.
     """
     if not bands or bands[0] != 0 or bands[-1] >= PLIES or any(a >= b for a, b in pairwise(bands)):
         return f"bands of plies that begin at {list(bands)[:PLIES]}, expected to ascend from 0 to less than {PLIES}"
@@ -76,19 +74,19 @@ def reason_against(bands: tuple[int, ...], heads: tuple[Head, ...]) -> str | Non
 
 
 def packed_heads(heads: tuple[Head, ...]) -> bytes:
-    """Return the heads one after the other."""
+    """Return the heads as bytes, one after the other."""
     return b"".join(_head_of(LANES).pack(*head.bias, *head.factors, head.constant) for head in heads)
 
 
 def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
-    """Return the inverse of `packed_heads`; lanes missing to `LANES` are 0."""
+    """Return the heads in ``content``, the inverse of `packed_heads`; lanes beyond ``lanes`` are 0."""
     numbers = _head_of(lanes).iter_unpack(content)
     nothing = (0,) * (LANES - lanes)
     return tuple(Head(n[:lanes] + nothing, n[lanes:-1] + nothing, n[-1]) for n in numbers)
 
 
 def expanded_heads(network: Network) -> bytes:
-    """Return the heads as the kernels read them: `HEADS_BYTES` bytes, followed by the bands' tables."""
+    """Return the heads as the kernels read them, `HEADS_BYTES` bytes; the bands' tables are expected behind them."""
     content = bytearray(HEADS_BYTES)
     for ply, head in enumerate(network.heads):
         place = ply * HEAD_BYTES

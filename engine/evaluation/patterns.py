@@ -1,13 +1,13 @@
 """The patterns of the evaluation: squares, classes and the symmetric packing of their configurations.
 
-A configuration of an n-square pattern is a base-3 number, the first square most significant, with digit 0 = side to
+A configuration of a pattern of n squares is a base-3 number, the first square most significant, with digit 0 = side to
 move, 1 = opponent, 2 = empty. Patterns of one class share weights, and a configuration shares its weight with its
-mirror image if it has one; packed numbers are given in order of first appearance when running through 0 .. 3**n - 1.
+mirror image if it has one. Packed numbers are counted by first appearance as configurations run from 0 to 3**n - 1.
 
-The first twelve classes are Edax's, and a ply's weights begin as in its eval.dat: these classes' packed tables one
-after the other, then the constant. The wide classes' tables follow. Some of Edax's patterns lie within a wide one: they
-supply weights for configurations that the fit saw too seldom in the wide one. An evaluation adds their weights to those
-of the wide pattern beforehand, which is exact (they are integers), and looks up the sums: `TABLES`.
+The first twelve classes are Edax's, and the weights of a ply begin as in its eval.dat: the packed tables of these
+classes one after the other, then the constant. The tables of the wide classes follow. Some of Edax's patterns lie
+within a wide one and supply weights for configurations that the fit saw too seldom in the wide one. Their weights are
+added to those of the wide pattern beforehand, which is exact since they are integers: `TABLES` has the sums.
 
 Nothing but the standard library is imported: kernels read these tables when they are compiled.
 """
@@ -45,48 +45,49 @@ A1 B1 C1 D1 E1 F1 G1 H1 C2 F2
 
 
 class PatternClass(NamedTuple):
-    """Patterns that are images of one another and share one table."""
+    """Patterns that are mirror images of one another and share one table of weights."""
 
     instances: tuple[tuple[int, ...], ...]
-    """Squares (0 = A1 .. 63 = H8) of each instance, most significant digit first."""
+    """The squares (0 = A1 .. 63 = H8) of each pattern, most significant digit first."""
     mirror: tuple[int, ...]
-    """Digit j of a configuration's mirror image is digit `mirror[j]` of the configuration; 0, 1, 2 ... if only the
-    identity maps the pattern onto itself.
+    """Digit j of a configuration's mirror image is digit `mirror[j]` of the configuration.
+
+    It is 0, 1, 2 ... if only the identity maps the pattern onto itself.
     """
     packed_offset: int
-    """The index of the class's first weight among a ply's weights."""
+    """The index of the class's first weight among the weights of a ply."""
     packed_size: int
-    """The number of its weights."""
+    """The number of weights."""
     table_offset: int
-    """The index of its first entry when the tables of all 3**n configurations are laid end to end."""
+    """The index of the first entry if the full tables of 3**n configurations are laid end to end."""
 
     @property
     def length(self) -> int:
-        """Squares of one instance."""
+        """The number of squares of a pattern."""
         return len(self.instances[0])
 
     @property
     def table_size(self) -> int:
-        """Configurations, 3**length."""
+        """The number of configurations, 3**length."""
         return int(3**self.length)
 
 
 class PatternTable(NamedTuple):
-    """A table of the evaluation: the sum of some classes' weights for each configuration of the widest of them."""
+    """A table of the evaluation: for each configuration of the widest of some classes, the sum of their weights."""
 
     instances: tuple[tuple[int, ...], ...]
-    """Squares of each instance, most significant digit first."""
+    """The squares of each pattern, most significant digit first."""
     parts: tuple[tuple[int, tuple[int, ...]], ...]
-    """The classes, each with the places of its digits among the table's: digit j of the class is digit `places[j]`."""
+    """The numbers of the classes and the places of their digits: digit j of a class is digit `places[j]` here."""
 
     @property
     def length(self) -> int:
-        """Squares of one instance."""
+        """The number of squares of a pattern."""
         return len(self.instances[0])
 
 
 def _symmetries() -> list[tuple[int, ...]]:
-    """Return the eight symmetries of the board, each as a list of every square's image."""
+    """Return the eight symmetries of the board as lists: element s is the image of square s."""
     images = []
     for transpose in (False, True):
         for flip_rank in (0, 7):
@@ -98,7 +99,7 @@ def _symmetries() -> list[tuple[int, ...]]:
 
 
 def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Return a pattern and its distinct images, each with its squares in the pattern's order."""
+    """Return a pattern and its distinct images, with their squares in the pattern's order."""
     found: dict[frozenset[int], tuple[int, ...]] = {}
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
@@ -107,7 +108,7 @@ def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def _mirror(squares: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the order of digits under a symmetry that maps the pattern onto itself."""
+    """Return the order of the digits under a symmetry that maps the pattern onto itself."""
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
         if seen != squares and set(seen) == set(squares):
@@ -142,13 +143,11 @@ CLASSES = _classes()
 
 
 def _places(part: PatternClass, whole: PatternClass) -> tuple[int, ...] | None:
-    """Return the places of a class's digits among those of another class, if each instance of the latter contains one
-    of the former; else None.
-    """
+    """Return the places of ``part``'s digits in ``whole``; None unless each pattern of ``whole`` contains one."""
     if len(part.instances) != len(whole.instances):
         return None
     inside = [[small for small in part.instances if set(small) <= set(large)] for large in whole.instances]
-    if any(len(found) != 1 for found in inside):
+    if any(len(contained) != 1 for contained in inside):
         return None
     return tuple(whole.instances[0].index(square) for square in inside[0][0])
 
@@ -166,40 +165,40 @@ EDAX_CLASSES = len(_LAYOUT.split("\n")) - 2
 """Number of Edax's classes."""
 
 TABLES = _tables()
-"""The tables of the evaluation. Each class is part of one: its own, or that of a wider class that contains it."""
+"""The tables of the evaluation. Each class belongs to one: its own, or that of a wider class that contains it."""
 
 INSTANCES = tuple(instance for pattern in CLASSES for instance in pattern.instances)
-"""Squares of all instances, class by class."""
+"""The squares of all patterns, class by class."""
 
 INSTANCE_CLASS = tuple(number for number, pattern in enumerate(CLASSES) for _ in pattern.instances)
-"""Class of each instance."""
+"""The class of each pattern."""
 
 EDAX_INSTANCES = INSTANCE_CLASS.index(EDAX_CLASSES)
-"""Number of instances of Edax's classes."""
+"""The number of patterns in Edax's classes."""
 
 TABLE_SIZE = CLASSES[-1].table_offset + CLASSES[-1].table_size
-"""Entries of all full tables laid end to end, the constant not counted."""
+"""Number of entries of all full tables, the constant not counted."""
 
 CONSTANT = CLASSES[EDAX_CLASSES - 1].packed_offset + CLASSES[EDAX_CLASSES - 1].packed_size
-"""Place of the constant among a ply's packed weights."""
+"""The index of the constant among a ply's packed weights."""
 
 EDAX_SIZE = CONSTANT + 1
-"""Number of a ply's weights in Edax's layout: the first ones."""
+"""Number of weights of a ply in Edax's layout; ours begin with them."""
 
 PACKED_SIZE = CLASSES[-1].packed_offset + CLASSES[-1].packed_size
-"""Weights of one ply."""
+"""Number of weights of a ply."""
 
 NAME = "wide46"
-"""The name of this set of features in weights files; a changed set needs a new name."""
+"""The name of this set of features in weights files. A changed set needs a new name."""
 
 
 @cache
 def packing() -> array[int]:
-    """For every entry of the full tables (TABLE_SIZE of them), its place among a ply's PACKED_SIZE weights."""
+    """Return, for each of the TABLE_SIZE entries of the full tables, its index among a ply's PACKED_SIZE weights."""
     places = array("i", bytes(4 * TABLE_SIZE))
     for pattern in CLASSES:
         length = pattern.length
-        # The mirror of a number is the mirror of its leading digits plus what its last digit turns into.
+        # The mirror image of a number is that of its leading digits plus the value of its last digit at its new place.
         mirrored = [0]
         for digit in range(length):
             value = 3 ** (length - 1 - pattern.mirror.index(digit))

@@ -1,11 +1,11 @@
-"""Evaluation weights, laid out for the kernels: linear ones, or a network.
+"""Evaluation weights in memory as the kernels read them: linear ones, or a network.
 
-The file on disk is packed (`desdaemon.engine.evaluation.weights_file`); the kernels read each pattern's full table, 28
-MB of linear weights, 15 MB for each band of a network's plies. The expanded form is made once and written to the cache
-folder under the digest of the weights file, after the metadata of the file's record and before the CRC-32 of each block
-of both; later starts map it, which takes no time and shares its pages between processes. The first block, which has the
-metadata and everything that refers to other places, is verified before it is used, the others a moment later on a
-thread: verifying all would add tens of milliseconds to each start.
+The file on disk is packed (`weights_file`). The kernels read each pattern's full table: 28 MB of linear weights, or 15
+MB for each band of a network's plies. This expanded form is made once and written to the cache folder, named by the
+digest of the weights file: the metadata of the file's record, the weights, then the CRC-32 of each block. Later starts
+map it, which takes no time and shares its pages between processes. The first block, with the metadata and all
+references to other places, is verified before use, the others a moment later on a thread, because verifying all would
+add tens of milliseconds to each start.
 """
 
 from __future__ import annotations
@@ -46,23 +46,21 @@ _LINEAR_BYTES = PLIES * WEIGHTS_ROW_BYTES
 _LAYOUT_VERSION = 6
 _BLOCK = 1 << 16
 _NICENESS = 10
-"""Niceness of the verifying thread: even with all processors busy it finishes within a second."""
+"""Niceness of the verifying thread; with all processors busy it still finishes within a second."""
 
 _AFTER_S = 0.2
-"""Seconds that the thread waits first: reading the file at once would delay the first answer."""
+"""Seconds before the thread begins, because reading the file at once would delay the first answer."""
 
 
 class Weights:
     """Weights in memory, immutable and shared by any number of searchers and threads.
 
-    ``address`` is passed to the kernels, ``network`` tells the kind of weights there; ``digest`` is the digest of the
+    ``address`` is passed to the kernels, ``network`` says which kind of weights is there; ``digest`` is that of the
     file's content, ``source`` its path.
     """
 
     def __init__(self, memory: Block | MappedFile, size: int, digest: str, source: Path) -> None:
-        """``memory`` begins with the metadata and the expanded weights, ``size`` bytes in all. Raises ValueError if the
-        metadata is invalid.
-        """
+        """``memory`` begins with metadata and expanded weights, ``size`` bytes in all. Raises ValueError."""
         self._memory = memory
         self._size = size
         self._checker: threading.Thread | None = None
@@ -74,10 +72,7 @@ class Weights:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Weights:
-        """Read a weights file of any known format; None means the shipped weights.
-
-        Raises WeightsError, naming the file and the reason, when it is missing, damaged or something else.
-        """
+        """Read a weights file of any known format, the shipped weights without a path. Raises `WeightsError`."""
         source = Path(path) if path is not None else SHIPPED
         try:
             content = source.read_bytes()
@@ -85,27 +80,28 @@ class Weights:
             raise WeightsError(f"{source}: {error.strerror}") from None
         digest = hashlib.blake2b(content, digest_size=16).hexdigest()
         folder = library.cache_folder()
-        kept = folder / f"weights{_LAYOUT_VERSION}-{digest}.bin" if folder else None
-        if kept is not None and kept.exists():
+        cached = folder / f"weights{_LAYOUT_VERSION}-{digest}.bin" if folder else None
+        if cached is not None and cached.exists():
             try:
-                with kept.open("rb") as stream:
-                    loaded = cls(*_mapped(kept), digest, source)
-                    # Another process may put a right file in the place of the one that is mapped here.
-                    check = functools.partial(loaded._check, kept, os.dup(stream.fileno()))
+                with cached.open("rb") as stream:
+                    loaded = cls(*_mapped(cached), digest, source)
+                    # Another process may replace the file, so the one that is mapped here is kept open.
+                    check = functools.partial(loaded._check, cached, os.dup(stream.fileno()))
             except (OSError, ValueError) as error:
-                message(f"{kept}: {error}: made again")
+                message(f"{cached}: {error}: made again")
             else:
                 loaded._checker = threading.Thread(target=check, name="weights", daemon=True)
                 loaded._checker.start()
                 return loaded
         memory = _expanded(source)
-        if kept is not None:
-            _keep(kept, memory)
+        if cached is not None:
+            _keep(cached, memory)
         return cls(memory, memory.size, digest, source)
 
-    def _check(self, kept: Path, descriptor: int) -> None:
-        """Verify the mapped file, open as ``descriptor``; if a block does not match, replace the weights in memory and
-        in the cache. A search before that may have read wrong weights, but nothing else.
+    def _check(self, cached: Path, descriptor: int) -> None:
+        """Verify the mapped file, open as ``descriptor``; replace damaged weights in memory and in the cache.
+
+        A search before that may have read wrong weights, but nothing else.
         """
         time.sleep(_AFTER_S)
         platform.lower_thread(_NICENESS)
@@ -114,18 +110,18 @@ class Weights:
                 sums = [zlib.crc32(content.read(size)) for size in _blocks(self._size)]
                 if _packed(sums) == content.read():
                     return
-            message(f"{kept}: damaged: made again")
+            message(f"{cached}: damaged: made again")
             memory = _expanded(Path(self.source))
             if memory.size == self._size:
                 ctypes.memmove(self._memory.address, memory.address, memory.size)
-                _keep(kept, memory)
+                _keep(cached, memory)
         except (OSError, WeightsError) as error:
-            message(f"{kept}: {error}")
+            message(f"{cached}: {error}")
 
 
 def _blocks(size: int) -> list[int]:
     """Return the sizes of the blocks of ``size`` bytes."""
-    return [min(_BLOCK, size - at) for at in range(0, size, _BLOCK)]
+    return [min(_BLOCK, size - start) for start in range(0, size, _BLOCK)]
 
 
 def _packed(sums: list[int]) -> bytes:
@@ -133,8 +129,9 @@ def _packed(sums: list[int]) -> bytes:
 
 
 def _mapped(path: Path) -> tuple[MappedFile, int]:
-    """Map the cached expansion; return it and its size without checksums. Raises OSError, and ValueError if its size is
-    wrong or the first block does not match its checksum.
+    """Map the cached expansion ``path``; return it and its size without checksums.
+
+    Raises OSError, and ValueError if its size is wrong or the first block does not match its checksum.
     """
     memory = MappedFile(path)
     sizes = _LINEAR_BYTES, *(HEADS_BYTES + bands * NETWORK_TABLE_BYTES for bands in range(1, MOST_BANDS + 1))
@@ -147,10 +144,10 @@ def _mapped(path: Path) -> tuple[MappedFile, int]:
 
 
 def _keep(path: Path, memory: Block) -> None:
-    """Write the file that `_mapped` reads."""
-    # No copy: making one would hold up every other thread for as long as it takes.
+    """Write the expansion that `_mapped` reads."""
+    # No copy, because every other thread would wait while it is made.
     content = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
-    sums = [zlib.crc32(content[at : at + _BLOCK]) for at in range(0, memory.size, _BLOCK)]
+    sums = [zlib.crc32(content[start : start + _BLOCK]) for start in range(0, memory.size, _BLOCK)]
     try:
         with files.replacing(path, mode=files.PRIVATE) as stream:
             stream.write(content)
@@ -161,9 +158,7 @@ def _keep(path: Path, memory: Block) -> None:
 
 
 def _expanded(source: Path) -> Block:
-    """Return memory with the metadata of a weights file, then its weights as the kernels read them. Raises
-    WeightsError.
-    """
+    """Return memory with a weights file's metadata and its weights as the kernels read them. Raises `WeightsError`."""
     from .patterns import TABLES, packing
 
     packed, record = read(source)

@@ -52,7 +52,7 @@ SHIPPED_VERSION = 1
 FEATURE_SET = "wide46"
 EDAX_SET = "edax46"
 NETWORK_SETS = {"wide46n16": 16, "wide46n32": 32}
-"""Names of the networks that can be read, by number of lanes; only networks of `LANES` are written."""
+"""Number of lanes of the networks that can be read, by name; only those of `LANES` are written."""
 _WRITTEN_SET = next(name for name, lanes in NETWORK_SETS.items() if lanes == LANES)
 EDAX_MAGIC = b"XADELAVE"
 
@@ -62,31 +62,30 @@ _XZ_MAGIC = b"\xfd7zXZ\x00"
 _RECORD_LIMIT = 1 << 20
 MOST_BANDS = 16
 _UNPACKING_BYTES = 1 << 27
-"""Bytes of memory that unpacking may take; files of `write_shipped` need half of it."""
+"""Most bytes of memory for unpacking; files of `write_shipped` need half of it."""
 _FILE_LIMIT = _SHIPPED_HEADER.size + _RECORD_LIMIT + max(PACKED_BYTES, (MOST_BANDS + 1) * _BAND_BYTES)
 
 
 class WeightsError(ValueError):
-    """An unusable weights file; the message names the file and the reason."""
+    """A weights file that cannot be used; the message names it and says why."""
 
 
 def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
-    """Read a file of linear weights, with its record; see `read`. Raises WeightsError, also for a network."""
-    found, record = read(path)
-    if isinstance(found, Network):
+    """Read a file of linear weights and its record, as `read` does. Raises `WeightsError`, also for a network."""
+    weights, record = read(path)
+    if isinstance(weights, Network):
         raise WeightsError(
             f"{os.fspath(path)}: holds a network, expected linear weights "
             f"({FEATURE_SET!r}, {EDAX_SET!r} or an eval.dat)"
         )
-    return found, record
+    return weights, record
 
 
 def read(path: str | os.PathLike[str]) -> tuple[bytes | Network, dict[str, Any]]:
-    """Read a shipped weights file, an Edax eval.dat or an xz-compressed eval.dat.
+    """Read a shipped weights file or an Edax eval.dat, which may be xz-compressed; raises `WeightsError`.
 
-    Returns a network, or the packed table of linear weights (61 * WEIGHTS_PER_PLY int16 little endian, 128 a disc, side
-    to move's view), and the record that came with it (for eval.dat: its version and date). Raises WeightsError for
-    anything else.
+    Returns a network, or the packed table of linear weights (61 * WEIGHTS_PER_PLY int16 little endian, 128 a disc, for
+    the side to move), and the file's record (of an eval.dat: its version and date).
     """
     name = os.fspath(path)
     try:
@@ -110,9 +109,9 @@ def read(path: str | os.PathLike[str]) -> tuple[bytes | Network, dict[str, Any]]
 def write_shipped(
     path: str | os.PathLike[str], weights: bytes | Network, record: dict[str, Any], *, small: bool = False
 ) -> None:
-    """Write the shipped format (beside and renamed, so that a reader never sees half a file).
+    """Write the shipped format; the file is replaced as a whole.
 
-    `small` spends twenty times as long on a file a third smaller.
+    ``small`` takes twenty times as long for a file a third smaller.
     """
     from hashlib import blake2b
 
@@ -133,7 +132,7 @@ def write_shipped(
         feature_set.encode(),
         blake2b(text + packed, digest_size=32).digest(),
     )
-    # No xz check: the digest inside already covers every byte. The other settings suit numbers of 16 or 8 bits.
+    # No xz check, because the digest inside covers every byte. The other settings suit numbers of 16 or 8 bits.
     preset = 9 | lzma.PRESET_EXTREME if small else 1
     position = int(feature_set == FEATURE_SET)
     filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 0, "lp": position, "pb": position}]
@@ -144,9 +143,9 @@ def write_shipped(
 def write_edax(
     path: str | os.PathLike[str], packed: bytes, record: dict[str, Any] | None = None, *, date: float = 0.0
 ) -> None:
-    """Write Edax's eval.dat layout, version 3.2.5, with the given `date`; it has no place for the weights' record.
+    """Write linear weights as Edax's eval.dat, version 3.2.5, with ``date``; it has no place for the record.
 
-    Raises WeightsError if the wide classes have weights or the record has a score curve.
+    Raises `WeightsError` if the wide classes have weights or the record has a score curve.
     """
     _check_packed(packed)
     curve = weights_metadata.of_record(record or {}).curve
@@ -167,7 +166,7 @@ def write_edax(
 
 
 def widened(table: bytes | memoryview) -> bytes:
-    """Return the packed table of our set for weights of Edax's set (61 * EDAX_WEIGHTS_PER_PLY int16)."""
+    """Return the packed table of our set for one of Edax's set (61 * EDAX_WEIGHTS_PER_PLY int16)."""
     nothing = bytes(2 * (WEIGHTS_PER_PLY - EDAX_WEIGHTS_PER_PLY))
     step = 2 * EDAX_WEIGHTS_PER_PLY
     return b"".join(part for ply in range(PLIES) for part in (table[step * ply : step * (ply + 1)], nothing))
@@ -197,7 +196,7 @@ def _packed_network(network: Network) -> bytes:
 
 
 def _parse_network(name: str, content: memoryview, lanes: int) -> Network:
-    """Read the network of a file whose checksum is right; an error can then only come from the writer."""
+    """Read the network of a file whose checksum is right, so that an error is the writer's."""
     number = content[0] if content else 0
     heads = 1 + number
     first = heads + PLIES * packed_head_bytes(lanes)
@@ -205,7 +204,9 @@ def _parse_network(name: str, content: memoryview, lanes: int) -> Network:
     if not 0 < number <= MOST_BANDS or len(content) != first + number * step:
         raise WeightsError(f"{name}: {len(content)} bytes for a network of {number} bands")
     nothing = bytes((LANES - lanes) * WEIGHTS_PER_PLY)
-    packed = b"".join(part for at in range(first, len(content), step) for part in (content[at : at + step], nothing))
+    packed = b"".join(
+        part for start in range(first, len(content), step) for part in (content[start : start + step], nothing)
+    )
     network = Network(tuple(content[1:heads]), unpacked_heads(bytes(content[heads:first]), lanes), packed)
     reason = reason_against(network.bands, network.heads)
     if reason:
@@ -221,14 +222,14 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes | Network, dict[str, A
     _, version, plies, weights, length, features, digest = _SHIPPED_HEADER.unpack_from(data)
     if version != SHIPPED_VERSION:
         raise WeightsError(f"{name}: format version {version}, this program reads version {SHIPPED_VERSION}")
-    found = features.rstrip(b"\0").decode("ascii", "replace")
-    known = {FEATURE_SET: WEIGHTS_PER_PLY, EDAX_SET: EDAX_WEIGHTS_PER_PLY} | dict.fromkeys(
+    name_of_set = features.rstrip(b"\0").decode("ascii", "replace")
+    sizes = {FEATURE_SET: WEIGHTS_PER_PLY, EDAX_SET: EDAX_WEIGHTS_PER_PLY} | dict.fromkeys(
         NETWORK_SETS, WEIGHTS_PER_PLY
     )
-    if plies != PLIES or known.get(found) != weights:
-        expected = " or ".join(f"{which!r} of {PLIES} x {size}" for which, size in known.items())
-        raise WeightsError(f"{name}: feature set {found!r} of {plies} x {weights} weights, expected {expected}")
-    if found not in NETWORK_SETS:
+    if plies != PLIES or sizes.get(name_of_set) != weights:
+        expected = " or ".join(f"{which!r} of {PLIES} x {size}" for which, size in sizes.items())
+        raise WeightsError(f"{name}: feature set {name_of_set!r} of {plies} x {weights} weights, expected {expected}")
+    if name_of_set not in NETWORK_SETS:
         _check_size(name, len(data), _SHIPPED_HEADER.size + length + 2 * plies * weights)
     body = memoryview(data)[_SHIPPED_HEADER.size :]
     if blake2b(body, digest_size=32).digest() != digest:
@@ -243,9 +244,9 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes | Network, dict[str, A
         weights_metadata.of_record(record)
     except ValueError as error:
         raise WeightsError(f"{name}: {error}") from None
-    if found in NETWORK_SETS:
-        return _parse_network(name, body[length:], NETWORK_SETS[found]), record
-    return bytes(body[length:]) if found == FEATURE_SET else widened(body[length:]), record
+    if name_of_set in NETWORK_SETS:
+        return _parse_network(name, body[length:], NETWORK_SETS[name_of_set]), record
+    return bytes(body[length:]) if name_of_set == FEATURE_SET else widened(body[length:]), record
 
 
 def _parse_edax(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
@@ -255,8 +256,8 @@ def _parse_edax(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
     return widened(data[_EDAX_HEADER.size :]), record
 
 
-def _check_size(name: str, found: int, expected: int) -> None:
-    if found < expected:
-        raise WeightsError(f"{name}: truncated: {found} bytes, expected {expected}")
-    if found > expected:
+def _check_size(name: str, size: int, expected: int) -> None:
+    if size < expected:
+        raise WeightsError(f"{name}: truncated: {size} bytes, expected {expected}")
+    if size > expected:
         raise WeightsError(f"{name}: too long: more than the {expected} bytes its header asks for")

@@ -1,7 +1,7 @@
 """The metadata of weights that a search needs: the score curve, and the error model of ProbCut.
 
-Both are entries of the file's record, absent or null if the weights use the defaults. The engine gets them with the
-weights, also from the cache folder, where they come before the expanded weights as JSON padded with zero bytes.
+Both are entries of the weights file's record; absent or null they have defaults. In the cache folder they stand before
+the expanded weights, as JSON padded with zero bytes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ class WeightsMetadata(NamedTuple):
     """The metadata of one set of weights."""
 
     curve: float | None = None
-    """With a sum of weights s (discs) the score is curve * tanh(s / curve) discs; None: the score is s."""
+    """The score of the sum s (discs) of the weights is curve * tanh(s / curve) discs; None: s itself."""
     probcut: ErrorModel | None = None
     """The error of shallow searches with these weights; None: `probcut.DEFAULT`."""
 
 
 def of_record(record: dict[str, Any]) -> WeightsMetadata:
-    """Return the metadata in a weights file's record. Raises ValueError with the reason for values that cannot
-    be used.
-    """
+    """Return the metadata in a weights file's record; raises ValueError, which says why, for unusable values."""
     curve, errors = record.get("curve"), record.get("probcut")
     if curve is not None:
         number = isinstance(curve, int | float) and not isinstance(curve, bool)
@@ -42,18 +40,18 @@ def of_record(record: dict[str, Any]) -> WeightsMetadata:
 
 
 def to_record(metadata: WeightsMetadata) -> dict[str, Any]:
-    """Return the entries of a record, without those that are None."""
+    """Return the record's entries for the metadata that are not None."""
     entries: dict[str, Any] = {} if metadata.curve is None else {"curve": metadata.curve}
     return entries if metadata.probcut is None else {**entries, "probcut": metadata.probcut.to_record()}
 
 
 def packed(metadata: WeightsMetadata) -> bytes:
-    """Return the form in the cache folder, `BYTES` bytes."""
+    """Return the metadata as `BYTES` bytes for the cache folder."""
     return json.dumps(to_record(metadata)).encode().ljust(BYTES, b"\0")
 
 
 def unpacked(content: bytes) -> WeightsMetadata:
-    """Return the inverse of `packed`. Raises ValueError for other content."""
+    """Return the metadata in ``content``, the inverse of `packed`; raises ValueError."""
     record = json.loads(content.rstrip(b"\0"))
     if not isinstance(record, dict):
         raise ValueError("not a JSON object")

@@ -1,1 +1,1 @@
-"""Kernels: the code that is compiled to machine code. Imported only by the compiler, never at start-up."""
+"""Kernels: the code that is compiled to machine code. Only the compiler imports it."""

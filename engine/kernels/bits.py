@@ -1,10 +1,9 @@
-"""Bits, raw memory, and the rules of the game on pairs of 64-bit words (A1 = bit 0, H8 = bit 63).
+"""Bits, memory, and the rules of the game on pairs of 64-bit words (A1 = bit 0, H8 = bit 63).
 
-All values are scalars; vectors stay inside an intrinsic, where LLVM keeps them in registers. The target decides about
-the instructions while code is emitted (`desdaemon.engine.kernels.emit`): instructions that it lacks are never used,
-because LLVM would abort the process.
+An intrinsic is a function whose LLVM code is emitted here. Its arguments and result are scalars; inside it LLVM keeps
+vectors in registers. Instructions that the target lacks are never emitted (`emit`), because LLVM would abort.
 
-numba makes a float of ``uint64`` with ``int64``: cross over with `u2i` and `i2u`, and write constants with `U`.
+numba makes a float of ``uint64`` with ``int64``: convert by `u2i` and `i2u`, and write constants with `U`.
 """
 
 from llvmlite import ir
@@ -13,6 +12,7 @@ from numba.extending import intrinsic
 
 from desdaemon.engine.compiler import INTERPRETED, interpreted
 from desdaemon.engine.compiler.jit import kernel
+from desdaemon.protocol.othello import rules
 
 from .emit import (
     AVX2,
@@ -112,8 +112,8 @@ lds64, ldi8, ldi16, ldi32 = (_loader(kind, True) for kind in (i64, i8, i16, i32)
 st64 = _storer(i64, u64)
 sts64, st8, st16, st32 = (_storer(kind, s64) for kind in (i64, i8, i16, i32))
 
-# Words that several threads use without a lock. Relaxed: each access is one access to the whole word, never split,
-# repeated, left out or hoisted out of a loop, and says nothing about the order of other words.
+# Words that threads share without a lock. Relaxed order: each access reads or writes the whole word once, is never
+# split, repeated, left out or moved out of a loop, and orders no other word.
 poll64 = simple(
     lambda b, a: b.load_atomic(b.inttoptr(a, i64.as_pointer()), "monotonic", 8),
     lambda a: interpreted.poll(a),
@@ -127,7 +127,7 @@ post64 = simple(
     u64,
     u64,
 )
-# Sequentially consistent: what threads agree by. The two that change a word return the one before.
+# Sequentially consistent accesses, by which threads agree. Those that change a word return the old one.
 atomic_add64 = simple(
     lambda b, a, v: b.atomic_rmw("add", b.inttoptr(a, i64.as_pointer()), v, "seq_cst"),
     lambda a, v: interpreted.add(a, v),
@@ -156,7 +156,7 @@ def _emit_hook(b, function, reason, thread):
 
 
 call_hook = simple(_emit_hook, lambda f, r, t: interpreted.call_hook(f, r, t), s64, u64, s64, u64)
-"""Call the C function i64(i64, i64) at an address (`layout.HOOK`)."""
+"""(address, reason, thread): call the C function i64(i64, i64) at an address (`layout.HOOK`)."""
 
 
 def _emit_prefetch(b, address):
@@ -170,7 +170,7 @@ prefetch = simple(_emit_prefetch, lambda address: None, void, u64)
 
 @intrinsic(prefer_literal=True)
 def _stack_buf(context, size):
-    """Return the address of ``size`` (a literal) bytes in the caller's stack frame, aligned to 64."""
+    """Return the address of ``size`` bytes (a literal) in the caller's stack frame, aligned to 64."""
     if not isinstance(size, types.IntegerLiteral):
         return None
     count = size.literal_value
@@ -190,7 +190,7 @@ stack_buf = interpreted.stack_buf if INTERPRETED else _stack_buf
 # ---------------------------------------------------------------------------------------------------- geometry
 
 DIRECTIONS = ((1, 0), (0, 1), (1, 1), (-1, 1))
-"""Directions towards higher bits: east, south, south-east, south-west; shifts by 1, 8, 9, 7."""
+"""Steps (columns, rows) to higher bits: east, south, south-east, south-west. `SHIFTS` has them as bits."""
 
 SHIFTS = (1, 8, 9, 7)
 
@@ -212,7 +212,7 @@ _NEIGHBOURS = [
 ]
 
 neighbours = lookup64("neighbours", _NEIGHBOURS)
-"""The squares adjacent to a square."""
+"""Square -> mask of the adjacent squares."""
 
 # ---------------------------------------------------------------------------------------------------- legal moves
 
@@ -221,7 +221,7 @@ _INNER4 = vector((INNER_COLUMNS, (1 << 64) - 1, INNER_COLUMNS, INNER_COLUMNS))
 
 
 def _emit_moves4(b, p, o):
-    """Four directions in one vector, both senses, by doubling (Kogge-Stone) floods."""
+    """Emit `moves` with four directions in one vector, by floods that double their reach (Kogge-Stone)."""
 
     def up(v, steps):
         return b.shl(v, vector([s * steps for s in SHIFTS]))
@@ -244,22 +244,20 @@ def _emit_moves4(b, p, o):
 
 
 def _by_lanes(b, data, matrix):
-    """Multiply the bytes of ``data`` by the 8 x 8 bits of ``matrix``, eight boards at once."""
+    """Multiply the bytes of ``data`` by the 8 x 8 bit matrices in ``matrix``, one for each of eight boards."""
     bytes_ = ir.VectorType(i8, 64)
     product = external(b, "llvm.x86.vgf2p8affineqb.512", bytes_, [bytes_, bytes_, i8])
     return b.bitcast(b.call(product, [b.bitcast(data, bytes_), b.bitcast(matrix, bytes_), const(0, i8)]), data.type)
 
 
 def emit_moves_of(b, p, o, lanes):
-    """Return the legal moves of ``lanes`` boards at once, one board a lane; of one board in scalars when ``lanes`` is
-    0.
-    """
+    """Return the legal moves of ``lanes`` boards, a vector lane each; of one board in a scalar if ``lanes`` is 0."""
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)
 
     def carried(mover, others):
-        # Along the rows upwards: an addition carries a one through the others' discs to the square behind them.
+        # To higher columns: an addition carries a one through the others' discs to the square behind them.
         return b.add(b.and_(b.add(mover, mover), others), others)
 
     def mirrored(board):
@@ -295,28 +293,17 @@ def emit_moves_of(b, p, o, lanes):
     return b.and_(reached, b.not_(b.or_(p, o)))
 
 
-def legal_squares(p, o):
-    """`moves` in Python, one word a direction: discs of the other side in a row, and the empty square behind them."""
-    found = 0
-    for step, columns in zip(SHIFTS, (INNER_COLUMNS, MASK, INNER_COLUMNS, INNER_COLUMNS), strict=True):
-        up = down = p
-        for reach in range(7):
-            up, down = up << step, down >> step
-            if reach:
-                found |= up | down
-            up, down = up & o & columns, down & o & columns
-    return found & ~(p | o) & MASK
-
-
-moves = simple(_emit_moves4 if AVX2 else lambda b, p, o: emit_moves_of(b, p, o, 0), legal_squares, u64, u64, u64)
-"""The squares where the first side may play."""
+moves = simple(_emit_moves4 if AVX2 else lambda b, p, o: emit_moves_of(b, p, o, 0), rules.legal_moves, u64, u64, u64)
+"""(mover, opponent) -> mask of the mover's legal moves."""
 
 # ---------------------------------------------------------------------------------------------------- flips
 
 
 def _emit_flip_lanes(b, x, p, o):
-    """Flips, four directions a vector. Upwards the first square that is not the opponent's is the lowest set bit;
-    downwards it is found by counting leading zeros (the AVX-512 tier has an instruction for four of them).
+    """Emit `flip` with four directions in a vector.
+
+    Upwards, the first square without an opponent's disc is the lowest set bit; downwards it is found by leading zeros,
+    which AVX-512 counts in four lanes at once.
     """
     rays = [ray for square in range(64) for ray in UP_RAYS[square] + DOWN_RAYS[square]]
     base = b.add(table_address(b, "rays", rays), b.shl(x, const(6)))
@@ -340,26 +327,24 @@ _LINE_OFFSETS = [256 * (line & ((1 << s) - 1)).bit_count() for s in range(64) fo
 
 
 def _outflanks(place, others):
-    """Return the squares of an 8-square line where a disc of the mover would enclose a run of ``others`` next to
-    ``place``.
-    """
-    found = 0
+    """Return the squares of a line of 8 on which a mover's disc encloses a run of ``others`` from ``place``."""
+    squares = 0
     for step in (1, -1):
         k = place + step
         while 0 <= k < 8 and others >> k & 1:
             k += step
         if 0 <= k < 8 and k != place + step:
-            found |= 1 << k
-    return found
+            squares |= 1 << k
+    return squares
 
 
 def _between(place, ends):
-    found = 0
+    squares = 0
     for k in range(8):
         if ends >> k & 1:
             for inner in range(min(k, place) + 1, max(k, place)):
-                found |= 1 << inner
-    return found
+                squares |= 1 << inner
+    return squares
 
 
 def _emit_flip_pext(b, x, p, o):
@@ -376,13 +361,13 @@ def _emit_flip_pext(b, x, p, o):
         own = call(b, "llvm.x86.bmi.pext.64", i64, p, line)
         ends = b.and_(table_element(b, "outflanks", outflanks, b.or_(offset, others), i8), b.trunc(own, i8))
         run = table_element(b, "between", between, b.or_(offset, b.zext(ends, i64)), i8)
-        found = call(b, "llvm.x86.bmi.pdep.64", i64, b.zext(run, i64), line)
-        flips = found if flips is None else b.or_(flips, found)
+        turned = call(b, "llvm.x86.bmi.pdep.64", i64, b.zext(run, i64), line)
+        flips = turned if flips is None else b.or_(flips, turned)
     return flips
 
 
 def _emit_flip_flood(b, x, p, o):
-    """Flips by eight floods of one word each; works on every processor."""
+    """Emit `flip` as eight floods of one word each, for any processor."""
     start = b.shl(const(1), x)
     inner = b.and_(o, const(INNER_COLUMNS))
     flips = const(0)
@@ -401,26 +386,12 @@ def _emit_flip_flood(b, x, p, o):
 emit_flip = _emit_flip_lanes if AVX512 else _emit_flip_pext if BMI2 and AVX2 else _emit_flip_flood
 
 
-def turned_discs(x, p, o):
-    """`flip` in Python: along each ray the other side's discs, if they are enclosed by a disc of the mover."""
-    flips = 0
-    column, row = x & 7, x >> 3
-    for dx, dy in DIRECTIONS + tuple((-dx, -dy) for dx, dy in DIRECTIONS):
-        run, c, r = 0, column + dx, row + dy
-        while 0 <= c < 8 and 0 <= r < 8 and o >> (c + 8 * r) & 1:
-            run |= 1 << (c + 8 * r)
-            c, r = c + dx, r + dy
-        if 0 <= c < 8 and 0 <= r < 8 and p >> (c + 8 * r) & 1:
-            flips |= run
-    return flips
-
-
-flip = simple(emit_flip, turned_discs, u64, u64, u64, u64)
-"""(square, mover, opponent) -> the opponent's discs that a move there turns."""
+flip = simple(emit_flip, lambda x, p, o: rules.flips(p, o, x), u64, u64, u64, u64)
+"""(square, mover, opponent) -> mask of the discs that the move turns."""
 
 
 def _last_count(place, own):
-    """Twice the discs turned on a full 8-square line when the owner of ``own`` plays ``place``."""
+    """Return twice the discs turned on a line of 8 by the owner of ``own`` on ``place``, its only empty square."""
     total = 0
     for step in (1, -1):
         k = place + step
@@ -446,24 +417,26 @@ def _emit_last_flips(b, x, p):
         line = table_element(b, "lines", lines, index)
         offset = b.zext(table_element(b, "line_offsets", _LINE_OFFSETS, index, i16), i64)
         own = call(b, "llvm.x86.bmi.pext.64", i64, p, line)
-        found = b.zext(table_element(b, "last_counts", counts, b.or_(offset, own), i8), i64)
-        total = found if total is None else b.add(total, found)
+        turned = b.zext(table_element(b, "last_counts", counts, b.or_(offset, own), i8), i64)
+        total = turned if total is None else b.add(total, turned)
     return total
 
 
-def _last_turned(x, p):
-    return 2 * turned_discs(x, p, MASK & ~(p | 1 << x)).bit_count()
-
-
-last_flips = simple(_emit_last_flips, _last_turned, s64, u64, u64)
-"""(square, mover) -> twice the discs turned by the mover in the only empty square of the board."""
+last_flips = simple(
+    _emit_last_flips,
+    lambda x, p: 2 * rules.flips(p & ~(1 << x), MASK & ~(p | 1 << x), x).bit_count(),
+    s64,
+    u64,
+    u64,
+)
+"""(square, mover) -> twice the number of discs turned by a move on the board's only empty square."""
 
 # ---------------------------------------------------------------------------------------------------- end, symmetries
 
 
 @kernel("i64(u64,i64)", inline=True)
 def final_score(player, empties):
-    """Discs of the mover less the opponent's when neither side can move; empty squares count for the winner."""
+    """Return the mover's score of a finished game, empty squares counted for the winner."""
     difference = 2 * popc(player) - 64 + empties
     if difference > 0:
         return difference + empties
@@ -481,11 +454,11 @@ def mirror_columns(b):
 
 
 _TRANSPOSITION = ((0x00AA00AA00AA00AA, 7), (0x0000CCCC0000CCCC, 14), (0x00000000F0F0F0F0, 28))
-"""Exchange rows and columns: masks of bits, each to be swapped with those a number of places above, in turn."""
+"""Steps that exchange rows and columns: swap the bits of a mask with those that many places above."""
 
 
 def _emit_transpose(b, board, lanes=0):
-    """Mirror each word of a vector at the diagonal A1-H8; one word when ``lanes`` is 0."""
+    """Mirror each word of a vector of ``lanes`` at the diagonal A1-H8; one word if ``lanes`` is 0."""
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)
@@ -496,12 +469,8 @@ def _emit_transpose(b, board, lanes=0):
     return board
 
 
-def _transpose(board):
-    return sum(1 << s % 8 * 8 + s // 8 for s in range(64) if board >> s & 1)
-
-
-transpose = simple(_emit_transpose, _transpose, u64, u64)
-"""Mirror a board at the diagonal A1-H8, exchanging rows and columns."""
+transpose = simple(_emit_transpose, lambda board: rules.transform(board, 4), u64, u64)
+"""Board -> its mirror image at the diagonal A1-H8, rows and columns exchanged."""
 
 
 @kernel("u64(u64,i64)")
@@ -517,8 +486,9 @@ def symmetric(b, which):
 
 
 def _emit_canonical(b, p, o, out):
-    """Make the eight images in four vectors and compare them in pairs, three times, without branches, because the
-    smallest is unpredictable.
+    """Emit `canonical`: make the eight images in four vectors and compare them in pairs, in three rounds.
+
+    There are no branches, because which image is the smallest cannot be predicted.
     """
     pair, two = ir.VectorType(i64, 2), ir.Constant(ir.VectorType(i64, 2), ir.Undefined)
 
@@ -537,39 +507,30 @@ def _emit_canonical(b, p, o, out):
     rows = call(b, "llvm.bswap.v4i64", v4, both)
     centre = call(b, "llvm.bitreverse.v4i64", v4, both)
     columns = call(b, "llvm.bswap.v4i64", v4, centre)
-    # Vectors are compared with signs.
+    # LLVM compares these vectors as signed numbers.
     sign = vector([1 << 63] * 4)
     images = []
     for x, y in ((both, rows), (centre, columns)):
         images.append([b.xor(lanes(x, y, *places), sign) for places in ((0, 4, 2, 6), (1, 5, 3, 7))])
-    found = smaller(*images)
-    found = smaller(*([lanes(words, words, *places) for words in found] for places in ((0, 1), (2, 3))))
-    found = smaller(found, [lanes(words, words, 1, 0) for words in found])
-    least = b.xor(lanes(*found, 0, 2), vector([1 << 63] * 2))
+    least_boards = smaller(*images)
+    least_boards = smaller(*([lanes(words, words, *places) for words in least_boards] for places in ((0, 1), (2, 3))))
+    least_boards = smaller(least_boards, [lanes(words, words, 1, 0) for words in least_boards])
+    least = b.xor(lanes(*least_boards, 0, 2), vector([1 << 63] * 2))
     b.store(least, b.inttoptr(out, pair.as_pointer())).align = 8
 
 
 def _canonical(p, o, out):
-    """`canonical` in Python."""
-
-    def images(board):
-        for turned in (board, _transpose(board)):
-            rows = int.from_bytes(turned.to_bytes(8, "little"), "big")
-            yield from (turned, rows, int(f"{turned:064b}"[::-1], 2), int(f"{rows:064b}"[::-1], 2))
-
-    for at, word in zip((out, out + 8), min(zip(images(p), images(o), strict=True)), strict=True):
-        interpreted.store(at, 8, word)
+    for place, word in enumerate(rules.canonical(p, o)):
+        interpreted.store(out + 8 * place, 8, word)
 
 
 canonical = simple(_emit_canonical, _canonical, void, u64, u64, u64)
-"""Store the canonical board of a position (first two words) at an address: the smallest of its eight images, by the
-mover's discs and then by the opponent's.
-"""
+"""(mover, opponent, address): store the smallest of the position's eight images there, as two words."""
 
 
 @kernel("i64(u64,u64)")
 def canonical_symmetry(player, opponent):
-    """Return the first symmetry (see `symmetric`) that makes (player, opponent) canonical."""
+    """Return the first symmetry (of `symmetric`) that makes a position canonical."""
     image = stack_buf(16)
     canonical(player, opponent, image)
     which = 0

@@ -1,4 +1,4 @@
-"""The context of a search thread, the transposition table, and the words by which the threads of a team communicate."""
+"""The context of a search thread, the transposition table, and the words by which a team's threads communicate."""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.layout import (
@@ -62,27 +62,24 @@ from .bits import (
     u2i,
 )
 
-# An entry: two words, four to a bucket. The first is the board's key XORed with the second, so that an entry torn by
-# two writers fits no board (Hyatt and Mann, "A lock-less transposition table implementation", ICGA Journal 25(1)).
-# The second, from the low byte: lower + 64, upper + 64, best move, second move, cost (log2 of nodes), date, depth,
-# selectivity index + 64.
+# An entry is two words; a bucket has four. The first word is the board's key XORed with the second, so that an entry
+# torn by two writers fits no board (Hyatt and Mann, "A lock-less transposition table implementation", ICGA Journal
+# 25(1)). The second, from the low byte: lower + 64, upper + 64, best move, second move, cost (log2 of nodes), date,
+# depth, selectivity index + 64.
 #
-# Why no order of memory is needed, on ARM no more than on x86-64 (docs/kernels.md has all of it). `probe` and `put`
-# access each word once, whole, by `poll64` and `post64`: what a thread reads at a place is a word that some `put` wrote
-# there, or the first zero. The two words of an entry may be of different writes, in any combination, however old. Let
-# them be the first word of a write of (key a, data d) and the second of one of (key b, data e). A reader takes e for
-# the board of key a ^ d ^ e. Where d == e that is key a, whose result d == e is: stale at worst, and a result of a
-# board is true for ever. Where d != e it is a board of neither write, but by a collision of 64 bits, as two boards may
-# have one key anyhow: a == b does not help, for a ^ d ^ e != a then. A reader uses no word but the one it compared
-# (`probe` returns it), so it does not matter what becomes of the entry afterwards. `put` chooses its place by words
-# that may be torn: that decides what is forgotten. Two that write one place at once leave a torn entry: forgotten too.
-# Moves from the table are only tried if they are legal. A new SALT is written before the threads of the next search
-# begin, which orders it.
+# No memory order is needed, on ARM no more than on x86-64 (docs/kernels.md). `probe` and `put` access each word once
+# and whole, by `poll64` and `post64`, so a thread reads words that some `put` wrote there, or zeros. The two words of
+# an entry may come from different writes: the first from (key a, data d), the second from (key b, data e). A reader
+# takes e for the result of the board with key a ^ d ^ e. If d == e that is key a and its true result, if an old one.
+# If d != e it is the key of neither write, but for a collision of 64 bits, which any two boards may have. A reader uses
+# only the word that it has compared (`probe` returns it). `put` may choose a place by torn words, and two writers of
+# one place may leave a torn entry: both only decide what is forgotten. Moves from the table are tried if they are
+# legal. A new SALT is written before the threads of the next search begin, which orders it.
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def key_of(ctx, p, o):
-    """Return the hash key of a board for the tables. It depends on SALT: a new SALT clears the tables at once."""
+    """Return the hash key of a board for the tables. It depends on SALT: a new SALT empties the tables at once."""
     return folded_product(p ^ U(0x9E3779B97F4A7C15), o ^ U(0xC2B2AE3D27D4EB4F)) ^ ld64(ctx + U(SALT))
 
 
@@ -93,7 +90,7 @@ def bucket_of(ctx, key):
 
 @kernel("u64(u64,u64,i64)", inline=True)
 def exact_bucket_of(ctx, key, empties):
-    """Return the bucket of a position that is searched to the end: in the thread's own table if it has few empties."""
+    """Return the bucket of a position searched to the end: in the thread's own table if few squares are empty."""
     if empties <= LOCAL_TABLE_EMPTIES:
         return ld64(ctx + U(LOCAL_TABLE)) + ((key & ld64(ctx + U(LOCAL_TABLE_MASK))) << U(6))
     return bucket_of(ctx, key)
@@ -106,7 +103,7 @@ def line_bucket_of(ctx, key):
 
 @kernel("u64(u64,u64)", inline=True)
 def probe(bucket, key):
-    """Return the data word of a board, 0 when it is not in the bucket."""
+    """Return the data word of a board; 0 if the bucket does not have it."""
     d = poll64(bucket + U(8))
     if poll64(bucket) ^ d == key:
         return d
@@ -144,7 +141,7 @@ def second_move_of(d):
 
 @kernel("u64(u64)", inline=True)
 def draft_of(d):
-    """Return depth and selectivity as one number; compare drafts by `covers`."""
+    """Return depth and selectivity of an entry as one number; `covers` compares them."""
     return d >> U(48)
 
 
@@ -155,7 +152,7 @@ def make_draft(depth, selectivity):
 
 @kernel("i64(u64,u64)", inline=True)
 def covers(have, need):
-    """1 when a result of draft ``have`` may be used if ``need`` is required: at least as deep, and as reliable."""
+    """Return 1 if a result of draft ``have`` serves where ``need`` is required: as deep at least, and as reliable."""
     if (have & U(255)) >= (need & U(255)) and (have >> U(8)) >= (need >> U(8)):
         return 1
     return 0
@@ -163,7 +160,7 @@ def covers(have, need):
 
 @kernel("void(u64,u64,u64)")
 def put(bucket, key, d):
-    """Write an entry in place of the same board's, else of the oldest, then cheapest, of the bucket's four."""
+    """Write an entry in place of the board's own, else of the oldest, then cheapest, of the bucket's four."""
     place = bucket
     least = ~U(0)
     other = bucket
@@ -173,8 +170,8 @@ def put(bucket, key, d):
         if its_key == key:
             place = other
             break
-        # Date and cost are what decides. The rest breaks ties, by bits of the key that no salt changes at last, so that
-        # the places in the bucket, which depend on what was there before a clearing, do not matter.
+        # Date and cost decide. Bits of the key break ties, the lowest of them those that no salt changes, because
+        # places in the bucket depend on what stood there before a clearing.
         rank = (old << U(16)) | ((its_key >> U(16)) & U(0xFFFF))
         if rank < least:
             least = rank
@@ -203,20 +200,19 @@ def log2_cost(nodes):
 
 
 SECOND_PLACE = 0x5851F42D4C957F2D
-"""XORed with a board's key it gives the key of the board's second place in the bucket, for results of a lower draft
-than the first's.
+"""XORed with a board's key: the key of its second entry in the bucket, for a result of lower draft than the first.
 
-Its low bits are not 0, so a board that has such a key itself is in another bucket.
+Its low bits are not 0: a board whose own key this is has another bucket.
 """
 
 
 @kernel("u64(u64,u64,u64,u64)", inline=True)
-def second_result(bucket, key, known, draft):
-    """Return the data word at the second place of a board; ``known`` is the one at its first.
+def second_result(bucket, key, data, draft):
+    """Return the data word of a board's second entry if it covers ``draft``, else 0; ``data`` is the first entry's.
 
-    0 if there is none that covers ``draft``, or if the first has exactly this draft.
+    Returns 0 too if the first has exactly this draft.
     """
-    if draft_of(known) != draft:
+    if draft_of(data) != draft:
         other = probe(bucket, key ^ U(SECOND_PLACE))
         if other and covers(draft_of(other), draft):
             return other
@@ -224,25 +220,26 @@ def second_result(bucket, key, known, draft):
 
 
 @kernel("void(u64,u64,u64,i64,i64,i64,u64,u64,u64,u64)")
-def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known):
-    """Store ``best``, the result of a search of window (alpha, beta) at ``draft``; ``known`` is the old data word.
+def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, data):
+    """Store ``best``, the result of a search of window (alpha, beta) at ``draft``; ``data`` is the entry's old data
+    word.
 
-    If ``known`` is of a higher draft it stays, moves included, and the new result goes to the board's second place: so
-    a reduced search does not overwrite the deeper result of its board, and other threads find the reduced one.
+    An entry of higher draft stays, moves included, and the new result becomes the board's second entry. So a reduced
+    search does not overwrite the deeper result of its board, and other threads find the reduced one.
     """
     lower = -64
     upper = 64
     first = U(NO_MOVE)
     second = U(NO_MOVE)
-    if known:
-        first = move_of(known)
-        second = second_move_of(known)
-        if draft_of(known) != draft and covers(draft_of(known), draft):
+    if data:
+        first = move_of(data)
+        second = second_move_of(data)
+        if draft_of(data) != draft and covers(draft_of(data), draft):
             key ^= U(SECOND_PLACE)
-            known = probe(bucket, key)
-        if known and draft_of(known) == draft:
-            lower = lower_of(known)
-            upper = upper_of(known)
+            data = probe(bucket, key)
+        if data and draft_of(data) == draft:
+            lower = lower_of(data)
+            upper = upper_of(data)
     if best > alpha and best > lower:
         lower = best
     if best < beta and best < upper:
@@ -258,30 +255,27 @@ def count(ctx, nodes):
     st64(ctx, ld64(ctx) + nodes)
 
 
-# Sharing: what threads that search together tell each other.
+# How the threads of a team share a search.
 #
-# All threads of a team search the same root with the same table (`interface.lead_root`, `interface.help_team`). They
-# part because a thread that comes to a move whose position another is searching leaves it for later: T. Kerrigan's
-# Simplified ABDADA, after J.-C. Weill, "The ABDADA distributed minimax search algorithm", ICCA Journal 19(1), 1996. A
-# node is shared from the depth `SHARE_FROM` of the context on. Five things are added:
+# All search the same root with the same table (`interface.lead_root`, `interface.help_team`). They part because a
+# thread leaves a move for later if another is searching the position after it: T. Kerrigan's Simplified ABDADA, after
+# J.-C. Weill, "The ABDADA distributed minimax search algorithm", ICCA Journal 19(1), 1996. Nodes of at least the depth
+# `SHARE_FROM` are shared. Five things are added:
 #
-# - at a node that is expected to fail high the threads do not part: they search one move together, for the moves after
-#   it are likely not to be needed (`midgame.try_moves`);
-# - at a node that is expected to fail low the team's first threads part at the first move already: all its moves have
-#   to be searched, and threads that go down the first together part at small nodes below, time and again;
-# - a thread that comes to a node where another has tried ProbCut in vain does not try it again: the table has lost the
-#   reduced searches to the search that followed (`midgame.search`);
-# - before each later move of a shared node the thread looks whether the table has the node's result by now;
-# - a thread that finishes a shared node raises the team's epoch. The others, when they see a new epoch, look up the
-#   shared nodes they are in, and return to the one next to the root that is done.
+# - At a node expected to fail high the threads do not part but search one move together: the moves after it are
+#   probably not needed (`midgame.try_moves`).
+# - At a node expected to fail low the team's first threads part at the first move already: all moves have to be
+#   searched, and threads that search the first together would part again and again at small nodes below it.
+# - A thread does not try ProbCut at a node where another has tried it in vain: the search that followed has overwritten
+#   the reduced searches in the table (`midgame.search`).
+# - Before each later move of a shared node a thread looks up whether the table has the node's result by now.
+# - A thread that finishes a shared node raises the team's epoch. Threads that see a new epoch look up the shared nodes
+#   they are in, and return to the finished one that is nearest to the root.
 #
-# A thread returns by its word UNWIND, as it does for a stop: what the nodes in between return is neither compared nor
-# stored.
+# A thread returns by its word UNWIND, as for a stop: results of the nodes in between are neither compared nor stored.
 
 ANSWERED = 128
-"""Stored at BEST instead of a move when a node returns a result that another thread has stored: there is nothing left
-to store.
-"""
+"""Stands at BEST, instead of a move, if the node's result is one that another thread has stored."""
 
 
 @kernel("void(u64)")
@@ -293,7 +287,7 @@ def stop_all(ctx):
 
 @kernel("void(u64)")
 def checkpoint(ctx):
-    """Called after `CHECK_AT` nodes: draw more nodes of the limit or stop, or end a virtual turn."""
+    """Draw more nodes of the limit or stop, or end a virtual turn; called after `CHECK_AT` nodes."""
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
         team = ld64(ctx + U(TEAM))
         if team == U(0):
@@ -316,12 +310,12 @@ def checkpoint(ctx):
 @kernel("i64(u64,u64,u64,i64,i64)")
 def table_answer(bucket, key, draft, alpha, beta):
     """Return the table's score for a node of window (alpha, beta); INFINITE if it does not decide or has no move."""
-    known = probe(bucket, key)
-    if known == U(0) or covers(draft_of(known), draft) == 0 or move_of(known) == U(NO_MOVE):
+    data = probe(bucket, key)
+    if data == U(0) or covers(draft_of(data), draft) == 0 or move_of(data) == U(NO_MOVE):
         return INFINITE
-    lower = lower_of(known)
-    upper = upper_of(known)
-    other = second_result(bucket, key, known, draft)
+    lower = lower_of(data)
+    upper = upper_of(data)
+    other = second_result(bucket, key, data, draft)
     if other:
         if lower_of(other) > lower:
             lower = lower_of(other)
@@ -336,7 +330,7 @@ def table_answer(bucket, key, draft, alpha, beta):
 
 @kernel("u64(u64,u64,u64,u64,i64,i64)")
 def enter_node(ctx, bucket, key, draft, alpha, beta):
-    """Put a shared node on the thread's path. Returns its level."""
+    """Put a shared node on the thread's path. Returns its level there."""
     level = ld64(ctx + U(PATH_LENGTH))
     place = ctx + U(PATH) + level * U(PATH_BYTES)
     st64(place, bucket)
@@ -357,7 +351,7 @@ def leave_node(ctx):
 
 @kernel("i64(u64,u64)")
 def path_answer(ctx, level):
-    """`table_answer` for the node of that level of the path; if it decides, BEST becomes ANSWERED."""
+    """Return `table_answer` for the node at a level of the path; if it decides, BEST becomes ANSWERED."""
     place = ctx + U(PATH) + (level - U(1)) * U(PATH_BYTES)
     alpha = lds64(place + U(24))
     score = table_answer(ld64(place), ld64(place + U(8)), ld64(place + U(16)), alpha, lds64(place + U(32)))
@@ -375,8 +369,8 @@ def check_team(ctx):
         return
     if poll64(team + U(TEAM_EPOCH)) == ld64(ctx + U(EPOCH_SEEN)):
         return
-    # Read again, in order: who has seen an epoch does not look again, and must see what was stored before it was
-    # raised, the closing of the search above all.
+    # Read again, in sequential order: a thread that has seen an epoch does not look again, so it must see everything
+    # that was stored before the epoch was raised, above all that the search is closed.
     st64(ctx + U(EPOCH_SEEN), agreed64(team + U(TEAM_EPOCH)))
     if poll64(team + U(TEAM_OPEN)) != ld64(ctx + U(JOB)):
         st64(ctx + U(UNWIND), U(UNWIND_ALL))
@@ -394,19 +388,19 @@ def check_team(ctx):
 
 @kernel("void(u64)")
 def announce(ctx):
-    """Mark a shared node, whose result is stored, as finished, so that other threads inside it return."""
+    """Tell other threads that a shared node's result is stored, so that they leave it."""
     atomic_add64(ld64(ctx + U(TEAM)) + U(TEAM_EPOCH), U(1))
 
 
 @kernel("u64(u64,i64,u64)", inline=True)
 def search_sign(key, alpha, draft):
-    """Return a number that identifies the search of a board with a window from ``alpha`` for a node of ``draft``."""
+    """Return a number that identifies the search of a board with a window from ``alpha`` at ``draft``."""
     return key ^ i2u(alpha + 64) ^ (draft << U(8))
 
 
 @kernel("u64(u64,i64,u64)", inline=True)
 def probcut_sign(key, alpha, draft):
-    """Return a number that identifies a node in which ProbCut has failed; different from `search_sign`."""
+    """Return a number that identifies a node in which ProbCut has failed; it differs from `search_sign`."""
     return ~search_sign(key, alpha, draft)
 
 
@@ -418,7 +412,7 @@ def busy_group(ctx, sign):
 
 @kernel("i64(u64,u64)")
 def is_busy(ctx, sign):
-    """1 when a thread is searching the position that ``sign`` identifies."""
+    """Return 1 if a thread is searching what ``sign`` identifies."""
     place = busy_group(ctx, sign)
     for _ in range(BUSY_WAYS):
         if poll64(place) == sign:
@@ -429,9 +423,7 @@ def is_busy(ctx, sign):
 
 @kernel("u64(u64,u64)")
 def mark_busy(ctx, sign):
-    """Mark the position that ``sign`` identifies as being searched by this thread. Returns the mark's address, for
-    `unmark`.
-    """
+    """Mark what ``sign`` identifies as being searched by this thread. Returns the mark's address for `unmark`."""
     group = busy_group(ctx, sign)
     place = group
     for _ in range(BUSY_WAYS):
@@ -446,14 +438,14 @@ def mark_busy(ctx, sign):
 
 @kernel("void(u64,u64)", inline=True)
 def unmark(place, sign):
-    """Remove a mark, unless it was overwritten by another."""
+    """Remove a mark unless another has overwritten it."""
     if poll64(place) == sign:
         post64(place, U(0))
 
 
 @kernel("void(u64,i64)")
 def claim(ctx, score):
-    """Called by a thread back at the root: if it is the first, ``score`` and BEST become the result."""
+    """Make ``score`` and BEST the search's result if this thread is the first back at the root."""
     team = ld64(ctx + U(TEAM))
     if ld64(ctx + U(UNWIND)):
         return

@@ -1,4 +1,4 @@
-"""Helpers that emit LLVM IR: scalars at the edges of an intrinsic, vectors inside."""
+"""Helpers that emit LLVM code: scalars at the edges of an intrinsic, vectors inside."""
 
 import numpy as np
 from llvmlite import ir
@@ -14,7 +14,7 @@ GFNI = TARGET.gfni
 BYTE_COMPRESSION = TARGET.byte_compression
 
 AVX2 = TARGET.has("avx2")
-"""256-bit vectors with a separate shift count for each lane."""
+"""Whether there are 256-bit vectors with a shift count for each lane."""
 
 BMI2 = TARGET.bmi2
 
@@ -30,15 +30,15 @@ void = types.void
 MASK = (1 << 64) - 1
 
 U = interpreted.U64 if INTERPRETED else np.uint64
-"""Return an unsigned constant."""
+"""Makes an unsigned 64-bit constant."""
 
 _SIGNATURE_NAMES = {u64: "u64", s64: "i64", void: "void"}
 
 
 def simple(emit, python, returns, *arguments):
-    """Return an intrinsic of fixed types whose code is ``emit(builder, *values)``.
+    """Return an intrinsic of fixed types whose code ``emit(builder, *values)`` emits.
 
-    ``python(*values)`` computes the same on plain integers, for kernels that run as Python; results wrap around.
+    ``python(*values)`` computes the same on plain integers, for kernels that run as Python; its result is wrapped.
     """
     if INTERPRETED:
         names = ",".join(_SIGNATURE_NAMES[kind] for kind in arguments)
@@ -64,9 +64,9 @@ def vector(values, kind=i64):
 
 
 def external(b, name, returns, arguments):
-    """The declaration of an LLVM intrinsic function."""
-    known = b.module.globals.get(name)
-    return known or ir.Function(b.module, ir.FunctionType(returns, arguments), name=name)
+    """Return the declaration of an LLVM intrinsic function."""
+    function = b.module.globals.get(name)
+    return function or ir.Function(b.module, ir.FunctionType(returns, arguments), name=name)
 
 
 def call(b, name, returns, *values):
@@ -82,16 +82,16 @@ def splat(b, x, lanes):
 
 
 def table(b, name, values, kind=i64):
-    """A constant array of that name, one copy in the whole library."""
-    known = b.module.globals.get(name)
-    if known is None:
+    """Return a constant array by name, of which the library has one copy."""
+    array = b.module.globals.get(name)
+    if array is None:
         shape = ir.ArrayType(kind, len(values))
-        known = ir.GlobalVariable(b.module, shape, name)
-        known.linkage = "linkonce_odr"
-        known.global_constant = True
-        known.align = 64
-        known.initializer = ir.Constant(shape, [const(value, kind) for value in values])
-    return known
+        array = ir.GlobalVariable(b.module, shape, name)
+        array.linkage = "linkonce_odr"
+        array.global_constant = True
+        array.align = 64
+        array.initializer = ir.Constant(shape, [const(value, kind) for value in values])
+    return array
 
 
 def table_address(b, name, values, kind=i64):
@@ -118,17 +118,17 @@ def reduce(b, operation, v):
 
 
 def constant_table(name, values, kind):
-    """A kernel-side function without arguments: the address of a constant array of ``values``."""
+    """Return an intrinsic without arguments: the address of a constant array of ``values``."""
     return simple(
         lambda b: table_address(b, name, values, kind), lambda: interpreted.constant(name, values, kind.width), u64
     )
 
 
 def lookup64(name, values):
-    """A kernel-side function from an index (u64) to one of 64-bit ``values``."""
+    """Return an intrinsic from an index (u64) to one of the 64-bit ``values``."""
     return simple(lambda b, x: table_element(b, name, values, x), lambda x: values[x], u64, u64)
 
 
 def lookup8(name, values):
-    """A kernel-side function from an index (u64) to one of the small signed ``values``."""
+    """Return an intrinsic from an index (u64) to one of the small signed ``values``."""
     return simple(lambda b, x: b.sext(table_element(b, name, values, x, i8), i64), lambda x: values[x], s64, u64)

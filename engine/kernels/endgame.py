@@ -1,10 +1,10 @@
 """The exact solver's lower half: null-window searches to the end of the game, with up to about 12 empties.
 
-Scores are final disc differences, seen from the side to move; `alpha` asks "more than alpha?" (the window is [alpha,
-alpha + 1]); all searches are fail-soft. Methods by the number of empties: 1 to 4 are written out; up to `PARITY_TO`
-moves are ordered by quadrant parity; above that with a transposition table and ordered by the opponent's mobility, from
-`ETC_FROM` with enhanced transposition cutoff. The steps of `solve_with_table` have the numbers of `kernels.midgame`: 1,
-2, 3, 4, 5, 6, 9, 10.
+Scores are final disc differences for the side to move; ``alpha`` asks "more than alpha?" (the window is [alpha, alpha +
+1]); all searches are fail-soft. ``empty`` is the mask of empty squares, ``odd`` that of quadrants with an odd number of
+them. 1 to 4 empties are written out; up to `PARITY_TO` moves are ordered by quadrant parity; above that there are a
+transposition table and ordering by the opponent's mobility, from `ETC_FROM` on enhanced transposition cutoff. The
+numbers in `solve_with_table` are those of the steps in `kernels.midgame`.
 """
 
 from desdaemon.engine.compiler.jit import kernel
@@ -65,7 +65,7 @@ _CORNERS_AND_REST = 0xFFBDFFFFFFFFBDFF
 
 @kernel("i64(u64,i64,u64)", inline=True)
 def solve1(p, alpha, x):
-    """Solve with one empty square ``x``: the turned discs are only counted, no board is made."""
+    """Solve one empty square ``x``: the turned discs are only counted, no board is made."""
     score = 2 * popc(p) - 62
     turned = last_flips(x, p)
     if turned:
@@ -128,7 +128,7 @@ def solve2(ctx, p, o, alpha, x1, x2):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,u64)", inline=True)
 def _best_of_three(ctx, p, o, alpha, x1, x2, x3):
-    """Return the best score of the mover's moves with three empties, -INFINITE if it has none."""
+    """Return the best score of the mover's moves on three empty squares; -INFINITE if it has no move."""
     best = -INFINITE
     if neighbours(x1) & o:
         f = flip(x1, p, o)
@@ -156,7 +156,7 @@ def _best_of_three(ctx, p, o, alpha, x1, x2, x3):
 @kernel("i64(u64,u64,u64,i64,u64,u64)")
 def solve3(ctx, p, o, alpha, empty, odd):
     count(ctx, U(1))
-    # Of three squares one or all are in odd quadrants: after the first of them the others are alike.
+    # One or all of three squares are in odd quadrants: after the first of these the other squares are alike.
     first = empty & odd
     x1 = ctz(first)
     rest = empty ^ bit(x1)
@@ -246,7 +246,7 @@ def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
-    """Solve more than `PARITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering.
+    """Solve more than `PARITY_TO` empties by table, stability, enhanced transposition cutoff and mobility ordering.
 
     ``legal`` are the mover's moves, which the parent has computed to order its own.
     """
@@ -267,20 +267,20 @@ def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
             return final_score(p, empties)
         return -solve_with_table(ctx, o, p, -alpha - 1, legal, odd, empties)
     # 4
-    known = probe(bucket, key)
+    data = probe(bucket, key)
     draft = make_draft(empties, EXACT)
     first = U(NO_MOVE)
     second = U(NO_MOVE)
-    if known:
-        if covers(draft_of(known), draft):
-            score = lower_of(known)
+    if data:
+        if covers(draft_of(data), draft):
+            score = lower_of(data)
             if score > alpha:
                 return score
-            score = upper_of(known)
+            score = upper_of(data)
             if score <= alpha:
                 return score
-        first = move_of(known)
-        second = second_move_of(known)
+        first = move_of(data)
+        second = second_move_of(data)
     # 5
     if empties >= POLL_FROM:
         if poll64(ld64(ctx + U(STOP))):
@@ -330,13 +330,13 @@ def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
             if score > alpha:
                 break
     # 10
-    remember(ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
+    remember(ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, data)
     return best
 
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve(ctx, p, o, alpha, empty, odd, empties):
-    """Solve any number of empties up to about 12 by the method for it."""
+    """Solve up to about 12 empties, by the method for their number."""
     if empties > PARITY_TO:
         return solve_with_table(ctx, p, o, alpha, moves(p, o), odd, empties)
     if empties >= 5:

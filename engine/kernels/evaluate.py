@@ -1,13 +1,13 @@
 """The pattern evaluation: features, updated move by move, and the score that the weights give for them.
 
-A position's features are signed 16-bit numbers, in FEATURE_BYTES aligned to 32: for each pattern of `patterns.TABLES`
-the sum of 3**k over its squares with a disc, plus for side 0, minus for side 1; the rest is 0. Seen from side 1 they
-are the same numbers with the other sign. A table's entry of number 0, no disc, is in its middle.
+The features of a position are signed 16-bit numbers, FEATURE_BYTES in all, aligned to 32. For each pattern of
+`patterns.TABLES` the feature is the sum of 3**k over its squares with a disc, plus for side 0, minus for side 1. Seen
+from side 1 the signs are the opposite. A table's entry for the feature 0, no disc, is in its middle.
 
-Weights are of one of two kinds (`desdaemon.engine.evaluation.weights`), both from the mover's view.
+Weights are of one of two kinds (`desdaemon.engine.evaluation.weights`), both for the side to move.
 
-Linear ones, at WEIGHTS: a row for each ply, of an int8 for each configuration of each table, 8 a disc. As bytes more of
-them stay in the cache; rounding moves a score by a quarter of a disc (root mean square).
+Linear ones, at WEIGHTS: a row for each ply, with an int8 for each configuration of each table, 8 a disc. As bytes more
+of them stay in the cache; rounding changes a score by a quarter of a disc (root mean square).
 
 A network, at NETWORK: a head for each ply, then a table of `LANES` int8 for each configuration, shared by the plies of
 a band. The lanes of the position's configurations are added to the head's biases. The first LINEAR_LANES are clamped to
@@ -72,22 +72,24 @@ from .emit import (
 )
 
 FEATURES = sum(len(table.instances) for table in patterns.TABLES)
-"""Look-ups of an evaluation, without the constant."""
+"""Number of features of a position: look-ups of an evaluation, the constant not counted."""
 
 # Write 32 bytes at a time: they can be read back sooner than after writes of 64 (Zen 4).
 _LANES_AT_ONCE = 16
 _AT_A_TIME = ir.VectorType(i16, _LANES_AT_ONCE)
 _GROUPS = (FEATURES + 15) // 16
 FEATURE_BYTES = 32 * _GROUPS
-"""Bytes of the features of a position."""
+"""Bytes of a position's features."""
 
 _TURNED_AT_ONCE = 3
-"""Turned discs that are added without a loop; more are rare."""
+"""Turned discs that are added without a loop; few moves turn more."""
 
 
 def _digits(squares):
-    """Return the order of a table's digits, most significant first. The board's centre, which changes most, comes last,
-    so that configurations that follow one another in a search are close in memory.
+    """Return the order of a table's digits, most significant first.
+
+    The board's centre, which changes most, comes last, so that configurations that follow one another in a search are
+    close in memory.
     """
     return sorted(range(len(squares)), key=lambda k: -abs(2 * (squares[k] & 7) - 7) - abs(2 * (squares[k] >> 3) - 7))
 
@@ -96,14 +98,14 @@ _ORDERS = [_digits(table.instances[0]) for table in patterns.TABLES]
 _SIZES = [3 ** len(order) for order in _ORDERS]
 _STARTS = [sum(_SIZES[:k]) for k in range(len(_SIZES))]
 TABLE_SIZE = sum(_SIZES)
-"""Configurations of all tables."""
+"""Number of configurations of all tables."""
 
 if TABLE_SIZE != WEIGHTS_TABLE_BYTES:
     raise ValueError(f"the patterns have {TABLE_SIZE} configurations, layout.py says {WEIGHTS_TABLE_BYTES}")
 ROW = WEIGHTS_ROW_BYTES
 
 _UNIT = CURVE_STEP_BITS
-"""Bits by which a constant is more precise than a weight."""
+"""Bits by which the constant is more precise than a weight."""
 
 _POWERS = [[0] * (16 * _GROUPS) for _ in range(65)]
 _MIDDLES = []
@@ -131,7 +133,7 @@ def _emit_update(b, source, target, x, flips, side):
     for _ in range(_TURNED_AT_ONCE - 1):
         more, left = next_row(left)
         first = [b.add(s, r) for s, r in zip(first, more, strict=True)]
-    before = b.block
+    entry_block = b.block
     loop = b.append_basic_block("update.loop")
     done = b.append_basic_block("update.done")
     b.cbranch(b.icmp_unsigned("!=", left, const(0)), loop, done)
@@ -141,13 +143,13 @@ def _emit_update(b, source, target, x, flips, side):
     more, new_rest = next_row(rest)
     new_sums = [b.add(s, r) for s, r in zip(sums, more, strict=True)]
     for phi, start, following in zip([rest, *sums], [left, *first], [new_rest, *new_sums], strict=True):
-        phi.add_incoming(start, before)
+        phi.add_incoming(start, entry_block)
         phi.add_incoming(following, loop)
     b.cbranch(b.icmp_unsigned("!=", new_rest, const(0)), loop, done)
     b.position_at_end(done)
     turned_rows = [b.phi(_AT_A_TIME) for _ in range(_GROUPS)]
     for phi, start, following in zip(turned_rows, first, new_sums, strict=True):
-        phi.add_incoming(start, before)
+        phi.add_incoming(start, entry_block)
         phi.add_incoming(following, loop)
     sign = _sign(b, side)
     for k, (turned, placed) in enumerate(zip(turned_rows, row(x), strict=True)):
@@ -176,13 +178,11 @@ def _update(source, target, x, flips, side):
 
 
 update_features = simple(_emit_update, _update, void, u64, u64, u64, u64, u64)
-"""(source, target, square, flips, side): write the features after ``side`` has played."""
+"""(source, target, square, flips, side): write to target the features after ``side`` has played."""
 
 
 def _entries(b, features, side):
-    """Return the mover's table entries: vectors of 16 numbers of 32 bits, counted from the first table's first
-    entry.
-    """
+    """Yield the mover's table entries, counted from the start of all tables: vectors of 16 numbers of 32 bits."""
     sign = _sign(b, side)
     kind = ir.VectorType(i32, _LANES_AT_ONCE)
     middles = table_address(b, "pattern_middles", _MIDDLES + [0] * (-FEATURES % _LANES_AT_ONCE), i32)
@@ -192,10 +192,10 @@ def _entries(b, features, side):
 
 
 def _addresses(b, features, side, base, size):
-    """Return the addresses of the mover's entries, of ``size`` bytes each, in tables at ``base``.
+    """Yield the addresses of the mover's entries, of ``size`` bytes each, in tables at ``base``.
 
-    The numbers are read one by one as they were stored, which is faster than reading vectors, changing their signs and
-    storing them again. XOR with all ones gives the negative less 1; the base makes up for that.
+    The features are read one by one as they were stored, which is faster than to read vectors, change their signs and
+    store them again. XOR with all ones gives the negative less 1; ``base`` makes up for that.
     """
     sign = b.sub(const(0), side)
     base = b.sub(base, b.mul(sign, const(size)))
@@ -205,7 +205,7 @@ def _addresses(b, features, side, base, size):
 
 
 def _gathered(b, features, weights, side, lanes):
-    """Return the sum, without the constant, by gathers of 32 bits; the lower 8 bits are the weight."""
+    """Return the sum without the constant, by gathers of 32 bits whose lower 8 are the weight."""
     kind, mask_kind = ir.VectorType(i32, lanes), ir.VectorType(i1, lanes)
     base, zero = b.inttoptr(weights, i8.as_pointer()), vector([0] * lanes, i32)
     total = zero
@@ -219,18 +219,18 @@ def _gathered(b, features, weights, side, lanes):
                 function = external(
                     b, "llvm.x86.avx512.mask.gather.dpi.512", kind, [kind, i8.as_pointer(), kind, mask_kind, i32]
                 )
-                found = b.call(function, [zero, base, index, mask, const(1, i32)])
+                words = b.call(function, [zero, base, index, mask, const(1, i32)])
             else:
                 mask = vector([-u for u in used], i32)
                 function = external(b, "llvm.x86.avx2.gather.d.d.256", kind, [kind, i8.as_pointer(), kind, kind, i8])
-                found = b.call(function, [zero, base, index, mask, const(1, i8)])
+                words = b.call(function, [zero, base, index, mask, const(1, i8)])
             above = vector([24] * lanes, i32)
-            total = b.add(total, b.ashr(b.shl(found, above), above))
+            total = b.add(total, b.ashr(b.shl(words, above), above))
     return reduce(b, "add", total)
 
 
 def _loaded(b, features, weights, side):
-    """Return the sum, without the constant, one load at a time."""
+    """Return the sum without the constant, by single loads."""
     total = const(0, i32)
     for address in _addresses(b, features, side, weights, 1):
         total = b.add(total, b.sext(load(b, address, i8, 1), i32))
@@ -250,7 +250,7 @@ def _emit_sum(b, features, weights, side):
 
 
 def _seen(features, side):
-    """The entries of `_entries` in Python."""
+    """Return the entries of `_entries`, for kernels that run as Python."""
     numbers = [interpreted.load(features + 2 * k, 2, signed=True) for k in range(FEATURES)]
     return [middle + (-number if side else number) for middle, number in zip(_MIDDLES, numbers, strict=True)]
 
@@ -307,7 +307,7 @@ network_sum = simple(_emit_network, _network, s64, u64, u64, u64)
 
 @kernel("void(u64,u64,u64)")
 def set_features(p, o, target):
-    """Compute the features from scratch; ``p`` is side 0."""
+    """Compute the features of a position; ``p`` is side 0."""
     for k in range(FEATURE_BYTES // 8):
         st64(target + i2u(8 * k), U(0))
     while p:
@@ -320,7 +320,7 @@ def set_features(p, o, target):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def weighted_result(ctx, features, side, empties):
-    """Return the result of the weights, linear or a network, 128 a disc, before the curve."""
+    """Return the result of the linear weights or the network, 128 a disc, before the curve."""
     ply = 60 - empties
     # Boards set up by hand may have fewer than four discs.
     if ply < 0:
@@ -342,7 +342,7 @@ def curve_step(value):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def evaluate(ctx, features, side, empties):
-    """Return the static score of the side to move, rounded to discs, -63..63."""
+    """Return the static score for the side to move, rounded to discs, -63..63."""
     value = weighted_result(ctx, features, side, empties)
     score = ldi8(ld64(ctx + U(CURVE)) + i2u(curve_step(value)))
     if value < 0:
@@ -350,9 +350,9 @@ def evaluate(ctx, features, side, empties):
     return score
 
 
-# A record for each part of each table: where the table begins and its size, whether it is the table's first part,
-# where the class begins among all classes' configurations, its number of digits, and for each of them its value in
-# a number of the table.
+# A record for each class that is part of a table: where the table begins, its size, whether the class is the table's
+# first, where the class begins among all classes' configurations, its number of digits, and the value of each digit
+# in a number of the table.
 _RECORD = 16
 _RECORDS = []
 for _table, _order, _start in zip(patterns.TABLES, _ORDERS, _STARTS, strict=True):
@@ -371,9 +371,9 @@ _NUMBER_OF_RECORDS = len(_RECORDS) // _RECORD
 _records_at = constant_table("pattern_parts", _RECORDS, i32)
 
 MAP_SIZE = sum(_RECORDS[1::_RECORD])
-"""Entries (int32) of the map that the expanding kernels work with."""
+"""Entries (int32) of the map that `map_weights` writes and the expanding kernels read."""
 
-# What a digit of an entry's number (0: opponent, 1: empty, 2: side to move) is in the patterns' numbers.
+# The patterns' digits for the digits of an entry's number: opponent, empty, side to move.
 _DIGITS = (patterns.OPPONENT, patterns.EMPTY, patterns.OWN)
 _digits_at = constant_table("pattern_digits", _DIGITS, i32)
 
@@ -382,7 +382,7 @@ _digits_at = constant_table("pattern_digits", _DIGITS, i32)
 def map_weights(places, target):
     """Write, for each configuration of each part of each table, the index of its weight among the packed ones.
 
-    ``places``: see `patterns.packing`; ``target``: MAP_SIZE int32.
+    ``places`` is the address of `patterns.packing`; ``target`` that of MAP_SIZE int32.
     """
     records = _records_at()
     for k in range(_NUMBER_OF_RECORDS):
@@ -410,9 +410,10 @@ def rounded(weight):
 
 @kernel("void(u64,u64,u64,u64)")
 def expand_weights(packed, map_, scratch, target):
-    """Expand one packed table a ply to linear weights as this module reads them.
+    """Expand packed weights to linear weights as this module reads them.
 
-    ``packed``: 61 rows of PACKED_SIZE int16; ``map_``: see `map_weights`; ``scratch``: for TABLE_SIZE int32.
+    ``packed`` are 61 rows of PACKED_SIZE int16; ``map_`` is made by `map_weights`; ``scratch`` has room for TABLE_SIZE
+    int32.
     """
     records = _records_at()
     for ply in range(61):
@@ -439,7 +440,7 @@ def expand_weights(packed, map_, scratch, target):
 def expand_network(packed, map_, target):
     """Expand the packed lanes of one band of plies to its table.
 
-    ``packed``: LANES rows of PACKED_SIZE int8; those of classes contained in a wider one are not used.
+    ``packed`` are LANES rows of PACKED_SIZE int8; those of classes that lie within a wider one are ignored.
     """
     records = _records_at()
     entry = map_
@@ -462,7 +463,7 @@ def expand_network(packed, map_, target):
 
 @kernel("i64(u64,u64,u64,u64)")
 def static_sum(ctx, p, o, features):
-    """Return the unrounded evaluation of (p, o) from scratch, 128 a disc; ``features`` is memory to work in."""
+    """Return the unrounded evaluation of (p, o), 128 a disc; ``features`` has room for FEATURE_BYTES."""
     set_features(p, o, features)
     empties = 64 - popc(p | o)
     value = weighted_result(ctx, features, U(0), empties)

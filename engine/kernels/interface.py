@@ -79,15 +79,13 @@ from .midgame import PART_OF_ROOT, ROOT, pv_moves
 
 @kernel("u64(u64,u64)")
 def board_moves(player, opponent):
-    """Return the squares where ``player`` may play."""
+    """Return a mask of the legal moves of ``player``."""
     return moves(player, opponent)
 
 
 @kernel("u64(u64,u64,u64)")
 def board_flip(square, player, opponent):
-    """Return the discs that ``player`` turns on ``square`` (0..63); 0 when the move is illegal or the square is
-    occupied.
-    """
+    """Return a mask of the discs that ``player`` turns by a move on ``square``; 0 if it is illegal or occupied."""
     if ((player | opponent) >> square) & 1:
         return player ^ player
     return flip(square, player, opponent)
@@ -95,19 +93,19 @@ def board_flip(square, player, opponent):
 
 @kernel("u64(u64,i64)")
 def board_symmetric(board, which):
-    """See `bits.symmetric`."""
+    """Return the board under symmetry ``which``, as `bits.symmetric` does."""
     return symmetric(board, which)
 
 
 @kernel("i64(u64,u64)")
 def board_canonical_symmetry(player, opponent):
-    """See `bits.canonical_symmetry`."""
+    """Return the first symmetry that makes the position canonical, as `bits.canonical_symmetry` does."""
     return canonical_symmetry(player, opponent)
 
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
 def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
-    """Return the best score of the moves in ``allowed`` (at least one legal), seen from the mover; the move is left at
+    """Return the best score for the mover of the moves in ``allowed``, at least one of them legal; the move is left at
     BEST.
 
     ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives the static evaluation and no move. If UNWIND is set
@@ -132,21 +130,21 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
     first = hint
     second = U(NO_MOVE)
     key = key_of(ctx, p, o)
-    known = probe(bucket_of(ctx, key), key)
-    if known:
-        second = move_of(known)
+    data = probe(bucket_of(ctx, key), key)
+    if data:
+        second = move_of(data)
         if first == U(NO_MOVE):
             first = second
-            second = second_move_of(known)
+            second = second_move_of(data)
     return pv_moves(ctx, p, o, alpha, beta, depth, selectivity, U(0), empties, features, legal, first, second, place)
 
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
 def lead_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
-    """`search_root` by all threads of the team; the first thread to finish gives the result.
+    """Search as `search_root` does, with all threads of the team; the first thread to finish gives the result.
 
     Returns when no helper is left in the search. If it was stopped before a thread finished, the result is this
-    thread's, as in `search_root`.
+    thread's.
     """
     team = ld64(ctx + U(TEAM))
     root = team + U(TEAM_ROOT)
@@ -184,7 +182,7 @@ def lead_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
 
 @kernel("void(u64)")
 def help_team(ctx):
-    """Take part in the searches of the team's leader, until LEAVE is set."""
+    """Take part in the searches of the team's leader until LEAVE is set."""
     team = ld64(ctx + U(TEAM))
     root = team + U(TEAM_ROOT)
     st64(ctx + U(JOB), U(0))
@@ -196,8 +194,8 @@ def help_team(ctx):
             st64(ctx + U(JOB), job)
             atomic_add64(team + U(TEAM_ACTIVE), U(1))
             st64(ctx + U(EPOCH_SEEN), agreed64(team + U(TEAM_EPOCH)))
-            # The leader reads TEAM_ACTIVE after it has closed the search: here it is either still open or not entered.
-            # The epoch was read before: the one that the closing raises is another.
+            # The leader reads TEAM_ACTIVE after it has closed the search, so this thread finds the search open or does
+            # not enter it. The epoch was read before, so the one that the closing raises is another.
             if agreed64(team + U(TEAM_OPEN)) == job:
                 st64(ctx + U(SHARE_FROM), ld64(team + U(TEAM_SHARE_FROM)))
                 score = search_root(
@@ -225,28 +223,24 @@ def help_team(ctx):
 
 @kernel("u64(u64,u64,u64,i64,i64)")
 def known_move(ctx, p, o, depth, selectivity):
-    """Return the best move in the table for a position searched at least this deep with an exact result, else
-    NO_MOVE.
-    """
+    """Return the table's best move for a position with an exact result of this depth at least, else NO_MOVE."""
     draft = make_draft(depth, selectivity)
     key = key_of(ctx, p, o)
     for place in range(2):
         bucket = line_bucket_of(ctx, key) if place == 0 else bucket_of(ctx, key)
-        known = probe(bucket, key)
-        if known and covers(draft_of(known), draft):
-            if lower_of(known) == upper_of(known):
-                return move_of(known)
-            known = second_result(bucket, key, known, draft)
-            if known and lower_of(known) == upper_of(known):
-                return move_of(known)
+        data = probe(bucket, key)
+        if data and covers(draft_of(data), draft):
+            if lower_of(data) == upper_of(data):
+                return move_of(data)
+            data = second_result(bucket, key, data, draft)
+            if data and lower_of(data) == upper_of(data):
+                return move_of(data)
     return U(NO_MOVE)
 
 
 @kernel("void(u64,u64,u64,i64,i64,i64,u64)")
 def feed_score(ctx, p, o, score, depth, selectivity, move):
-    """Store a score and a move (a square or NO_MOVE) from elsewhere as the result of a search of this depth and
-    selectivity.
-    """
+    """Store a score and a move (a square or NO_MOVE) in the table as a search to this depth and selectivity would."""
     key = key_of(ctx, p, o)
     data = entry(score, score, move, U(NO_MOVE), i2u(depth), ld64(ctx + U(DATE)), make_draft(depth, selectivity))
     put(bucket_of(ctx, key), key, data)
@@ -260,7 +254,7 @@ def static_score(ctx, p, o):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64)")
 def score_around(ctx, p, o, depth, selectivity, guess):
-    """Return the score of (p, o), at least one legal move, by windows that widen around ``guess``."""
+    """Return the score of (p, o), which has a legal move, by windows that widen around ``guess``."""
     width = 3
     low = guess - width
     high = guess + width
@@ -286,9 +280,7 @@ def score_around(ctx, p, o, depth, selectivity, guess):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def deepened_score(ctx, p, o, depth, selectivity):
-    """Return the score of (p, o), for the mover, by iterative deepening to ``depth`` (or to the end); forced passes are
-    made.
-    """
+    """Return the score of (p, o) for the mover, by iterative deepening to ``depth`` or the end; passes are made."""
     if moves(p, o) == U(0):
         if moves(o, p) == U(0):
             return final_score(p, 64 - popc(p | o))
@@ -330,9 +322,7 @@ def static_many(ctx, players, opponents, scores, number):
 
 @kernel("i64(u64,u64,u64,i64)")
 def evaluate_often(ctx, p, o, number):
-    """Flip, update the features and evaluate, ``number`` times, over the moves of (p, o); return the sum of the
-    scores.
-    """
+    """Make ``number`` moves from (p, o), each with flips, features and evaluation; return the sum of the scores."""
     features = stack_buf(FEATURE_BYTES)
     below = stack_buf(FEATURE_BYTES)
     set_features(p, o, features)

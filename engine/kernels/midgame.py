@@ -1,29 +1,29 @@
 """The general search: negascout over the evaluation, and the upper part of the search to the end of the game.
 
-`depth` is in plies; a search whose depth equals the empties reads to the end and is exact where its selectivity index
-is EXACT. `side` (0 or 1) says which digit of the `features` the mover has. Scores are discs from the mover's view; a
-pass costs no depth.
+``depth`` is in plies; a search whose depth equals the empties reads to the end, and is exact if its selectivity index
+is EXACT. ``side`` (0 or 1) is the mover's side in the ``features``. Scores are discs for the mover; a pass costs no
+depth.
 
 The steps of a null-window node (`search`; an open-window node, `pv_search`, has 1, 3, 4, 5, 9 and 10):
 
 1. Count the node, limit the depth to the empties.
 2. Stability: an upper bound from discs that cannot be turned any more.
 3. Moves; a pass searches the other side, the end of the game has its score.
-4. Transposition table: a bound that decides, of the deepest result or a shallower one that suffices, else the two best
-   moves.
+4. Transposition table: the bound of the deepest result, or of a shallower one that suffices, may decide; otherwise it
+   gives the two best moves.
 5. Node limit, stop, and in a shared search whether the node is still needed.
-6. Enhanced transposition cutoff (ETC): a child that the table knows to be bad enough for the other side.
-7. ProbCut: a reduced search whose result lies far enough outside the window; in a shared search not where another
-   thread has tried it in vain.
+6. Enhanced transposition cutoff (ETC): the table knows a child to be bad enough for the other side.
+7. ProbCut: a reduced search whose result lies far enough outside the window; in a shared search not if another thread
+   has tried it in vain.
 8. Internal iteration: a large node of a search to the end is searched at a lower selectivity first, with the same
    window, so that the table has moves for it and for the nodes below.
-9. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
-   where it fails inside an open window; moves that another thread searches wait until the end, unless the node is
-   expected to fail high. Where it is expected to fail low, the first `PART_AT_ONCE` threads of the team leave even
-   the first move for later while another searches it; in an open window none does.
-10. Store what was found, unless the thread unwinds, and tell the team.
+9. Moves in turn (`try_moves`): the table's first move, then the others by rank; each with a null window, opened if it
+   fails inside an open window. Moves that another thread searches wait until the end, except at a node expected to
+   fail high. At a node expected to fail low, the first `PART_AT_ONCE` threads of the team leave even the first move
+   for later while another searches it; in an open window none does.
+10. Store the result, unless the thread unwinds, and tell the team.
 
-The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
+The nodes of `kernels.endgame` have the same numbers for their steps.
 """
 
 from desdaemon.engine.compiler.jit import kernel
@@ -122,14 +122,15 @@ from .ordering import (
 from .stability import stability_bound, stability_threshold
 
 SOLVE_TO = 12
-"""Most empties at which the exact solver's lower half searches to the end."""
+"""Most empties at which the exact solver's lower half (`kernels.endgame`) takes over."""
 
 LOOK_1_FROM, LOOK_2_FROM = 20, 26
-"""Least depths at which moves are ordered by a search of 1 and 2 plies instead of the evaluation."""
+"""Least depths at which moves are ordered by searches of 1 and of 2 plies instead of the evaluation."""
 
 LOOK_SELECTIVITY = 0
-"""Selectivity index of these searches: the lowest, so that deeper results of the moves' boards stay in the table. They
-are shorter than `PROBCUT_FROM`, so they leave nothing out (docs/notes/two-places.md).
+"""Selectivity index of these searches: the lowest, so that deeper results of the same boards stay in the table.
+
+They are shorter than `PROBCUT_FROM`, so nothing is cut in them (docs/notes/two-places.md).
 """
 
 CHECK_TEAM_FROM = 5
@@ -139,23 +140,22 @@ ANNOUNCE_FROM = 8
 """Least depth of nodes whose end is announced to the team; shallower ones end soon."""
 
 PART_AT_ONCE = 4
-"""First threads of a team that leave the first move of a node expected to fail low to the thread that searches it, and
-go on to the next moves; the other threads join it (docs/notes/threads.md).
+"""Number of the team's first threads that leave the first move of a node expected to fail low to the thread that
+searches it, and go on to the next moves; the other threads join it (docs/notes/threads.md).
 """
 
 ROOT, PART_OF_ROOT, INNER = 0, 1, 2
-"""Kind of an open-window node: the root with all moves, the root with some left out (nothing is stored), or below the
-root.
-"""
+"""Kinds of open-window nodes: the root with all moves; with some left out (its result is not stored); below it."""
 
 ITERATED = ((EXACT, 21, 4), (4, 22, 2), (2, 24, 0))
-"""Internal iteration: of searches to the end the selectivity index (4: 99 %, 2: 95 %, 0: 73 %), the least depth, and
-the index at which the node is searched first (docs/notes/internal-iteration.md)."""
+"""Internal iteration of searches to the end: their selectivity index, the least depth, and the index at which a node is
+searched first. Indices: 5 is 100 %, 4 99 %, 2 95 %, 0 73 % (docs/notes/internal-iteration.md).
+"""
 
 PROBCUT_FROM = 3
 
 STAND_IN_SELECTIVITY = 1
-"""The selectivity index (87 %) up to which a reduced search has the selectivity of the search that it replaces."""
+"""Selectivity index (87 %) that a reduced search to the end need not exceed."""
 
 _PROBCUT_ROW_BYTES = 2 * PROBCUT_ROW
 _PROBCUT_MARGINS = 2 * PROBCUT_DEPTHS * _PROBCUT_ROW_BYTES
@@ -202,7 +202,7 @@ def search_one(ctx, p, o, alpha, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """Search any depth with a null window, by the function for it."""
+    """Search any depth with a null window, by the function for that depth."""
     if depth >= empties and empties <= SOLVE_TO:
         empty = ~(p | o)
         return solve(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
@@ -216,22 +216,23 @@ def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("void(u64,u64,u64,i64,i64,i64,i64)")
 def sample(reservoir, p, o, alpha, depth, selectivity, empties):
-    """Record a node where a cut is tried; all nodes of one depth, to the end or not, have the same probability.
+    """Record a node where a cut is tried. All nodes of one depth, before or to the end, have the same probability to be
+    kept.
 
     ``reservoir`` holds PROBCUT_DEPTHS classes of nodes by depth that end before the game does, then as many to the end:
     a class is the number of its nodes so far, and SAMPLED slots of p, o, alpha, selectivity index. Method R of Vitter,
     "Random sampling with a reservoir", ACM TOMS 11(1), with random numbers made from the boards.
     """
-    kept = reservoir + i2u(depth) * U(8 + 32 * SAMPLED)
+    group = reservoir + i2u(depth) * U(8 + 32 * SAMPLED)
     if depth == empties:
-        kept += U(PROBCUT_DEPTHS * (8 + 32 * SAMPLED))
-    seen = ld64(kept) + U(1)
-    st64(kept, seen)
+        group += U(PROBCUT_DEPTHS * (8 + 32 * SAMPLED))
+    seen = ld64(group) + U(1)
+    st64(group, seen)
     slot = seen - U(1)
     if seen > U(SAMPLED):
         slot = ((folded_product(p ^ seen, o ^ U(0x9E3779B97F4A7C15)) >> U(32)) * seen) >> U(32)
     if slot < U(SAMPLED):
-        place = kept + U(8) + (slot << U(5))
+        place = group + U(8) + (slot << U(5))
         st64(place, p)
         st64(place + U(8), o)
         st64(place + U(16), i2u(alpha))
@@ -240,12 +241,13 @@ def sample(reservoir, p, o, alpha, depth, selectivity, empties):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """Multi-ProbCut (Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello",
-    1997): `alpha + 1` when a shallow search makes a fail high likely enough, `alpha` for a fail low, else INFINITE.
+    """Return ``alpha + 1`` if a reduced search makes a fail high likely enough, ``alpha`` for a fail low, else
+    INFINITE.
 
-    The shallow search is tried only if the evaluation itself points that way. To the end it need not be more reliable
-    than STAND_IN_SELECTIVITY, because the margin matters more; before the end, where its errors add up, it is one step
-    less reliable than the search it replaces. `engine.probcut.table` describes the table at PROBCUT_TABLE.
+    Multi-ProbCut: Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello", 1997.
+    The reduced search is tried only if the evaluation points the same way. To the end it need not be more reliable than
+    STAND_IN_SELECTIVITY, because the margin matters more; before the end, where its errors add up, it is one step less
+    reliable than the search it replaces. `engine.probcut.table` describes the table at PROBCUT_TABLE.
     """
     reservoir = ld64(ctx + U(SAMPLES))
     if reservoir:
@@ -288,7 +290,7 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs):
     """Fill ``pairs`` with (key << 8 | square, flips), unsorted; the greatest key is the most promising.
 
-    Returns their number, or 0 when a move takes the opponent's last disc.
+    Returns their number, 0 if a move takes the opponent's last disc.
     """
     below = stack_buf(FEATURE_BYTES)
     ranked = stack_buf(RANKED_BYTES)
@@ -302,18 +304,18 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
     n = rank_moves(p, o, legal, odd, U(NO_MOVE), U(NO_MOVE), mobility_shift, corner_shift, ranked)
     i = U(0)
     while i < n:
-        found = ld64(ranked + (i << U(3)))
-        x = square_of(found)
+        ranked_key = ld64(ranked + (i << U(3)))
+        x = square_of(ranked_key)
         f = turned_by(ranked, i)
         if x == second:
             key = SECOND_TABLE_MOVE_SEARCHED
         else:
-            key = u2i(rank_of(found))
+            key = u2i(rank_of(ranked_key))
             if look:
                 q = o ^ f
                 r = p | f | bit(x)
-                known = key_of(ctx, q, r)
-                prefetch(bucket_of(ctx, known))
+                child_key = key_of(ctx, q, r)
+                prefetch(bucket_of(ctx, child_key))
                 update_features(features, below, x, f, side)
                 if depth >= LOOK_2_FROM:
                     value = -pv_search(ctx, q, r, -64, 64, 2, LOOK_SELECTIVITY, side ^ U(1), empties - 1, below)
@@ -322,7 +324,7 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
                 else:
                     count(ctx, U(1))
                     value = -evaluate(ctx, below, side ^ U(1), empties - 1)
-                key += looked_at(value, probe(bucket_of(ctx, known), known))
+                key += looked_at(value, probe(bucket_of(ctx, child_key), child_key))
         st64(pairs + (i << U(4)), (i2u(key) << U(8)) | x)
         st64(pairs + (i << U(4)) + U(8), f)
         i += U(1)
@@ -353,9 +355,7 @@ def take_best(pairs, n):
 
 @kernel("i64(u64,u64,u64,u64,i64,u64)")
 def transposition_cutoff(ctx, p, o, legal, alpha, below):
-    """Enhanced transposition cutoff: return a bound of at least the window's upper end that the table has for the
-    position after a move, else -INFINITE.
-    """
+    """Return the table's lower bound for a move if one reaches the window's upper end, else -INFINITE (ETC)."""
     keys = stack_buf(272)
     end = keys
     while legal:
@@ -368,9 +368,9 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
         end += U(8)
     while keys < end:
         key = ld64(keys)
-        known = probe(bucket_of(ctx, key), key)
-        if known and covers(draft_of(known), below):
-            score = -upper_of(known)
+        data = probe(bucket_of(ctx, key), key)
+        if data and covers(draft_of(data), below):
+            score = -upper_of(data)
             if score > alpha:
                 return score
         keys += U(8)
@@ -379,9 +379,7 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
 
 @kernel("u64(u64,i64)", inline=True)
 def _must_return(ctx, depth):
-    """Return non-zero if the thread has to leave a node of ``depth``: UNWIND, after checking everything that may set
-    it.
-    """
+    """Check everything that may set UNWIND; return it: not 0 if the thread has to leave a node of ``depth``."""
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(CHECK_AT)):
         checkpoint(ctx)
     if poll64(ld64(ctx + U(STOP))):
@@ -395,11 +393,10 @@ def _must_return(ctx, depth):
 def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, kind):
     """Return the best score of the moves ``legal``, at least one; the move is left at BEST.
 
-    ``kind`` (PV_NODE, CUT_NODE or ALL_NODE) matters in a shared search only.
-
-    ``level`` is the number of the node on the thread's path (`context.enter_node`), 0 if it is not on it. On the path,
-    the score may be one that another thread has stored: BEST is then ANSWERED. If UNWIND is set on return, the score is
-    the best of the finished moves, -INFINITE without any.
+    ``kind`` (PV_NODE, CUT_NODE or ALL_NODE) matters in a shared search only. ``level`` is the node's number on the
+    thread's path (`context.enter_node`), 0 if it is not on it. If it is, the score may be one that another thread has
+    stored: BEST is then ANSWERED. If UNWIND is set on return, the score is the best of the finished moves, -INFINITE
+    without any.
     """
     pairs = stack_buf(544)
     later = stack_buf(544)
@@ -473,7 +470,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         if unwind:
             if level == U(0) or unwind != level:
                 break
-            # The node is done, by another thread. Should the table have lost the result, the move is searched again.
+            # Another thread has finished the node. If the table has lost its result, the move is searched again.
             st64(ctx + U(UNWIND), U(0))
             if fresh:
                 st64(later + (waiting << U(4)), x)
@@ -495,7 +492,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 
 @kernel("i64(i64,i64,i64)", inline=True)
 def iterated_selectivity(depth, selectivity, empties):
-    """Return the selectivity index at which a node is to be searched first, -1 for none."""
+    """Return the selectivity index at which a node is searched first, by `ITERATED`; -1 for none."""
     if depth == empties:
         for index, fewest, lower in ITERATED:
             if selectivity == index and depth >= fewest:
@@ -505,7 +502,7 @@ def iterated_selectivity(depth, selectivity, empties):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """Search a null-window node of two plies or more; the module lists the steps."""
+    """Search a null-window node of two plies or more, by the steps that the module lists."""
     # 1
     kind = ld64(ctx + U(EXPECTED))
     count(ctx, U(1))
@@ -527,19 +524,19 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
         st64(ctx + U(EXPECTED), U(CUT_NODE + ALL_NODE) - kind)
         return -search(ctx, o, p, -alpha - 1, depth, selectivity, side ^ U(1), empties, features)
     # 4
-    known = probe(bucket, key)
+    data = probe(bucket, key)
     draft = make_draft(depth, selectivity)
     first = U(NO_MOVE)
     second = U(NO_MOVE)
-    if known:
-        if covers(draft_of(known), draft):
-            score = lower_of(known)
+    if data:
+        if covers(draft_of(data), draft):
+            score = lower_of(data)
             if score > alpha:
                 return score
-            score = upper_of(known)
+            score = upper_of(data)
             if score <= alpha:
                 return score
-            other = second_result(bucket, key, known, draft)
+            other = second_result(bucket, key, data, draft)
             if other:
                 score = lower_of(other)
                 if score > alpha:
@@ -547,8 +544,8 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
                 score = upper_of(other)
                 if score <= alpha:
                     return score
-        first = move_of(known)
-        second = second_move_of(known)
+        first = move_of(data)
+        second = second_move_of(data)
     # 5
     if _must_return(ctx, depth):
         return alpha
@@ -570,7 +567,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
         score = probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features)
         unwind = ld64(ctx + U(UNWIND))
         if level and unwind == level:
-            # The node is done, by another thread: `try_moves` finds its result.
+            # Another thread has finished the node: `try_moves` finds its result.
             st64(ctx + U(UNWIND), U(0))
         elif score != INFINITE or unwind:
             if level:
@@ -580,16 +577,16 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
             tried = mark_busy(ctx, sign)
     # 8
     easier = iterated_selectivity(depth, selectivity, empties)
-    if easier >= 0 and (known == U(0) or covers(draft_of(known), draft) == 0):
+    if easier >= 0 and (data == U(0) or covers(draft_of(data), draft) == 0):
         st64(ctx + U(EXPECTED), kind)
         search(ctx, p, o, alpha, depth, easier, side, empties, features)
-        # A thread that returns further leaves `try_moves` at its first move.
+        # A thread that returns to a node above leaves `try_moves` at its first move.
         if level and ld64(ctx + U(UNWIND)) == level:
             st64(ctx + U(UNWIND), U(0))
-        known = probe(bucket, key)
-        if known:
-            first = move_of(known)
-            second = second_move_of(known)
+        data = probe(bucket, key)
+        if data:
+            first = move_of(data)
+            second = second_move_of(data)
     # 9
     best = try_moves(
         ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, kind
@@ -603,7 +600,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     if ld64(ctx + U(UNWIND)) or best_move == U(ANSWERED):
         return best
     nodes = ld64(ctx + U(NODES)) - nodes_before
-    remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, known)
+    remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, data)
     if shared and depth >= ANNOUNCE_FROM:
         announce(ctx)
     return best
@@ -611,7 +608,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64)")
 def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features):
-    """Search an open-window node of any depth; the module lists the steps."""
+    """Search an open-window node of any depth, by the steps that the module lists."""
     # 1
     count(ctx, U(1))
     if depth > empties:
@@ -630,18 +627,18 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
     key = key_of(ctx, p, o)
     bucket = bucket_of(ctx, key)
     draft = make_draft(depth, selectivity)
-    known = probe(bucket, key)
+    data = probe(bucket, key)
     first = U(NO_MOVE)
     second = U(NO_MOVE)
-    if known:
-        if covers(draft_of(known), draft):
-            lower = lower_of(known)
-            upper = upper_of(known)
+    if data:
+        if covers(draft_of(data), draft):
+            lower = lower_of(data)
+            upper = upper_of(data)
             if lower >= beta or lower == upper:
                 return lower
             if upper <= alpha:
                 return upper
-            other = second_result(bucket, key, known, draft)
+            other = second_result(bucket, key, data, draft)
             if other:
                 lower = lower_of(other)
                 upper = upper_of(other)
@@ -649,8 +646,8 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
                     return lower
                 if upper <= alpha:
                     return upper
-        first = move_of(known)
-        second = second_move_of(known)
+        first = move_of(data)
+        second = second_move_of(data)
     else:
         line = probe(line_bucket_of(ctx, key), key)
         if line:

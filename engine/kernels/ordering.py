@@ -1,4 +1,4 @@
-"""The order in which moves are tried: a rank for each, the sum of small cheap terms; the greatest rank goes first.
+"""The order in which moves are tried: by rank, the sum of small cheap terms, the greatest first.
 
 The weights of the terms were chosen by node counts of the test problems (docs/notes/constants-of-the-search.md).
 """
@@ -33,7 +33,7 @@ from .emit import (
 
 QUADRANTS = (0x000000000F0F0F0F, 0x00000000F0F0F0F0, 0x0F0F0F0F00000000, 0xF0F0F0F000000000)
 quadrant = lookup64("quadrant", [QUADRANTS[((s & 7) >> 2) + 2 * (s >> 5)] for s in range(64)])
-"""The 16 squares around a square's corner."""
+"""Square -> mask of the 16 squares of its quadrant."""
 
 # Ranks of the ten kinds of squares: corners first, X-squares last.
 _RANKS = ((18, 4, 16, 12), (4, 2, 6, 8), (16, 6, 14, 10), (12, 8, 10, 0))
@@ -43,7 +43,7 @@ square_rank = lookup8("square_rank", _SQUARE_RANKS)
 
 @kernel("u64(u64)", inline=True)
 def odd_quadrants(empty):
-    """Return all squares of the quadrants with an odd number of empties."""
+    """Return a mask of the quadrants with an odd number of empty squares."""
     odd = U(0)
     while empty:
         odd ^= quadrant(ctz(empty))
@@ -53,13 +53,13 @@ def odd_quadrants(empty):
 
 @kernel("i64(u64)", inline=True)
 def weighted_mobility(moves_):
-    """Count moves, corners twice."""
+    """Return the number of moves, corners counted twice."""
     return popc(moves_) + popc(moves_ & U(CORNERS))
 
 
 @kernel("i64(u64,u64)", inline=True)
 def potential_mobility(p, empty):
-    """Count the empty squares next to the discs ``p``, where the other side may be able to move later."""
+    """Return the number of empty squares next to the discs ``p``, where the other side may be able to move later."""
     inner = p & U(INNER_COLUMNS)
     across = (inner << U(1)) | (inner >> U(1))
     wide = p | across
@@ -71,23 +71,23 @@ _C_SQUARES = 0x4281000000008142
 
 @kernel("i64(u64)", inline=True)
 def corner_stability(p):
-    """Count the corners of ``p``, and its C-squares next to them, by a cheap shift that also counts A2 with H1 and H7
-    with A8.
+    """Return the number of corners of ``p`` and of its C-squares beside them.
+
+    The cheap shift takes A2 for a neighbour of H1, and H7 for one of A8.
     """
     corners = p & U(CORNERS)
     beside = ((corners << U(1)) | (corners >> U(1)) | (corners << U(8)) | (corners >> U(8))) & p
     return popc(corners) + popc(beside & U(_C_SQUARES))
 
 
-# Ranks of the table's moves, beyond what the terms of any other move add up to.
+# Ranks of the table's moves: more than the terms of any other move add up to.
 FIRST_TABLE_MOVE = 1 << 24
 SECOND_TABLE_MOVE = 1 << 23
 SECOND_TABLE_MOVE_SEARCHED = 1 << 29
-"""In the general search the term of `looked_at` may outweigh the other two."""
+"""Rank of the table's second move in the general search, where the term of `looked_at` may outweigh the other two."""
 
-# Weights of the terms, as shifts: those of mobility and corners apart for the exact solver (`kernels.endgame`), for
-# searches to the end above it, and for those before the end. What the opponent may do counts from the most that there
-# can be.
+# Weights of the terms, as shifts. Those of mobility and corners differ for the exact solver (`kernels.endgame`),
+# searches to the end above it, and searches before the end. The opponent's mobility counts as `_MOST_MOVES` less it.
 _MOST_MOVES = 40
 SOLVER_MOBILITY, EXACT_MOBILITY, MOBILITY = 12, 11, 8
 SOLVER_CORNERS, EXACT_CORNERS, CORNER_STABILITY = 9, 9, 6
@@ -99,25 +99,24 @@ _IN_TABLE = 1 << 10
 # Five times eight rows: the vectors fill eight at a time, and no position has more than 33 moves.
 RANKED_COLUMN = 8 * 40
 RANKED_BYTES = 3 * RANKED_COLUMN
-"""Bytes that `rank_moves` fills, aligned to 64: three columns of words with a row for each move: its key (rank << 16 |
-square << 8 | row), the discs it turns, and the opponent's moves after it.
+"""Bytes that `rank_moves` fills, aligned to 64: three columns of words with a row for each move.
+
+The columns are the key (rank << 16 | square << 8 | row), the discs that the move turns, and the opponent's replies.
 """
 
 
 @kernel("i64(i64,u64)", inline=True)
-def looked_at(value, known):
-    """Return the term of a shallow search: ``value`` in discs for the mover; ``known`` is the table entry of
-    the child.
-    """
+def looked_at(value, data):
+    """Return the term of a shallow search that gave ``value`` discs for the mover; ``data`` is the child's entry."""
     rank = (64 + value) << _VALUE
-    if known:
+    if data:
         rank += _IN_TABLE
     return rank
 
 
 def _emit_flips_of_eight(b, p, o, legal):
-    """Return the discs that each of the first eight moves turns, and the remaining moves."""
-    before = b.block
+    """Return vectors of the first eight moves' turned discs, and the remaining moves."""
+    entry_block = b.block
     loop, done = b.append_basic_block("flips.loop"), b.append_basic_block("flips.done")
     b.branch(loop)
     b.position_at_end(loop)
@@ -131,7 +130,7 @@ def _emit_flips_of_eight(b, p, o, legal):
         (lane, const(1, i8), next_lane),
         (turned, vector([0] * 8), grown),
     ):
-        phi.add_incoming(value, before)
+        phi.add_incoming(value, entry_block)
         phi.add_incoming(next_value, loop)
     more = b.and_(b.icmp_unsigned("!=", left, const(0)), b.icmp_unsigned("!=", next_lane, const(0, i8)))
     b.cbranch(more, loop, done)
@@ -140,9 +139,7 @@ def _emit_flips_of_eight(b, p, o, legal):
 
 
 def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
-    """`_rank_eight` for a move a lane, in vectors of 512 bits. Lanes without a move get the key 0; the rest of their
-    rows is undefined.
-    """
+    """Emit `_rank_eight`, a move in each lane of 512 bits; a lane without a move gets the key 0, the rest undefined."""
 
     def every(value):
         return vector([value] * 8)
@@ -154,12 +151,12 @@ def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_
         return call(b, "llvm.ctpop.v8i64", v8, words)
 
     def of_squares(values):
-        """Return, of 64 small values by square, those of the first eight moves."""
+        """Return those of 64 small values that belong to the squares of the eight moves."""
         kind = ir.VectorType(i8, 64)
         squares = b.bitcast(legal, ir.VectorType(i1, 64))
         compress = external(b, "llvm.x86.avx512.mask.compress.v64i8", kind, [kind, kind, squares.type])
-        found = b.call(compress, [vector(values, i8), vector([0] * 64, i8), squares])
-        return b.zext(b.shuffle_vector(found, found, vector(range(8), i32)), v8)
+        chosen = b.call(compress, [vector(values, i8), vector([0] * 64, i8), squares])
+        return b.zext(b.shuffle_vector(chosen, chosen, vector(range(8), i32)), v8)
 
     def added_where(rank, condition, value):
         return b.add(rank, b.select(condition, every(value), every(0)))
@@ -194,7 +191,7 @@ def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_
     return b.select(wiped, const(-1), left)
 
 
-# Replies and rank of one move take some 150 instructions, and those of eight moves together as many.
+# Replies and ranks of eight moves together take some 150 instructions, as many as those of one.
 if BYTE_COMPRESSION and not INTERPRETED:
     _rank_eight = simple(_emit_rank_eight, None, u64, *[u64] * 10)
 else:
@@ -243,7 +240,7 @@ else:
 def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ranked):
     """Fill ``ranked`` (`RANKED_BYTES`) with a row for each of the moves ``legal``, at most 40, in the order of squares.
 
-    ``odd`` are the squares of odd quadrants if they count, else 0; ``first`` and ``second`` the table's moves or
+    ``odd`` is the mask of odd quadrants if they count, else 0; ``first`` and ``second`` are the table's moves or
     NO_MOVE; the shifts are the weights of mobility and of corners. Returns the number of moves, 0 if one takes the
     opponent's last disc.
     """
@@ -259,7 +256,7 @@ def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ra
 
 @kernel("u64(u64)", inline=True)
 def row_of(key):
-    """Return the place of a key's move in the columns."""
+    """Return the row of a key's move."""
     return key & U(255)
 
 
@@ -277,13 +274,13 @@ def rank_of(key):
 
 @kernel("u64(u64,u64)", inline=True)
 def turned_by(ranked, row):
-    """Return the discs that the move of a row turns."""
+    """Return the discs that a row's move turns."""
     return ld64(ranked + U(RANKED_COLUMN) + (row << U(3)))
 
 
 @kernel("u64(u64,u64)", inline=True)
 def replies_to(ranked, row):
-    """Return the opponent's moves after the move of a row."""
+    """Return the opponent's moves after a row's move."""
     return ld64(ranked + U(2 * RANKED_COLUMN) + (row << U(3)))
 
 
@@ -296,7 +293,7 @@ _greatest_of_eight = simple(lambda b, address: reduce(b, "umax", load(b, address
 
 @kernel("u64(u64,u64)", inline=True)
 def take_greatest(ranked, n):
-    """Return the greatest key of the first ``n`` rows and set the row's key to 0. At least one key must be left."""
+    """Return the greatest key of the first ``n`` rows and set it to 0. At least one key must be left."""
     top = U(0)
     i = U(0)
     while i < n:

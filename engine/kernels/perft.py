@@ -1,14 +1,15 @@
-"""Perft: counts lines of play. Every path is walked, no transposition is used.
+"""Perft: counts of lines of play. Every path is walked, no transposition is used.
 
-The last plies are walked eight boards at a time. There a node does not play its moves, but puts its board into a bucket
-for each square it may play. The boards of a bucket are played together, since the rays of the square are the same for
-all, and their replies are computed in the same step: they are put into further buckets or, at the end, counted.
+The last plies are walked eight boards at a time. A node does not play its moves there, but puts its board into a bucket
+for each legal square. The boards of a bucket are played together, since the rays of the square are the same for all,
+and their replies are computed in the same step: they go into further buckets or, at the end, are counted.
 """
 
 from llvmlite import ir
 
 from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.jit import kernel
+from desdaemon.protocol.othello import rules
 
 from .bits import (
     DOWN_RAYS,
@@ -23,13 +24,11 @@ from .bits import (
     i2u,
     ld64,
     lds64,
-    legal_squares,
     moves,
     popc,
     st64,
     stack_buf,
     sts64,
-    turned_discs,
 )
 from .emit import (
     AVX512,
@@ -53,9 +52,9 @@ from .emit import (
 
 PASS_IS_A_PLY = 1
 
-# A set of buckets holds the boards from which a move and a number of further plies remain: for each square the movers
-# and the opponents of the boards that wait for it, then how many they are. The sets, nearest to the end first, lie side
-# by side; the lines counted so far, in eight parts, lie behind them.
+# A set of buckets holds the boards with one number of plies left: for each square the movers and the opponents of the
+# boards that wait for it, then the numbers of these boards. The sets follow each other, those nearest to the end first;
+# behind them are the lines counted so far, in eight words to be added.
 CAPACITY = 24
 FULL = CAPACITY - 7
 COLUMN = 8 * CAPACITY
@@ -72,9 +71,7 @@ def _every(value):
 
 
 def _emit_highest(b, v, step):
-    """Return the highest set bit of each lane, whose set bits are all `step` apart; 0 or a stray bit for an
-    empty lane.
-    """
+    """Return the highest set bit of each lane, whose bits are a multiple of ``step`` apart; 0 or a stray bit for 0."""
     if AVX512:
         counts = b.call(external(b, "llvm.ctlz.v8i64", v8, [v8, i1]), [v, const(0, i1)])
         return call(b, "llvm.x86.avx512.psrlv.q.512", v8, _every(1 << 63), counts)
@@ -84,13 +81,13 @@ def _emit_highest(b, v, step):
 
 
 def _emit_play8(b, board, square):
-    """Play `square` for eight movers, whose opponents are one column further; return the boards and the replies."""
+    """Play ``square`` for eight movers, whose opponents are one column further; return the boards and the replies."""
     p, o = load(b, board, v8, 64), load(b, b.add(board, const(COLUMN)), v8, 64)
     rays = [ray for s in range(64) for ray in UP_RAYS[s] + DOWN_RAYS[s]]
     row = b.add(table_address(b, "rays", rays), b.shl(square, const(6)))
     zero, one, flips = _every(0), _every(1), _every(0)
     for k in range(4):
-        # A carry from below the ray runs through the opponent's discs to the first square that is not theirs.
+        # A carry runs up the ray through the opponent's discs to the first other square.
         ray = splat(b, load(b, b.add(row, const(8 * k)), i64, 8), 8)
         end = b.and_(b.and_(b.add(b.or_(o, b.not_(ray)), one), ray), p)
         run = call(b, "llvm.usub.sat.v8i64", v8, end, one)
@@ -105,14 +102,14 @@ def _emit_play8(b, board, square):
     return mover, other, emit_moves_of(b, mover, other, 8)
 
 
-def _emit_stuck(b, found):
-    return b.zext(b.bitcast(b.icmp_unsigned("==", found, _every(0)), i8), i64)
+def _emit_stuck(b, replies):
+    return b.zext(b.bitcast(b.icmp_unsigned("==", replies, _every(0)), i8), i64)
 
 
 def _emit_count8(b, board, square, lines):
-    _, _, found = _emit_play8(b, board, square)
-    store(b, b.add(load(b, lines, v8, 64), call(b, "llvm.ctpop.v8i64", v8, found)), lines, 64)
-    return _emit_stuck(b, found)
+    _, _, replies = _emit_play8(b, board, square)
+    store(b, b.add(load(b, lines, v8, 64), call(b, "llvm.ctpop.v8i64", v8, replies)), lines, 64)
+    return _emit_stuck(b, replies)
 
 
 def _emit_children8(b, board, square, children):
@@ -128,8 +125,8 @@ def _emit_union8(b, words):
 
 def _emit_append8(b, children, square, place):
     if AVX512:
-        p, o, found = (load(b, b.add(children, const(64 * k)), v8, 64) for k in range(3))
-        chosen = b.icmp_unsigned("!=", b.and_(found, splat(b, b.shl(const(1), square), 8)), _every(0))
+        p, o, replies = (load(b, b.add(children, const(64 * k)), v8, 64) for k in range(3))
+        chosen = b.icmp_unsigned("!=", b.and_(replies, splat(b, b.shl(const(1), square), 8)), _every(0))
         kind = ir.VectorType(i1, 8)
         pack = external(b, "llvm.x86.avx512.mask.compress.v8i64", v8, [v8, v8, kind])
         store(b, b.call(pack, [p, _every(0), chosen]), place, 8)
@@ -137,11 +134,11 @@ def _emit_append8(b, children, square, place):
         return call(b, "llvm.ctpop.i64", i64, b.zext(b.bitcast(chosen, i8), i64))
     number = const(0)
     for k in range(8):
-        p, o, found = (load(b, b.add(children, const(64 * word + 8 * k)), i64, 8) for word in range(3))
+        p, o, replies = (load(b, b.add(children, const(64 * word + 8 * k)), i64, 8) for word in range(3))
         to = b.add(place, b.shl(number, const(3)))
         store(b, p, to, 8)
         store(b, o, b.add(to, const(COLUMN)), 8)
-        number = b.add(number, b.and_(b.lshr(found, square), const(1)))
+        number = b.add(number, b.and_(b.lshr(replies, square), const(1)))
     return number
 
 
@@ -160,22 +157,22 @@ def _store_words(address, words):
 
 
 def _play8(board, square):
-    """`_emit_play8` in Python: eight movers, opponents and answers."""
+    """Play ``square`` for eight boards, for kernels that run as Python; return mover, opponent and replies of each."""
     after = []
     for p, o in zip(_words(board), _words(board + COLUMN), strict=True):
-        flips = turned_discs(square, p, o)
+        flips = rules.flips(p, o, square)
         mover, other = o ^ flips, p | flips | 1 << square
-        after.append((mover, other, legal_squares(mover, other)))
+        after.append((mover, other, rules.legal_moves(mover, other)))
     return after
 
 
 def _stuck(after):
-    return sum(1 << k for k, (_, _, found) in enumerate(after) if not found)
+    return sum(1 << k for k, (_, _, replies) in enumerate(after) if not replies)
 
 
 def _count(board, square, lines):
     after = _play8(board, square)
-    counts = [found.bit_count() for _, _, found in after]
+    counts = [replies.bit_count() for _, _, replies in after]
     _store_words(lines, [old + new for old, new in zip(_words(lines), counts, strict=True)])
     return _stuck(after)
 
@@ -207,30 +204,33 @@ def _copy(source, target):
 
 
 _count8 = simple(_emit_count8, _count, u64, u64, u64, u64)
-"""(address of 8 boards, square, address of 8 words): add the number of replies to a move there to the words; return a
-mask of the boards without replies.
+"""(address of 8 boards, square, address of 8 words): add the numbers of replies to a move there to the words.
+
+Returns a mask of the boards without replies.
 """
 
 _children8 = simple(_emit_children8, _children, u64, u64, u64, u64)
-"""(address of 8 boards, square, address of 3 x 8 words): write the movers, the opponents and the moves after it; return
-a mask of the boards without moves.
+"""(address of 8 boards, square, address of 3 x 8 words): write movers, opponents and replies after a move there.
+
+Returns a mask of the boards without replies.
 """
 
 _union8 = simple(_emit_union8, _union, u64, u64)
-"""The union of eight words."""
+"""(address of 8 words) -> their union."""
 
 _append8 = simple(_emit_append8, _append, u64, u64, u64, u64)
-"""(address of the output of `_children8`, square, address in a bucket): write the boards that may play the square,
-filled up to eight boards; return their number.
+"""(address of `_children8`'s output, square, address in a bucket): write the boards that may play the square.
+
+Eight are written, of which the first count; returns their number.
 """
 
 _copy8 = simple(_emit_copy8, _copy, void, u64, u64)
-"""(source, target): eight boards of a bucket to another place in it."""
+"""(source, target): copy eight boards to another place of a bucket."""
 
 
 @kernel("u64(i64,u64)", inline=True)
 def perft_set(depth, memory):
-    """Return the set of buckets of boards to be played with ``depth`` plies left."""
+    """Return the address of the buckets of boards with ``depth`` plies left."""
     return memory + i2u(depth - 2) * U(SET)
 
 
@@ -255,7 +255,7 @@ def perft_file(player, opponent, square, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_file_all(children, union, depth, mode, memory):
-    """Add eight boards to the buckets of all squares they may play; ``union`` is the union of these squares."""
+    """Add eight boards to the buckets of all squares they may play, whose union is ``union``."""
     buckets = perft_set(depth, memory)
     full = U(0)
     while union != U(0):
@@ -275,7 +275,7 @@ def perft_file_all(children, union, depth, mode, memory):
 
 @kernel("void(u64,i64,i64,u64)")
 def perft_play(square, depth, mode, memory):
-    """Play the boards of a bucket in full vectors; the rest stays."""
+    """Play the boards of a bucket eight at a time; fewer than eight remain."""
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -313,7 +313,7 @@ def perft_play_stuck(boards, stuck, square, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_stuck(player, opponent, depth, mode, memory):
-    """Count the lines of ``depth`` plies where ``player`` has no move."""
+    """Count the lines of ``depth`` plies from a position where ``player`` has no move."""
     if mode == PASS_IS_A_PLY:
         depth -= 1
     if depth == 0 or moves(opponent, player) == U(0):
@@ -324,7 +324,7 @@ def perft_stuck(player, opponent, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_walk(player, opponent, depth, mode, memory):
-    """Count the complete lines of ``depth`` > 0 plies; the others wait in the buckets."""
+    """Count the lines of ``depth`` > 0 plies that end here; the others wait in the buckets."""
     m = moves(player, opponent)
     if m == U(0):
         perft_stuck(player, opponent, depth, mode, memory)
@@ -343,7 +343,7 @@ def perft_walk(player, opponent, depth, mode, memory):
 
 @kernel("void(i64,i64,u64)")
 def perft_drain(depth, mode, memory):
-    """Play all boards of a set; empty boards fill incomplete vectors."""
+    """Play all boards of a set, with empty boards to fill the last eight."""
     x = U(0)
     while x < U(64):
         bucket = perft_set(depth, memory) + x * U(BUCKET)
@@ -352,7 +352,7 @@ def perft_drain(depth, mode, memory):
         while waiting & U(7):
             st64(bucket + (waiting << U(3)), U(0))
             st64(bucket + U(COLUMN) + (waiting << U(3)), U(0))
-            # Neither side can move there: it will be counted as one line.
+            # Neither side can move on an empty board, so it will be counted as one line.
             perft_add(memory, -1)
             waiting += U(1)
         st64(counter, waiting)
@@ -362,8 +362,9 @@ def perft_drain(depth, mode, memory):
 
 @kernel("i64(u64,u64,i64,i64)")
 def perft(player, opponent, depth, mode):
-    """Return the number of lines of ``depth`` > 0 plies; a game that ends earlier is one. Mode 1: a pass is a ply; 2:
-    not.
+    """Return the number of lines of ``depth`` > 0 plies; a game that ends earlier counts as one.
+
+    In mode 1 a pass is a ply, in mode 2 not.
     """
     memory = stack_buf(MEMORY_BYTES)
     for k in range(SETS):

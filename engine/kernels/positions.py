@@ -1,6 +1,6 @@
-"""Distinct positions: open-addressing sets of canonical boards in memory that the caller owns.
+"""Sets of distinct canonical boards: hash tables with open addressing in memory of the caller.
 
-A set is a power of two of slots of two words, (mover, opponent), all zero where it is empty.
+A set is a power of two of slots of two words, (mover, opponent), both 0 in an empty slot.
 """
 
 from desdaemon.engine.compiler.jit import kernel
@@ -26,13 +26,13 @@ ENDED_GAMES_DROPPED = 3
 
 @kernel("void(u64,u64,i64)")
 def boards_canonical(players, opponents, number):
-    """Replace ``number`` boards, words at two addresses, by the smallest of their eight images."""
+    """Replace ``number`` boards, in two arrays of words, by the smallest of their eight images."""
     board = stack_buf(16)
     for place in range(number):
-        at = i2u(place) << U(3)
-        canonical(ld64(players + at), ld64(opponents + at), board)
-        st64(players + at, ld64(board))
-        st64(opponents + at, ld64(board + U(8)))
+        offset = i2u(place) << U(3)
+        canonical(ld64(players + offset), ld64(opponents + offset), board)
+        st64(players + offset, ld64(board))
+        st64(opponents + offset, ld64(board + U(8)))
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
@@ -45,24 +45,27 @@ def positions_slot(player, opponent, mask):
 
 @kernel("i64(u64,u64,u64,u64)")
 def positions_add(player, opponent, table, mask):
-    """Add a canonical board to a set with a free slot. Returns 1 when it is new, else 0."""
+    """Add a canonical board to a set with a free slot. Returns 1 if it is new, else 0."""
     slot = positions_slot(player, opponent, mask)
     while True:
-        at = table + (slot << U(4))
-        p = ld64(at)
-        o = ld64(at + U(8))
+        address = table + (slot << U(4))
+        p = ld64(address)
+        o = ld64(address + U(8))
         if p == player and o == opponent:
             return 0
         if p | o == U(0):
-            st64(at, player)
-            st64(at + U(8), opponent)
+            st64(address, player)
+            st64(address + U(8), opponent)
             return 1
         slot = (slot + U(1)) & mask
 
 
 @kernel("i64(u64,u64,u64,u64,i64)")
 def positions_after(player, opponent, table, mask, definition):
-    """Add the boards after each move to a set. Returns the number of new ones. A forced pass is made first."""
+    """Add the boards after each move to a set, a forced pass made first. Returns the number of new ones.
+
+    ``definition`` is that of `counting.count_positions`.
+    """
     m = moves(player, opponent)
     if m == U(0):
         p = player
@@ -70,8 +73,8 @@ def positions_after(player, opponent, table, mask, definition):
         opponent = p
         m = moves(player, opponent)
     # Prefetch every slot before reading the first, because memory latency dominates.
-    found = stack_buf(64 * 16)
-    last = found
+    boards = stack_buf(64 * 16)
+    last = boards
     while m != U(0):
         x = ctz(m)
         m = blsr(m)
@@ -89,22 +92,20 @@ def positions_after(player, opponent, table, mask, definition):
         prefetch(table + (positions_slot(ld64(last), ld64(last + U(8)), mask) << U(4)))
         last += U(16)
     added = 0
-    while found < last:
-        added += positions_add(ld64(found), ld64(found + U(8)), table, mask)
-        found += U(16)
+    while boards < last:
+        added += positions_add(ld64(boards), ld64(boards + U(8)), table, mask)
+        boards += U(16)
     return added
 
 
 @kernel("i64(u64,i64,i64,u64,i64,i64)")
 def positions_expand(level, first, last, table, mask, definition):
-    """Add the successors of the boards in slots ``first`` to ``last`` - 1 of one set to another. Returns the number of
-    new ones.
-    """
+    """Add the boards a move after those in slots ``first`` to ``last`` - 1 to another set; return how many are new."""
     added = 0
     for slot in range(first, last):
-        at = level + (i2u(slot) << U(4))
-        p = ld64(at)
-        o = ld64(at + U(8))
+        address = level + (i2u(slot) << U(4))
+        p = ld64(address)
+        o = ld64(address + U(8))
         if p | o != U(0):
             added += positions_after(p, o, table, i2u(mask), definition)
     return added
@@ -114,8 +115,8 @@ def positions_expand(level, first, last, table, mask, definition):
 def positions_copy(source, slots, table, mask):
     """Add all boards of a set of ``slots`` slots to another set with enough free slots."""
     for slot in range(slots):
-        at = source + (i2u(slot) << U(4))
-        p = ld64(at)
-        o = ld64(at + U(8))
+        address = source + (i2u(slot) << U(4))
+        p = ld64(address)
+        o = ld64(address + U(8))
         if p | o != U(0):
             positions_add(p, o, table, i2u(mask))

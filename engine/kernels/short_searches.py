@@ -1,9 +1,8 @@
 """Many short searches in one call: a compiled `Searcher.search` for one line without a progress callback.
 
 A search of a tenth of a millisecond costs more time in Python than in the kernels, and only one thread at a time runs
-Python. Each record (`desdaemon.engine.layout`, ``SHORT_...``) holds a position and its limits, and receives the result.
-Steps, score, line and nodes are those of `desdaemon.engine.search`: iterative deepening, a window around the last score
-that is widened when it fails, and the principal variation completed after each iteration.
+Python. A record (`desdaemon.engine.layout`, ``SHORT_...``) holds a position and its limits, and receives the result.
+Iterations, windows, score, line and nodes are those of `Searcher`.
 """
 
 from desdaemon.engine.compiler.jit import kernel
@@ -62,9 +61,9 @@ def within_scores(score):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64)")
 def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
-    """Return the score of one iteration that starts from ``guess`` (beyond 64: none); the move is left at BEST.
+    """Return the score of one iteration around ``guess`` (beyond 64: none); the move is left at BEST.
 
-    As `Searcher._line`, without its principal variation. Meaningless once the stop word is set.
+    Does what `Searcher._line` does, without the variation. The result is meaningless if the stop word is set.
     """
     width = 3
     if depth >= empties:
@@ -101,10 +100,10 @@ def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
 
 @kernel("i64(u64,u64,u64,u64,i64,i64,i64,i64,u64)")
 def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
-    """Write the line that begins with ``move`` and has ``score``, a byte a move. Returns its length. As
-    `Searcher._variation`.
+    """Write the line that begins with ``move`` and has ``score``, a byte a move (NO_MOVE for a pass). Returns its
+    length.
 
-    A pass is NO_MOVE.
+    Does what `Searcher._variation` does.
     """
     left = depth
     read_on = (score > -64 and score < 64) or depth >= empties
@@ -141,31 +140,31 @@ def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
 
 
 @kernel("void(u64,u64)")
-def search_record(ctx, at):
-    """Search the position of the record ``at``; the game must not be over.
+def search_record(ctx, record):
+    """Search the position of ``record``, whose game is not over.
 
     The length of its line is written last; it stays 0 if the stop word ended the search.
     """
-    p = ld64(at + U(SHORT_PLAYER))
-    o = ld64(at + U(SHORT_OPPONENT))
+    p = ld64(record + U(SHORT_PLAYER))
+    o = ld64(record + U(SHORT_OPPONENT))
     symmetry = canonical_symmetry(p, o)
     p = symmetric(p, symmetry)
     o = symmetric(o, symmetry)
     passes = 0
-    line = at + U(SHORT_LINE)
+    line = record + U(SHORT_LINE)
     if moves(p, o) == U(0):
         p, o = o, p
         passes = 1
         st8(line, NO_MOVE)
     empties = 64 - popc(p | o)
-    depth = lds64(at + U(SHORT_DEPTH))
-    selectivity = lds64(at + U(SHORT_SELECTIVITY))
-    before = selectivity
+    depth = lds64(record + U(SHORT_DEPTH))
+    selectivity = lds64(record + U(SHORT_SELECTIVITY))
+    early_selectivity = selectivity
     border = depth
     if depth >= empties:
         depth = empties
         border = empties - 8
-        before = 0
+        early_selectivity = 0
     if depth == 0:
         selectivity = EXACT
     st64(ctx + U(NODES), U(0))
@@ -175,19 +174,19 @@ def search_record(ctx, at):
     length = 0
     spent = U(0)
     while True:
-        percent = before
+        step_selectivity = early_selectivity
         if step >= border:
             step = depth
-            percent = selectivity
+            step_selectivity = selectivity
         spent = ld64(ctx + U(NODES))
-        guess = iterate(ctx, p, o, step, percent, empties, hint, guess)
+        guess = iterate(ctx, p, o, step, step_selectivity, empties, hint, guess)
         if poll64(ld64(ctx + U(STOP))):
             return
         spent = ld64(ctx + U(NODES)) - spent
         hint = ld64(ctx + U(BEST))
         if step == 0:
             hint = ctz(moves(p, o))
-        length = write_variation(ctx, p, o, hint, step, percent, guess, empties, line + i2u(passes))
+        length = write_variation(ctx, p, o, hint, step, step_selectivity, guess, empties, line + i2u(passes))
         if poll64(ld64(ctx + U(STOP))):
             return
         if step == depth:
@@ -203,15 +202,15 @@ def search_record(ctx, at):
             st8(place, u2i(ctz(symmetric(bit(move), back))))
     if passes:
         guess = -guess
-    sts64(at + U(SHORT_SCORE), guess)
-    st64(at + U(SHORT_NODES), ld64(ctx + U(NODES)))
-    st64(at + U(SHORT_LINE_NODES), spent)
-    sts64(at + U(SHORT_LENGTH), passes + length)
+    sts64(record + U(SHORT_SCORE), guess)
+    st64(record + U(SHORT_NODES), ld64(ctx + U(NODES)))
+    st64(record + U(SHORT_LINE_NODES), spent)
+    sts64(record + U(SHORT_LENGTH), passes + length)
 
 
 @kernel("void(u64,u64,i64)")
 def search_records(ctx, records, number):
-    """Search ``number`` records one after the other, each with a new date in the table, until the stop word is set."""
+    """Search ``number`` records, each with a new date in the table, until the stop word is set."""
     for k in range(number):
         if poll64(ld64(ctx + U(STOP))):
             return

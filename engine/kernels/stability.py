@@ -1,7 +1,7 @@
 """Discs that can never be turned again, and the bound on the score that follows from them.
 
-A lower bound of the stable discs: edges from a table of all 3^8 edges, discs with all four lines full, and discs
-whose every line is full or leans on a stable neighbour, to a fixed point.
+The stable discs are a lower bound: on edges by a table of all 3^8 edges; elsewhere discs whose four lines are full,
+then, until nothing changes, discs each of whose lines is full or has a stable neighbour.
 """
 
 from desdaemon.engine.compiler import interpreted
@@ -16,7 +16,7 @@ _INNER = 0x007E7E7E7E7E7E00
 
 
 def _line_masks():
-    """For each direction, the squares whose k-step neighbours (k = 1, 2, 4) upwards or downwards are off the board."""
+    """Return by k = 1, 2, 4 and direction a mask of squares without a k-step neighbour, upwards and downwards."""
 
     def off(dx, dy, k):
         mask = 0
@@ -68,22 +68,22 @@ def _emit_stable(b, p, o, edges):
     full = b.and_(up, down)
     inner = b.and_(p, const(_INNER))
     stable = b.or_(stable, b.and_(reduce(b, "and", full), inner))
-    before = b.block
+    entry_block = b.block
     loop = b.append_basic_block("stable.loop")
     done = b.append_basic_block("stable.done")
     b.cbranch(b.icmp_unsigned("!=", stable, const(0)), loop, done)
     b.position_at_end(loop)
-    known = b.phi(i64)
-    known.add_incoming(stable, before)
-    around = splat(b, known, 4)
+    last_stable = b.phi(i64)
+    last_stable.add_incoming(stable, entry_block)
+    around = splat(b, last_stable, 4)
     steps = vector((1, 8, 9, 7))
     leaning = b.or_(b.or_(b.shl(around, steps), b.lshr(around, steps)), full)
-    grown = b.or_(known, b.and_(reduce(b, "and", leaning), inner))
-    known.add_incoming(grown, loop)
-    b.cbranch(b.icmp_unsigned("!=", grown, known), loop, done)
+    grown = b.or_(last_stable, b.and_(reduce(b, "and", leaning), inner))
+    last_stable.add_incoming(grown, loop)
+    b.cbranch(b.icmp_unsigned("!=", grown, last_stable), loop, done)
     b.position_at_end(done)
     result = b.phi(i64)
-    result.add_incoming(const(0), before)
+    result.add_incoming(const(0), entry_block)
     result.add_incoming(grown, loop)
     return result
 
@@ -95,8 +95,8 @@ def _stable(p, o, edges):
         """Return the stable discs of an edge by the edge table."""
         own = sum((p >> s & 1) << k for k, s in enumerate(squares))
         other = sum((o >> s & 1) << k for k, s in enumerate(squares))
-        found = interpreted.load(edges + own * 256 + other, 1, signed=False)
-        return sum(1 << s for k, s in enumerate(squares) if found >> k & 1)
+        mask = interpreted.load(edges + own * 256 + other, 1, signed=False)
+        return sum(1 << s for k, s in enumerate(squares) if mask >> k & 1)
 
     stable = along(range(8)) | along(range(56, 64)) | along(range(0, 64, 8)) | along(range(7, 64, 8))
     free = ~(p | o)
@@ -130,13 +130,13 @@ stability_threshold = lookup8("stability_threshold", [min(value, 99) for value i
 
 @kernel("i64(u64,u64,u64)", inline=True)
 def stability_bound(ctx, p, o):
-    """Return the upper bound of the mover's score: 64 less twice the opponent's stable discs."""
+    """Return an upper bound of the mover's score: 64 less twice the opponent's stable discs."""
     return 64 - 2 * popc(stable_discs(o, p, ld64(ctx + U(EDGES))))
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def _turned_on_edge(own, other, place):
-    """Return the discs of ``other`` turned along the edge when ``own`` plays ``place``."""
+    """Return the discs of ``other`` that a move of ``own`` on ``place`` turns along the edge."""
     turned = U(0)
     run = U(0)
     k = place + U(1)
@@ -159,8 +159,8 @@ def _turned_on_edge(own, other, place):
 def fill_edge_table(address):
     """Fill 65,536 bytes at ``address``: [own * 256 + other] = own discs of an edge that no play along it can turn.
 
-    Either player may play any empty square at any time (discs may be turned from elsewhere), so the stable discs are
-    those that stay in every continuation: edges with fewer empties first.
+    Either player may play any empty square at any time, since discs may be turned from elsewhere. Stable discs stay in
+    every continuation; edges with fewer empties are computed first.
     """
     for empties in range(9):
         for own in range(256):

@@ -1,1 +1,1 @@
-"""The training of evaluation weights, from game files and self-play to a weights file (docs/training.md)."""
+"""Training of evaluation weights, from game files to a weights file (docs/training.md)."""

@@ -1,4 +1,4 @@
-"""`desdaemon train`: the stages of training, each a sub-command; see docs/training.md for how they fit together."""
+"""`desdaemon train`: the stages of training, each a sub-command (docs/training.md)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PROGRAM = "desdaemon train"
 
 
 class StageOption(NamedTuple):
-    """An argument of stages, as `argparse` takes it."""
+    """An argument of a stage: its name and the settings for `argparse`."""
 
     name: str
     settings: dict[str, Any]
 
 
 class Stage(NamedTuple):
-    """A sub-command: ``run`` takes the parsed options, and the command line, which is recorded in the output."""
+    """A sub-command; ``run`` gets the parsed options and the command line, which its output records."""
 
     name: str
     run: Callable[[argparse.Namespace, str], None]
@@ -40,8 +40,10 @@ class Stage(NamedTuple):
 
 
 RemoteScores = Callable[[str, str, Path, int], "ScoreChunks"]
-"""Returns a function that scores chunks by a cluster, from the scheduler's address, the folder of certificates or "",
-the weights, and the logarithm (base 2) of the entries of a search's table. Raises `BadInput` if there is no scheduler.
+"""Returns a function that scores chunks on a cluster; raises `BadInput` without a scheduler.
+
+The arguments are the scheduler's address, the folder of certificates or "", the weights, and the logarithm (base 2) of
+the entries of a search's table.
 """
 
 
@@ -149,9 +151,7 @@ def _adjudicate(options: argparse.Namespace, _command: str) -> None:
 
 
 def _fitted_curve(options: argparse.Namespace) -> float | None:
-    """Return the curve of the options, else that of the weights to start from, and None for the patterns of
-    eval.dat.
-    """
+    """Return the curve of the options, else that of the weights to start from; None for the patterns of eval.dat."""
     from desdaemon.engine.evaluation.weights_file import read_packed
     from desdaemon.engine.evaluation.weights_metadata import of_record
 
@@ -163,7 +163,7 @@ def _fitted_curve(options: argparse.Namespace) -> float | None:
 
 
 def _fit_task(options: argparse.Namespace, command: str) -> FitTask:
-    """Return the task of the options that both fits have."""
+    """Return the task for the options that both fits have."""
     from .fitting.dataset import FitTask, Mixture
 
     return FitTask(
@@ -240,7 +240,7 @@ def _match(options: argparse.Namespace, _command: str) -> None:
 
     from . import match
 
-    # A search that reaches the end in its time goes on to the exact score, as in a game by the clock.
+    # With a time limit a search may reach the end, as in a game by the clock.
     limits = Limits(options.depth or 60, Selectivity.FULL, 0, options.time)
     plan = match.PairsPlan(options.pairs, limits, options.random, options.seed, options.workers, options.balanced)
     match.run(options.first, options.second, plan)
@@ -481,7 +481,6 @@ STAGES = (
 
 
 def command_line(*, cluster: bool = False) -> Parser:
-    """Return the parser of the command line."""
     parser = Parser(prog=PROGRAM, description=__doc__)
     parsers = parser.add_subparsers(required=True, metavar="STAGE")
     for stage in STAGES:
@@ -502,10 +501,10 @@ def command_line(*, cluster: bool = False) -> Parser:
 
 
 def main(argv: list[str], remote: RemoteScores | None = None) -> int:
-    """Run one stage; 0 when it is done, 1 when its input can't be used, 2 for a bad command line.
+    """Run one stage; return 0 if it is done, 1 if its input cannot be used, 2 for a bad command line.
 
-    ``remote`` comes from the caller because the cluster is in a package above this one; without it stage `label` has no
-    option for a cluster.
+    ``remote`` comes from the caller, because the cluster is in a package above this one; without it stage `label` has
+    no option for a cluster.
     """
     from desdaemon.engine.evaluation.weights_file import WeightsError
 

@@ -1,4 +1,4 @@
-"""Decorators for numba functions over arrays, which run without the GIL, and a thread pool for slices of a range."""
+"""Decorators for numba functions over arrays, which run without the GIL, and a thread pool for parts of a range."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile `function` at its first call; it then runs without the GIL."""
+    """Compile ``function`` at its first call; it then runs without the GIL."""
     return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: Function) -> Function:
-    """Mark a small helper that is copied into every compiled caller."""
+    """Compile a small helper into each compiled function that calls it."""
     return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
 
 
 def inlined_kernel(kernel: Any) -> Any:
-    """Return a kernel of `engine.kernels` that calls only intrinsics as a helper like those of `inlined`."""
+    """Return a kernel of `engine.kernels`, which must call only intrinsics, as a helper like those of `inlined`."""
     return inlined(kernel.kernel.function)
 
 
 def spread(work: Callable[[int, int], Any], total: int, threads: int) -> list[Any]:
-    """Call work(begin, end) for `threads` slices of range(total), on `threads` threads.
+    """Call work(begin, end) for ``threads`` parts of range(total), each on a thread; return the results in order.
 
-    Returns the results in the order of the slices. The slices depend on the arguments alone, so that sums over them are
-    reproducible.
+    The parts depend on the arguments alone, so that sums over them are reproducible.
     """
     count = max(1, min(total, threads))
     bounds = [total * k // count for k in range(count + 1)]

@@ -1,8 +1,7 @@
 """Stage `match`: two weights files against each other, in pairs of games.
 
-Every opening (random moves from the start, seeded) is played twice with colours exchanged, and the pair's mean score is
-one observation: the standard error is computed from the pairs' means. Games are decided by an exact search near their
-end.
+Every opening (random moves from the start, seeded) is played twice with colours exchanged. The mean score of a pair is
+one observation, from which the standard error is computed. Games are decided by an exact search near their end.
 """
 
 from __future__ import annotations
@@ -25,38 +24,36 @@ from .labelling import boards
 from .store import StageProgress, write_line
 
 HASH_BITS = 20
-"""Table size of each side: a search of a tenth of a second visits some three million nodes."""
+"""Logarithm (base 2) of the entries of each side's table: a search of 0.1 s visits three million nodes."""
 
 DECIDED_AT = 12
-"""Empties at which a game's score is read to the end."""
+"""Empties at which a game is decided by an exact search."""
 
 CLOSE_TO = 10.0
-"""Discs from 0 within which both sides' evaluations of an opening must lie, on average."""
+"""Most discs from 0 of an opening by both sides' evaluations, on average."""
 
 BALANCED_BY = Limits(11, Selectivity(73))
-"""The searches that choose balanced openings, with equal weights: an odd depth and the even one below it, whose errors
-have opposite signs.
-"""
+"""The searches that choose balanced openings: an odd depth and the even one below, whose errors have opposite signs."""
 
 
 class PairsPlan(NamedTuple):
-    """How a match between two sets of weights is played: the number of games, their openings, the searches."""
+    """A match between two sets of weights: the number of games, their openings, the searches."""
 
     pairs: int
-    """Number of pairs of games, each pair from one opening."""
+    """Number of pairs of games, each from one opening."""
     limits: Limits
     """Limits of the search for a move."""
     plies: int = 8
     """Random moves of an opening."""
     seed: int = 1
     workers: int = 1
-    """Pairs played at a time; for equal times each needs a core."""
+    """Pairs played at once; for equal times each needs a core."""
     balanced: float | None = None
-    """Discs from even within which openings must lie by search; None: no such check."""
+    """Most discs from 0 of an opening by search; None: no search."""
 
 
 class PairsOutcome(NamedTuple):
-    """The result of a match, for the first weights against the second."""
+    """The result of a match for the first weights."""
 
     pairs: int
     wins: int
@@ -67,12 +64,12 @@ class PairsOutcome(NamedTuple):
     discs_error: float
     """Standard error of `discs`."""
     share: float
-    """Won games plus half the drawn ones, as a share of all."""
+    """Won games plus half the drawn ones, as a share of all games."""
     share_error: float
 
 
 def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: Limits) -> int:
-    """Play a game; return the score of sides[0], who moves first."""
+    """Play a game; return the score of sides[0], who moves first, in discs."""
     mover = 0
     while True:
         own, other = np.uint64(player), np.uint64(opponent)
@@ -95,7 +92,7 @@ def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: 
 
 
 def _searched(judge: Searcher, player: int, opponent: int) -> float:
-    """Return the score of an opening by the searches of `BALANCED_BY`."""
+    """Return the score of an opening by the searches of `BALANCED_BY`, in discs for the side to move."""
     depth = BALANCED_BY.depth
     return mean(
         judge.search(player, opponent, BALANCED_BY._replace(depth=plies)).lines[0].score for plies in (depth, depth - 1)
@@ -105,8 +102,9 @@ def _searched(judge: Searcher, player: int, opponent: int) -> float:
 def openings(
     count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher], balanced: float | None = None
 ) -> list[tuple[int, int]]:
-    """Return distinct positions after `plies` random moves that are even for both judges on average: by evaluation and,
-    if ``balanced`` is given, within that many discs by search.
+    """Return distinct positions after ``plies`` random moves that both judges' evaluations find even, on average.
+
+    With ``balanced`` a search must find them within that many discs of 0.
     """
     found: list[tuple[int, int]] = []
     known: set[tuple[int, int]] = set()
@@ -129,7 +127,7 @@ def openings(
 
 
 def outcome(pairs: list[tuple[int, int]]) -> PairsOutcome:
-    """Sum up the two scores (discs, for the first weights) of every pair."""
+    """Return the outcome of pairs of scores, in discs for the first weights."""
     scores = np.array(pairs, np.float64).reshape(-1, 2)
     shares = np.where(scores > 0, 1.0, np.where(scores < 0, 0.0, 0.5))
     root = max(1.0, len(scores)) ** 0.5
@@ -178,13 +176,14 @@ def compete(first: Path, second: Path, plan: PairsPlan) -> PairsOutcome:
 
 
 def run(first: Path, second: Path, plan: PairsPlan) -> None:
-    """Play and print the outcome."""
-    found = compete(first, second, plan)
+    """Play the games and print the outcome."""
+    result = compete(first, second, plan)
     how = f"{plan.limits.time_ms} ms a move" if plan.limits.time_ms else f"depth {plan.limits.depth}"
     if plan.balanced is not None:
         how += f", balanced within {plan.balanced:g}"
     write_line(
-        f"{first} against {second}, {how}, {found.pairs} pairs from {plan.plies}-ply openings (seed {plan.seed}): "
-        f"{100 * found.share:.1f} +- {100 * found.share_error:.1f} % "
-        f"(+{found.wins} ={found.draws} -{found.losses}), {found.discs:+.2f} +- {found.discs_error:.2f} discs a game"
+        f"{first} against {second}, {how}, {result.pairs} pairs from {plan.plies}-ply openings (seed {plan.seed}): "
+        f"{100 * result.share:.1f} +- {100 * result.share_error:.1f} % "
+        f"(+{result.wins} ={result.draws} -{result.losses}), "
+        f"{result.discs:+.2f} +- {result.discs_error:.2f} discs a game"
     )

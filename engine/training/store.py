@@ -1,4 +1,4 @@
-"""The files that stages of training exchange, npz archives and JSON, replaced atomically; progress lines on stderr."""
+"""The files that stages of training exchange, npz archives and JSON, replaced as a whole; progress on stderr."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class TrainingError(ValueError):
-    """Unusable input of a stage: the message names it and what was expected."""
+    """Unusable input of a stage; the message names it and says what was expected."""
 
 
 def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool = False) -> None:
-    """Write the arrays and the record of how they were made, atomically."""
+    """Write arrays and the record of how they were made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = np.frombuffer(json.dumps(record, sort_keys=True).encode(), np.uint8)
     write = np.savez_compressed if compress else np.savez
@@ -31,12 +31,12 @@ def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool =
 
 
 def save_json(path: Path, content: dict[str, Any], *, indent: int | None = None) -> None:
-    """Write a JSON object, atomically."""
+    """Write a JSON object."""
     files.replace(path, (json.dumps(content, indent=indent) + "\n").encode())
 
 
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """Read arrays and record of a file written by `save`; TrainingError for another file."""
+    """Return arrays and record of a file that `save` wrote; raises `TrainingError`."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -47,7 +47,7 @@ def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
 
 
 def digest(*arrays: NDArray[Any]) -> str:
-    """Return a short BLAKE2b of the arrays' contents, to tell sets of data apart."""
+    """Return a short BLAKE2b of the arrays' contents, by which sets of data are compared."""
     state = blake2b(digest_size=8)
     for array in arrays:
         state.update(np.ascontiguousarray(array).data)
@@ -55,7 +55,7 @@ def digest(*arrays: NDArray[Any]) -> str:
 
 
 class StageProgress:
-    """The progress of one stage: lines on stderr with the seconds since the stage began. Used by one thread."""
+    """The progress of a stage: lines on stderr with the seconds since it began. For one thread."""
 
     def __init__(self, stage: str) -> None:
         self._stage = stage
@@ -68,17 +68,17 @@ class StageProgress:
         return time.perf_counter() - self._begun
 
     def say(self, text: str) -> None:
-        """Write one line."""
+        """Write a line."""
         self._last = self.seconds
         logs.echo(f"{self._stage} {self._last:7.1f} s  {text}")
 
     def now_and_then(self, text: str) -> None:
-        """Write one line unless the last is less than two seconds old."""
+        """Write a line unless the last is less than two seconds old."""
         if self.seconds - self._last >= 2.0:
             self.say(text)
 
 
 def write_line(text: str) -> None:
-    """Print one line of a stage's output on stdout."""
+    """Print a line of a stage's output to stdout."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

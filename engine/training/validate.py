@@ -1,10 +1,10 @@
 """Stage `validate`: the errors of the evaluation against exact scores.
 
-The static evaluation is compared with the truth files: positions of games and perturbed ones with their exact scores.
-The table gives, for each kind and number of empties, the root mean square, mean absolute and mean error in discs
-(evaluation less exact score, both from the side to move). Openings have no exact scores: the main lines, all near 0,
-are searched at level 16, and positions of held-out games at 50 empties are searched at a low and at a high level, whose
-difference at least does not have the low one's horizon.
+The static evaluation is compared with the truth files, positions of games and perturbed ones with exact scores. For
+each kind and number of empties a table has the root mean square, mean absolute and mean error in discs (evaluation less
+exact score, both for the side to move). Openings have no exact scores: the main lines, all near 0, are searched at
+level 16, and positions of held-out games at 50 empties are searched at a low and a high level, whose difference at
+least lacks the low one's horizon.
 """
 
 from __future__ import annotations
@@ -31,48 +31,48 @@ LINES = ("", "f5", "f5d6", "f5f6", "f5f4", "f5d6c3d3c4", "f5d6c4d3c3", "f5f6e6f4
 """Openings whose static evaluation is reported: near 0 with best play, except f5f4."""
 
 MAIN_LINES = ("", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5d6c3d3c4", "f5f6e6f4", "f5d6c5f4e3", "f5d6c4d3c3")
-"""Openings that are searched: all near 0."""
+"""Openings that are searched, all near 0."""
 
 LEVEL = 16
-"""The level of these searches."""
+"""Level of these searches."""
 
 STATIC = Limits(0)
-"""A level that does not search."""
+"""Limits of a static evaluation."""
 
 DEEP_PLY = 10
-"""The ply at which a low level is compared with a high one."""
+"""Ply at which a low level is compared with a high one."""
 
 
 Static = Callable[[boards.Boards, boards.Boards, int], NDArray[np.float32]]
-"""Static scores in discs of positions of one ply, seen from the side to move."""
+"""Returns static scores of positions of one ply: float32 discs for the side to move."""
 
 
 def static_of(weights_path: Path) -> Static:
-    """Return the static scores of a weights file, of either kind, as the engine computes them."""
+    """Return the static scores of a weights file of either kind, computed by the engine."""
     searcher = Searcher(hash_bits=10, weights=Weights.load(weights_path))
 
     def scores(players: boards.Boards, opponents: boards.Boards, _ply: int) -> NDArray[np.float32]:
         own, other = np.ascontiguousarray(players), np.ascontiguousarray(opponents)
-        found = np.empty(len(players), np.int64)
-        searcher.score_many(own.ctypes.data, other.ctypes.data, found.ctypes.data, len(found), STATIC)
-        return (found / 128).astype(np.float32)
+        sums = np.empty(len(players), np.int64)
+        searcher.score_many(own.ctypes.data, other.ctypes.data, sums.ctypes.data, len(sums), STATIC)
+        return (sums / 128).astype(np.float32)
 
     return scores
 
 
 def static_of_sums(weights: features.Weights, curve: float | None) -> Static:
-    """Return the static scores of linear weights in floating point."""
+    """Return the static scores of linear weights, computed in floating point."""
     return lambda players, opponents, ply: curves.scores(
         features.predict(features.index(players, opponents), weights[ply]), curve
     )
 
 
 def table(static: Static, truth: list[Truth]) -> list[dict[str, Any]]:
-    """One row for each part of the truth files; errors in discs."""
+    """Return a row of errors, in discs, for each part of the truth files."""
     rows = []
     for part in truth:
-        found = static(part.players, part.opponents, 60 - part.empties)
-        rmse, mae, bias = ridge.errors_of(found, part.scores)
+        scores = static(part.players, part.opponents, 60 - part.empties)
+        rmse, mae, bias = ridge.errors_of(scores, part.scores)
         rows.append(
             {
                 "positions": part.kind,
@@ -87,7 +87,7 @@ def table(static: Static, truth: list[Truth]) -> list[dict[str, Any]]:
 
 
 def say(rows: list[dict[str, Any]], progress: StageProgress) -> None:
-    """Print the rows of `table` as lines of a stage."""
+    """Print the rows of `table`."""
     for row in rows:
         progress.say(
             f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"
@@ -95,30 +95,31 @@ def say(rows: list[dict[str, Any]], progress: StageProgress) -> None:
 
 
 def openings(static: Static) -> dict[str, float]:
-    """Return the static evaluation of `LINES`, in discs, side to move's view."""
+    """Return the static evaluation of `LINES`, in discs for the side to move."""
     return {line or "start": round(float(static(*boards.after(line), len(line) // 2)[0]), 2) for line in LINES}
 
 
 def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
-    """Scores of `MAIN_LINES` at a level, in discs."""
+    """Return the scores of `MAIN_LINES` at a level, in discs for the side to move."""
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
-    found = {}
+    scores = {}
     for line in MAIN_LINES:
         players, opponents = boards.after(line)
         searcher.clear()
         limits = level_limits(level, 60 - len(line) // 2)
-        found[line or "start"] = searcher.search(int(players[0]), int(opponents[0]), limits).lines[0].score
-    return found
+        scores[line or "start"] = searcher.search(int(players[0]), int(opponents[0]), limits).lines[0].score
+    return scores
 
 
 def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, high: int, seed: int = 1) -> Any:
-    """Return scores at level `low` less those at level `high`, with the same weights, of up to `count` positions of
-    held-out games at ply `DEEP_PLY`: an array in discs.
+    """Return scores at level ``low`` less those at level ``high`` of up to ``count`` positions, an array in discs.
+
+    The positions are of held-out games at ply `DEEP_PLY`; both levels use the same weights.
     """
     usable = (rows["plies"] == DEEP_PLY) & (rows["kinds"] == HUMAN) & rows["held"]
     chosen = np.random.default_rng([seed, 5]).permutation(np.flatnonzero(usable))[:count]
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
-    found = []
+    both_scores = []
     for row in chosen.tolist():
         scores = []
         for level in (low, high):
@@ -126,8 +127,8 @@ def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, 
             limits = level_limits(level, 60 - DEEP_PLY)
             board = int(rows["players"][row]), int(rows["opponents"][row])
             scores.append(searcher.search(*board, limits).lines[0].score)
-        found.append(scores[0] - scores[1])
-    return np.array(found, np.float64)
+        both_scores.append(scores[0] - scores[1])
+    return np.array(both_scores, np.float64)
 
 
 def run(weights_path: Path, truth_files: list[Path]) -> None:
@@ -144,7 +145,7 @@ def run(weights_path: Path, truth_files: list[Path]) -> None:
 
 
 def run_searches(weights_path: Path, positions: Path | None, *, count: int, high: int) -> None:
-    """Print the openings' scores and, with a positions file, level 12 against level `high`."""
+    """Print the openings' scores and, with a file of positions, level 12 against level ``high``."""
     write_line(f"openings at level {LEVEL}: " + ", ".join(f"{k} {v:+d}" for k, v in searched(weights_path).items()))
     if positions:
         errors = low_against_high(weights_path, load(positions)[0], count=count, low=12, high=high)

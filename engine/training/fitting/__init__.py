@@ -1,1 +1,1 @@
-"""The fit of weights to labelled positions."""
+"""Fits of weights to labelled positions."""

@@ -1,7 +1,7 @@
-"""The score curve in the fit: from sums of weights to scores, and its slope.
+"""The score curve in a fit: from sums of weights to scores, and its slope.
 
 Exact scores do not grow in proportion to the sum: the board has 64 discs, and a position whose sum is 70 discs is won
-by some 56. With a curve the score of the sum s is A tanh(s / A), A in discs
+by some 56. With a curve A in discs the score of the sum s is A tanh(s / A)
 (`desdaemon.engine.evaluation.weights_metadata`); None is the straight line.
 """
 
@@ -13,20 +13,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 LEAST_SLOPE = np.float32(0.15)
-"""Least slope used in fitting: on flatter parts of the curve a step would leave the range of its linear
-approximation.
-"""
+"""Least slope in a fit: on flatter parts of the curve a step would leave the range of its linear approximation."""
 
 
 def scores(sums: Floats, curve: float | None) -> Floats:
-    """Scores in discs of sums of weights, not clipped."""
+    """Return the scores in discs, not clipped, of sums of weights."""
     if curve is None:
         return sums
     return np.asarray(np.float32(curve) * np.tanh(sums / np.float32(curve)), np.float32)
 
 
 def slopes(sums: Floats, curve: float | None) -> Floats:
-    """Discs of score for a disc of sum, at least LEAST_SLOPE."""
+    """Return the slopes of the curve at sums, in discs of score a disc of sum, at least LEAST_SLOPE."""
     if curve is None:
         return np.ones_like(sums)
     return np.asarray(np.maximum(1 - np.tanh(sums / np.float32(curve)) ** 2, LEAST_SLOPE), np.float32)

@@ -1,4 +1,4 @@
-"""The rows of the fit: positions with their labels, split by ply into training rows and held-out rows."""
+"""The rows of a fit: positions with their labels, divided by ply into training rows and held-out rows."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from desdaemon.engine.training.store import Arrays, TrainingError, load
 from .ridge import Rows
 
 NO_LABEL = -128
-"""Label in a label file of a row that was not labelled."""
+"""The label in a label file of a row without one."""
 
 EXACT = 255
-"""Depth in a label file of an exact score."""
+"""The depth in a label file of an exact score."""
 
 
 BALANCED = 1000
-"""Rows of each parity that a kind of position must have in a ply before their means are compared."""
+"""Rows of each parity that a kind of position needs in a ply for `Dataset.balanced`."""
 
 
 class Mixture(NamedTuple):
-    """Strengths of the kinds of labels (a row's label is the mean of its own, weighted by these)."""
+    """Strengths of the kinds of labels. A row's label is the mean of its labels, weighted by these."""
 
     exact: float = 1.0
     search: float = 1.0
     result: float = 0.15
-    """Strength of the mean result of the games through a position: times the root of their number, at most `most`."""
+    """Strength of the mean result of a position's games, times the root of their number, at most ``most``."""
     most: float = 4.0
     human: float = 1.0
-    """Factor of all rows of the kind human; perturbed ones and openings have 1."""
+    """Factor for rows of the kind human; other kinds have 1."""
 
 
 class Dataset:
-    """Rows of a positions file and their labels (later ones win)."""
+    """The rows of a positions file with their labels; later labels replace earlier ones."""
 
     def __init__(
         self, arrays: Arrays, record: dict[str, Any], mixture: Mixture, calibration: Calibration | None = None
@@ -55,21 +55,21 @@ class Dataset:
         self.depths = np.zeros(count, np.uint8)
 
     def add(self, rows: NDArray[np.int64], values: NDArray[np.int8], depths: NDArray[np.uint8]) -> None:
-        """Set labels of some rows; a search's label never replaces an exact one."""
+        """Set the labels of some rows; the label of a search never replaces an exact one."""
         keep = (self.depths[rows] != EXACT) | (depths == EXACT)
         keep &= values != NO_LABEL
         self.values[rows[keep]] = values[keep]
         self.depths[rows[keep]] = depths[keep]
 
     def ply(self, ply: int) -> slice:
-        """Rows of a ply."""
+        """Return the rows of a ply."""
         return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
 
     def corrected(self, ply: int) -> NDArray[np.float32]:
         """Return the labels of a ply's rows, calibrated if the ply has coefficients, then balanced.
 
-        The coefficients bring the labels of both parities to exact scores, by straight lines in the ply and for all
-        kinds of positions together. The remaining difference between the parities is balanced away.
+        The coefficients bring the labels of both parities to exact scores by straight lines in the ply, for all kinds
+        of positions together. Balancing removes the difference between the parities that is left.
         """
         part = self.ply(ply)
         values, depths = self.values[part].astype(np.float32), self.depths[part]
@@ -79,11 +79,12 @@ class Dataset:
         return self.balanced(part, values)
 
     def balanced(self, part: slice, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the labels of some rows, those of odd and of even depth shifted to one mean for each kind of position.
+        """Return ``values``, the labels of the rows ``part``, with odd and even depths shifted to one mean for each
+        kind.
 
-        A search takes the maximum over noisy values, so scores of odd depths, whose last move is the side to move's,
-        are too high on average, those of even depths too low. Rows are labelled in random order, so each kind's two
-        means differ for no other reason.
+        A search takes the maximum of noisy values, so scores of odd depths, whose last move is the side to move's, are
+        too high on average, those of even depths too low. Rows are labelled in random order, so there is no other
+        reason for a kind's two means to differ.
         """
         values, depths = values.copy(), self.depths[part]
         searched = (values != NO_LABEL) & (depths != EXACT)
@@ -97,7 +98,7 @@ class Dataset:
         return values
 
     def rows(self, ply: int, held: bool = False) -> Rows:
-        """Return the rows of a ply that have a label of any kind, either held-out rows or the others."""
+        """Return the labelled rows of a ply, either the held-out ones or the others."""
         part, mixture = self.ply(ply), self.mixture
         arrays = {name: array[part] for name, array in self.arrays.items()}
         values, depths = self.corrected(ply), self.depths[part]
@@ -119,7 +120,7 @@ class Dataset:
 
 
 class Datasets:
-    """Several positions files as one, with any number of their label files."""
+    """Several positions files with their label files, as one."""
 
     def __init__(
         self, sources: list[Path], labels: list[Path], mixture: Mixture, calibration: Calibration | None = None
@@ -128,25 +129,25 @@ class Datasets:
         self.mixture, self.calibration = mixture, calibration or {}
         self.label_records: list[dict[str, Any]] = []
         for path in labels:
-            found, record = load(path)
+            labels_file, record = load(path)
             owners = [part for part in self.parts if part.record["digest"] == record.get("positions")]
             if not owners:
-                known = ", ".join(f"{s} has {p.record['digest']}" for s, p in zip(sources, self.parts, strict=True))
-                raise TrainingError(f"{path}: labels of positions {record.get('positions')}; {known}")
-            owners[0].add(found["rows"], found["values"], found["depths"])
+                digests = ", ".join(f"{s} has {p.record['digest']}" for s, p in zip(sources, self.parts, strict=True))
+                raise TrainingError(f"{path}: labels of positions {record.get('positions')}; {digests}")
+            owners[0].add(labels_file["rows"], labels_file["values"], labels_file["depths"])
             self.label_records.append(record)
 
     def rows(self, ply: int, held: bool = False) -> Rows:
-        """Return the labelled rows of a ply of all files, held-out ones or the others."""
+        """Return the labelled rows of a ply from all files, either the held-out ones or the others."""
         return Rows(*(np.concatenate(column) for column in zip(*(p.rows(ply, held) for p in self.parts), strict=True)))
 
     def labelled_by_depth(self) -> dict[str, int]:
-        """Return the number of rows by the depth of their label; "0" is no label."""
+        """Return the number of rows by the depth of their label; "0" counts rows without one."""
         depths = np.concatenate([part.depths for part in self.parts])
         return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}
 
     def record(self) -> dict[str, Any]:
-        """Return what a weights record says about the rows: their files, labels, calibration and mixture."""
+        """Return the entries of a weights record about the rows: files, labels, calibration and mixture."""
         return {
             "positions": [part.record for part in self.parts],
             "labels": self.label_records,
@@ -157,7 +158,7 @@ class Datasets:
 
 
 class FitTask(NamedTuple):
-    """The files and plies of a fit, of either kind of weights."""
+    """The files and plies of a fit of either kind of weights."""
 
     sources: list[Path]
     label_files: list[Path]
@@ -165,9 +166,9 @@ class FitTask(NamedTuple):
     name: str
     mixture: Mixture
     start: Path | None
-    """Weights to begin from; what does not lie within the plies is kept from them."""
+    """Weights to begin from; plies outside the fit are copied from them."""
     calibrated: list[Path]
-    """Coefficients that search labels are corrected by: those of the first file that has the ply."""
+    """Files of coefficients that correct search labels; the first with a ply serves it."""
     first: int
     last: int
     truth_files: list[Path]

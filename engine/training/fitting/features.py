@@ -1,8 +1,8 @@
-"""Boards to pattern configurations, and sums of weights over them.
+"""Indices of boards' configurations, and sums of weights over them.
 
-A row of indices has a uint16 for each pattern: the packed number of its configuration within its class. Adding the
-class's place among a ply's weights gives the weight (`OFFSETS`); the constant has no index. Rows may be of the first
-patterns only (Edax's): the others' weights are left alone then.
+A row of indices has a uint16 for each pattern: the packed number of its configuration within its class. With `OFFSETS`
+added it is the index of a weight of a ply. The constant has no index. Rows may have Edax's patterns only; the weights
+of the others are then left alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Indices = NDArray[np.uint16]
 Weights = NDArray[np.float32]
 
 OFFSETS = np.array([patterns.CLASSES[k].packed_offset for k in patterns.INSTANCE_CLASS], np.int64)
-"""By instance, the index of its class's first weight among a ply's weights."""
+"""For each pattern, the index of its class's first weight among a ply's weights."""
 
 _LENGTHS = np.array([len(squares) for squares in patterns.INSTANCES], np.int64)
 _SQUARES = np.array([squares + (0,) * (10 - len(squares)) for squares in patterns.INSTANCES], np.int64)
@@ -62,7 +62,7 @@ def _index(
 
 
 def index(players: Boards, opponents: Boards, threads: int = 1, instances: int = len(patterns.INSTANCES)) -> Indices:
-    """Return the indices (rows, instances) of boards."""
+    """Return the indices of boards, uint16 (rows, instances)."""
     out = np.empty((len(players), instances), np.uint16)
 
     def work(begin: int, end: int) -> None:
@@ -84,7 +84,7 @@ def _predict(indices: Indices, offsets: NDArray[np.int64], weights: Weights, out
 
 
 def predict(indices: Indices, weights: Weights, threads: int = 1) -> NDArray[np.float32]:
-    """Sum of one ply's weights (PACKED_SIZE, discs) for each row, in discs, not clipped."""
+    """Return for each row the sum of one ply's weights (PACKED_SIZE, discs), not clipped."""
     out = np.empty(len(indices), np.float32)
 
     def work(begin: int, end: int) -> None:
@@ -121,9 +121,7 @@ def _scatter(indices: Indices, offsets: NDArray[np.int64], values: NDArray[np.fl
 
 
 def normal(indices: Indices, strengths: NDArray[np.float32], direction: Weights, threads: int) -> Weights:
-    """Return X'SX times `direction`; X is the matrix of the rows (the number of uses of each weight), S their
-    strengths.
-    """
+    """Return X'SX times ``direction``: X is the matrix of rows (how often each uses a weight), S their strengths."""
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros_like(direction)
@@ -134,7 +132,7 @@ def normal(indices: Indices, strengths: NDArray[np.float32], direction: Weights,
 
 
 def scatter(indices: Indices, values: NDArray[np.float32], size: int, threads: int) -> Weights:
-    """Return X' times `values`: for each weight the sum over the rows that use it."""
+    """Return X' times ``values``: for each weight the sum over the rows that use it."""
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros(size, np.float32)
@@ -158,7 +156,7 @@ def _squares_of(indices: Indices, offsets: NDArray[np.int64], strengths: NDArray
         for k in range(indices.shape[1]):
             if offsets[k] != offsets[begin]:
                 begin = k
-            # A number that the class's instances have m times in a row counts 1 + 3 + ... + (2m - 1) = m squared times.
+            # An index that a class has m times in a row counts 1 + 3 + ... + (2m - 1) = m squared times.
             times = 1
             for j in range(begin, k):
                 times += 2 * int(indices[i, j] == indices[i, k])
@@ -167,7 +165,7 @@ def _squares_of(indices: Indices, offsets: NDArray[np.int64], strengths: NDArray
 
 
 def diagonal(indices: Indices, strengths: NDArray[np.float32], size: int, threads: int) -> Weights:
-    """Return the diagonal of X'SX (a weight used twice by a row counts four times there)."""
+    """Return the diagonal of X'SX; a weight that a row uses twice counts four times."""
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros(size, np.float32)

@@ -1,4 +1,4 @@
-"""Stage `fit`: positions and labels to a weights file."""
+"""Stage `fit`: from positions and labels to linear weights."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .dataset import Datasets, FitTask
 def held_out_errors(
     data: Datasets, weights: features.Weights, plies: range, curve: float | None, threads: int
 ) -> dict[str, float]:
-    """Return the root mean square error (discs) against the labels of held-out rows, by ply."""
-    found = {}
+    """Return the root mean square error, in discs, against the labels of held-out rows, by ply."""
+    errors = {}
     for ply in plies:
         rows = data.rows(ply, held=True)
         if len(rows.labels):
             sums = features.predict(features.index(rows.players, rows.opponents), weights[ply], threads)
-            found[str(ply)] = round(ridge.errors_of(curves.scores(sums, curve), rows.labels)[0], 3)
-    return found
+            errors[str(ply)] = round(ridge.errors_of(curves.scores(sums, curve), rows.labels)[0], 3)
+    return errors
 
 
 def run(task: FitTask, options: ridge.RidgeOptions) -> None:
-    """Fit and write the shipped format, its record telling data, options and validation figures."""
+    """Fit weights and write the shipped format; its record has data, options and validation figures."""
     progress = StageProgress("fit")
     data = task.data()
     first, last = task.first, task.last
@@ -46,7 +46,7 @@ def run(task: FitTask, options: ridge.RidgeOptions) -> None:
                 f"with {options.curve} they mean other scores until they are fitted too"
             )
     weights = ridge.fit(data.rows, options, start=begin, first=first, last=last, said=progress)
-    # Validate the stored, rounded numbers.
+    # Validate the numbers as they are stored, rounded.
     packed = ridge.pack(weights)
     weights = ridge.unpack(packed)
     static = static_of_sums(weights, options.curve)
@@ -55,7 +55,7 @@ def run(task: FitTask, options: ridge.RidgeOptions) -> None:
     record["openings"] = openings(static)
     record["held_out_rmse"] = held_out_errors(data, weights, range(first, last + 1), options.curve, options.threads)
     write_shipped(task.out, packed, record)
-    # The same record to read without the program.
+    # The record again, for readers without the program.
     save_json(task.out.with_suffix(".json"), record, indent=1)
     say(record["validation"], progress)
     progress.say(f"wrote {task.out}")

@@ -1,11 +1,11 @@
-"""Stage `fit-network`: positions and labels to a network (`desdaemon.engine.evaluation.network`).
+"""Stage `fit-network`: from positions and labels to a network (`desdaemon.engine.evaluation.network`).
 
 The network of a band of plies is fitted by stochastic gradient descent on the squared error of its scores, a row at a
-time in random order, with step sizes of its own for each number (J. Duchi, E. Hazan and Y. Singer, "Adaptive
-subgradient methods for online learning and stochastic optimization", JMLR 12, 2011), which suits look-ups: those of a
-frequent configuration shrink, those of a rare one stay. The rate falls in a straight line to 0 over all passes. Threads
-share the numbers without locks (F. Niu, B. Recht, C. Re and S. Wright, "Hogwild!", NIPS 2011): with more than one the
-result depends on which comes first, with one it depends on the seed alone.
+time in random order. Each number has its own step size (J. Duchi, E. Hazan and Y. Singer, "Adaptive subgradient methods
+for online learning and stochastic optimization", JMLR 12, 2011), which suits look-ups: the steps of a frequent
+configuration shrink, those of a rare one do not. The rate falls in a straight line to 0 over all passes. Threads share
+the numbers without locks (F. Niu, B. Recht, C. Re and S. Wright, "Hogwild!", NIPS 2011): with one thread the result
+depends on the seed alone, with more also on their timing.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from .ridge import Rows, errors_of
 Floats = NDArray[np.float32]
 
 LINEAR_DISCS = 10.0
-"""The factor of the first linear lane, which is fixed, and the initial factor of the second at the ends of its band."""
+"""The fixed factor of the first linear lane, and the second's initial factor at the ends of its band."""
 
 _EIGHTHS = 8 * LINEAR_DISCS
-"""Stored units of a linear lane: eighths of a disc where the factor is LINEAR_DISCS."""
+"""Stored units of a linear lane: eighths of a disc at the factor LINEAR_DISCS."""
 
 _UNITS = 128
 """Units of the network's result in a disc."""
@@ -52,20 +52,16 @@ _LARGEST = 127
 """Largest stored value of a lane."""
 
 _SPREAD = 0.001
-"""Initial standard deviation of the lanes: enough to tell hidden lanes apart. A rare configuration keeps some of it, as
-noise in its scores.
-"""
+"""Initial standard deviation of the lanes, which makes hidden lanes differ. Rare configurations keep it as noise."""
 
 _LANES_RATE = 0.6
-"""The step size of lanes as a fraction of that of heads."""
+"""Step size of lanes as a fraction of that of heads."""
 
 _LANES_SEEN = 30.0
-"""Initial value of the sums of squared gradients of lanes, so that a configuration seen only a few times moves
-little.
-"""
+"""Initial sum of a lane's squared gradients, so that a configuration seen only a few times moves little."""
 
 _DECAY = np.float32(0.01)
-"""Decay of a lane: this fraction of it is added to its gradient."""
+"""Fraction of a lane that is added to its gradient."""
 
 _COLUMNS = np.array(
     [
@@ -75,7 +71,7 @@ _COLUMNS = np.array(
     ],
     np.int64,
 )
-"""The instances of the widest class of each table."""
+"""The patterns of the widest class of each table."""
 
 _OFFSETS = features.OFFSETS[_COLUMNS]
 
@@ -86,17 +82,17 @@ class NetworkOptions(NamedTuple):
     bands: tuple[int, ...]
     """The first ply of each band."""
     passes: int = 8
-    """Number of times every row is seen."""
+    """Passes over all rows."""
     rate: float = 0.05
-    """The size of the first steps."""
+    """Size of the first steps."""
     curve: float = 80.0
-    """The score curve, in discs."""
+    """The score curve A, in discs."""
     threads: int = 1
     seed: int = 1
 
 
 class BandWeights(NamedTuple):
-    """The network of one band of plies, in floating point: a hidden lane is clamped to 0 .. 1."""
+    """The network of one band of plies in float32; hidden lanes are clamped to 0 .. 1."""
 
     lanes: Floats
     """(packed places, LANES)."""
@@ -121,7 +117,7 @@ class BandWeights(NamedTuple):
         return cls(lanes, bias, factors, constants)
 
     def heads(self) -> tuple[Head, ...]:
-        """Return the heads in stored form."""
+        """Return the heads as they are stored."""
         linear = np.arange(LANES) < LINEAR_LANES
         bias = np.rint(self.bias * np.where(linear, _EIGHTHS, HIDDEN_ONE)).astype(int)
         one = _UNITS * 2**NETWORK_SHIFT
@@ -134,14 +130,14 @@ class BandWeights(NamedTuple):
         )
 
     def packed_lanes(self) -> bytes:
-        """Return the lanes in stored form."""
+        """Return the lanes as they are stored."""
         units = np.where(np.arange(LANES) < LINEAR_LANES, _EIGHTHS, HIDDEN_ONE).astype(np.float32)
         stored: NDArray[np.int8] = np.clip(np.rint(self.lanes * units), -_LARGEST, _LARGEST).T.astype(np.int8)
         return stored.tobytes()
 
 
 class _BandRows(NamedTuple):
-    """The rows of a band: their indices, plies from the band's first, labels and strengths."""
+    """The rows of a band: indices, plies counted from the band's first, labels and strengths."""
 
     indices: features.Indices
     plies: NDArray[np.int64]
@@ -160,7 +156,7 @@ def _descend(
     rate: np.float32,
     curve: np.float32,
 ) -> None:
-    """Make one pass over the rows in ``order``; ``seen`` has the sums of the squared gradients so far."""
+    """Make one pass over the rows in ``order``; ``seen`` holds the sums of squared gradients so far."""
     zero, one = np.float32(0), np.float32(1)
     hidden, pulls = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     places = np.empty(columns.shape[0], np.int64)
@@ -214,7 +210,7 @@ def _results(
     band: BandWeights,
     out: Floats,
 ) -> None:
-    """Compute the network's results in discs for rows begin to end."""
+    """Write the network's results in discs for the rows from begin to end to ``out``."""
     hidden = np.empty(LANES, np.float32)
     for i in range(begin, end):
         ply = rows.plies[i]
@@ -243,7 +239,7 @@ def _gathered(rows_of: Callable[[int], Rows], plies: range, threads: int) -> _Ba
 
 
 def _used(indices: features.Indices) -> NDArray[np.bool_]:
-    """Return a mask of the packed places that any row looks up."""
+    """Return a mask of the packed places that some row looks up."""
     used = np.zeros(patterns.PACKED_SIZE, np.bool_)
     for column, offset in zip(_COLUMNS, _OFFSETS, strict=True):
         used[offset + indices[:, column].astype(np.int64)] = True
@@ -251,14 +247,14 @@ def _used(indices: features.Indices) -> NDArray[np.bool_]:
 
 
 def _error(band: BandWeights, rows: _BandRows, options: NetworkOptions) -> float:
-    """Root mean square error in discs."""
-    found = np.empty(len(rows.labels), np.float32)
+    """Return the root mean square error in discs."""
+    results = np.empty(len(rows.labels), np.float32)
 
     def work(begin: int, end: int) -> None:
-        _results(begin, end, rows, _COLUMNS, _OFFSETS, band, found)
+        _results(begin, end, rows, _COLUMNS, _OFFSETS, band, results)
 
-    spread(work, len(found), options.threads)
-    return errors_of(curves.scores(found, options.curve), rows.labels)[0]
+    spread(work, len(results), options.threads)
+    return errors_of(curves.scores(results, options.curve), rows.labels)[0]
 
 
 def fit_band(
@@ -268,7 +264,7 @@ def fit_band(
     options: NetworkOptions,
     said: StageProgress,
 ) -> BandWeights:
-    """Fit the network of some plies. Raises TrainingError if one of them has no rows."""
+    """Fit the network of the plies ``plies``. Raises `TrainingError` if one of them has no rows."""
     rng = np.random.default_rng([options.seed, plies.start])
     rows, held = _gathered(rows_of, plies, options.threads), _gathered(held_of, plies, options.threads)
     without = sorted(set(range(len(plies))) - set(rows.plies.tolist()))
@@ -294,8 +290,10 @@ def fit_band(
 
 
 def run(task: FitTask, options: NetworkOptions) -> None:
-    """Fit the bands that lie within the task's plies and write the shipped format, its record telling data, options
-    and validation figures; the other bands are those of the task's start, which must be a network with the same ones.
+    """Fit the bands within the task's plies and write the shipped format; its record has data, options and validation
+    figures.
+
+    Other bands are those of the task's start, a network with the same bands.
     """
     progress = StageProgress("fit-network")
     data = task.data()

@@ -1,13 +1,13 @@
-"""Labelled positions to weights: ridge least squares by preconditioned conjugate gradient.
+"""Linear weights from labelled positions: ridge least squares by preconditioned conjugate gradient.
 
 For every ply p the weights w[p] minimise
 
     sum over rows of strength * (label - sum of weights)**2  +  ridge * |w[p]|**2  +  tie * |w[p] - neighbours|**2
 
-where `neighbours` is the mean of the weights of plies p-1 and p+1. The tie lets frequent configurations follow their
-own ply and rare ones borrow from near plies. The plies are solved one after the other, from the last to the first and
-back, each by conjugate gradient preconditioned with the diagonal (Jacobi). All sums run in a fixed order, so that the
-same data, options and number of threads give the same weights.
+where `neighbours` is the mean of the weights of plies p-1 and p+1. So frequent configurations follow their own ply and
+rare ones borrow from near plies. The plies are solved one after the other, from the last to the first and back, each by
+conjugate gradient preconditioned with the diagonal (Jacobi). All sums run in a fixed order, so that the same data,
+options and number of threads give the same weights.
 
 With a score curve (`curves`) the label is compared with the curve's value of the sum. A ply is then solved in rounds
 (Gauss and Newton): each fits the linear approximation of the curve at the sums of the round before.
@@ -35,7 +35,7 @@ _LARGEST = 32000
 
 
 class Rows(NamedTuple):
-    """The rows of one ply's fit. Labels in discs, seen from the side to move; strengths are relative weights."""
+    """The rows of one ply: labels in discs for the side to move, strengths relative."""
 
     players: Boards
     opponents: Boards
@@ -47,22 +47,22 @@ class RidgeOptions(NamedTuple):
     """The parameters of the fit."""
 
     ridge: float = 1.0
-    """Rows' worth of pull towards zero."""
+    """Rows' worth of pull towards 0."""
     tie: float = 200.0
     """Rows' worth of pull towards the neighbouring plies."""
     sweeps: int = 2
     """Passes over the plies, down first."""
     iterations: int = 25
-    """Steps of conjugate gradient for each ply and pass, at most; all rounds together."""
+    """Most steps of conjugate gradient for each ply and pass, all rounds together."""
     tolerance: float = 2e-3
-    """A ply is done when the preconditioned residual has shrunk to this fraction of its first value."""
+    """A ply is done if the preconditioned residual has shrunk to this fraction of its first value."""
     threads: int = 1
     wide: bool = True
-    """Fit the weights of the wide classes too; without, those of Edax's only."""
+    """Fit the weights of the wide classes too, not only those of Edax's."""
     curve: float | None = None
-    """Discs of the score curve (`curves`); None: the straight line."""
+    """The score curve A in discs; None: the straight line."""
     rounds: int = 3
-    """Linear fits for each ply and pass with a curve."""
+    """Linear fits for each ply and pass if there is a curve."""
 
 
 def solve(
@@ -74,7 +74,7 @@ def solve(
     tie: float,
     options: RidgeOptions,
 ) -> tuple[features.Weights, int]:
-    """Fit one ply, from `begin`; returns its weights and the steps taken."""
+    """Fit one ply from ``begin``; return its weights and the number of steps taken."""
     weights, taken = begin.astype(np.float32, copy=True), 0
     rounds = 1 if options.curve is None else options.rounds
     for k in range(rounds):
@@ -95,7 +95,7 @@ def _improve(
     tie: float,
     options: RidgeOptions,
 ) -> int:
-    """Move the weights so that the sums grow by `errors` over `strengths`; return the steps taken."""
+    """Change the weights so that the rows' sums grow by ``errors`` over ``strengths``; return the number of steps."""
     threads = options.threads
     pull = np.float32(options.ridge + tie)
     residual = features.scatter(indices, errors, len(weights), threads)
@@ -120,7 +120,7 @@ def _improve(
 
 
 def errors_of(predicted: NDArray[np.float32], labels: NDArray[np.float32]) -> tuple[float, float, float]:
-    """Root mean square, mean absolute and mean error in discs, predictions clipped to -64..64."""
+    """Return root mean square, mean absolute and mean error in discs, predictions clipped to -64..64."""
     difference = np.clip(predicted, -64, 64).astype(np.float64) - labels
     return (
         float(np.sqrt((difference**2).mean())),
@@ -138,9 +138,9 @@ def fit(
     last: int = PLIES - 1,
     said: StageProgress | None = None,
 ) -> features.Weights:
-    """Fit plies first..last (others stay as in `start`); returns (61, PACKED_SIZE) float32 in discs.
+    """Fit plies first..last; return float32 weights (61, PACKED_SIZE) in discs, other plies as in ``start``.
 
-    rows_of(ply) gives the training rows of a ply; it is called once for each pass.
+    rows_of(ply) returns the training rows of a ply; it is called once for each pass.
     """
     weights = np.zeros((PLIES, PACKED_SIZE), np.float32) if start is None else start.copy()
     solved = np.zeros(PLIES, np.bool_)
@@ -166,11 +166,11 @@ def fit(
 
 
 def pack(weights: features.Weights) -> bytes:
-    """Convert weights in discs to the packed int16 table of a weights file."""
+    """Return weights in discs as the packed int16 table of a weights file."""
     units = np.clip(np.rint(weights * UNITS), -_LARGEST, _LARGEST)
     return units.astype("<i2").tobytes()
 
 
 def unpack(packed: bytes) -> features.Weights:
-    """Convert the packed table of a weights file to weights in discs, (61, PACKED_SIZE) float32."""
+    """Return the packed table of a weights file as float32 weights (61, PACKED_SIZE) in discs."""
     return np.frombuffer(packed, "<i2").reshape(PLIES, PACKED_SIZE).astype(np.float32) / np.float32(UNITS)

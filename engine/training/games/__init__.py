@@ -1,1 +1,1 @@
-"""Games to train on: from files, and played by the engine or a simple player."""
+"""Games to train on."""

@@ -1,8 +1,8 @@
-"""Stage `games`: game files to verified move lists.
+"""Stage `games`: from game files to verified lists of moves.
 
-Two kinds of files are read: WTHOR databases (.wtb: a 16-byte header, then 68-byte records whose last 60 bytes are the
-moves as 10 * row + column, 0 after the last) and text with one game a line (`f5d6c3...`, case and blanks ignored, any
-other words around the moves not allowed). Every game is replayed by the rules.
+WTHOR databases (.wtb: a 16-byte header, then 68-byte records whose last 60 bytes are the moves as 10 * row + column, 0
+after the last) and text with one game a line (`f5d6c3...`, case and blanks ignored, no other words). Every game is
+replayed by the rules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
 
 
 def read_wthor(path: Path) -> NDArray[np.uint8]:
-    """Squares (games, 60), 0 = A1, NO_SQUARE after the last move. TrainingError when it is no WTHOR database."""
+    """Return squares (games, 60) uint8, 0 = A1, NO_SQUARE after the last move; raises `TrainingError`."""
     data = path.read_bytes()
     if len(data) < _HEADER:
         raise TrainingError(f"{path}: {len(data)} bytes, a WTHOR header alone has {_HEADER}")
@@ -37,14 +37,14 @@ def read_wthor(path: Path) -> NDArray[np.uint8]:
     records = np.frombuffer(data, np.uint8, count * _RECORD, _HEADER).reshape(count, _RECORD)
     coded = records[:, 8:]
     row, column = coded // 10, coded % 10
-    known = (row >= 1) & (row <= 8) & (column >= 1) & (column <= 8)
-    squares = np.where(known, (row - 1) * 8 + column - 1, boards.NO_SQUARE).astype(np.uint8)
-    # Nothing after the first unknown code is a move.
-    return np.where(np.logical_and.accumulate(known, axis=1), squares, boards.NO_SQUARE).astype(np.uint8)
+    valid = (row >= 1) & (row <= 8) & (column >= 1) & (column <= 8)
+    squares = np.where(valid, (row - 1) * 8 + column - 1, boards.NO_SQUARE).astype(np.uint8)
+    # Moves end at the first code that is none.
+    return np.where(np.logical_and.accumulate(valid, axis=1), squares, boards.NO_SQUARE).astype(np.uint8)
 
 
 def read_lines(path: Path) -> NDArray[np.uint8]:
-    """Squares (games, 60) of a text file with one game a line; blank lines are skipped."""
+    """Return squares (games, 60) uint8 of a text file with one game a line; blank lines are skipped."""
     rows = []
     try:
         lines = path.read_text(encoding="utf-8-sig").lower().splitlines()
@@ -63,7 +63,7 @@ def read_lines(path: Path) -> NDArray[np.uint8]:
 
 
 def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
-    """Return the games of all files (folders: their .wtb files in order of name) and a line about each file."""
+    """Return the squares of all files (of folders: their .wtb files by name) and a line about each file."""
     files: list[Path] = []
     for path in paths:
         files += sorted(path.glob("*.wtb")) if path.is_dir() else [path]
@@ -81,9 +81,10 @@ def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
 
 
 def verify(squares: NDArray[np.uint8]) -> tuple[Arrays, dict[str, int]]:
-    """Replay games, drop illegal and repeated ones (the start's four symmetries count as one).
+    """Replay games and drop illegal and repeated ones; the start's four symmetries count as the same.
 
-    Arrays: squares (games, 60) uint8, lengths uint8, scores int8 (discs, first player's view), finished bool.
+    Returns arrays (squares (games, 60) uint8, lengths uint8, scores int8 in discs for the first player, finished bool)
+    and counts for the record.
     """
     lengths = np.zeros(len(squares), np.uint8)
     scores = np.zeros(len(squares), np.int8)
@@ -113,7 +114,7 @@ def verify(squares: NDArray[np.uint8]) -> tuple[Arrays, dict[str, int]]:
 
 
 def run(sources: list[Path], out: Path) -> None:
-    """Read, verify and write the games of `sources`."""
+    """Read, verify and write the games of ``sources``."""
     progress = StageProgress("games")
     squares, files = read_files(sources)
     progress.say(f"{len(squares)} records in {len(files)} files")

@@ -1,1 +1,1 @@
-"""Training positions and their labels: generation, search scores, calibration."""
+"""Training positions and their labels: generation, scores by search, calibration."""

@@ -1,6 +1,6 @@
-"""Compiled loops over boards: replaying games, random moves, canonical forms.
+"""Compiled loops over boards: replay of games, random moves, canonical forms.
 
-Boards are pairs of uint64 (A1 = bit 0), the side to move first. Random choices come from a counter-based generator
+Boards are arrays of uint64 (A1 = bit 0), the side to move first. Random choices come from a counter-based generator
 (splitmix64), so that a position depends only on its seed and number, not on threads or library versions.
 """
 
@@ -32,7 +32,7 @@ final_score = inlined_kernel(kernels.final_score)
 
 @inlined
 def scramble(state: Any) -> Any:
-    """Return the output function of splitmix64."""
+    """Return splitmix64's output for a state."""
     state = (state ^ (state >> _U(30))) * _U(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> _U(27))) * _U(0x94D049BB133111EB)
     return state ^ (state >> _U(31))
@@ -40,14 +40,14 @@ def scramble(state: Any) -> Any:
 
 @inlined
 def draw(stream: Any, number: Any) -> Any:
-    """Random word `number` of `stream`."""
+    """Return random word ``number`` of ``stream``."""
     return scramble(stream + _U(number) * _U(0x9E3779B97F4A7C15))
 
 
 @inlined
 def pick(mask: Any, word: Any) -> Any:
-    """Return a square of `mask` chosen by a random word."""
-    # The high half times the number of choices avoids the bias of the low bits of a remainder.
+    """Return a square of ``mask`` chosen by a random word."""
+    # The high half times the number of choices, because a remainder would be biased by its low bits.
     skip = ((word >> _U(32)) * _U(popc(mask))) >> _U(32)
     while skip > _U(0):
         mask &= mask - _U(1)
@@ -62,11 +62,10 @@ def replay(
     scores: NDArray[np.int8],
     finished: NDArray[np.bool_],
 ) -> int:
-    """Play every game from the start position.
+    """Play every game from the start position; return the number of games with an illegal move.
 
-    squares: (games, 60); lengths, scores (discs, first player's view), finished: (games,), written.
-    A game ends at its first NO_SQUARE or at its end by the rules; an illegal move makes its length 0.
-    Returns the number of games with an illegal move.
+    squares: (games, 60). Written: lengths, scores (discs for the first player) and finished, all (games,). A game ends
+    at its first NO_SQUARE or by the rules; an illegal move makes its length 0.
     """
     illegal = 0
     for game in range(squares.shape[0]):
@@ -112,8 +111,8 @@ def expand(
 ) -> int:
     """Write every position of the games with first <= ply <= last, side to move first; return their number.
 
-    A position where the side to move must pass appears twice, once for each side; one where neither side can move only
-    when the board is full. turns: 1 if the side to move is the one that began the game, else -1.
+    A position in which the side to move must pass is written for both sides; one in which neither can move only if the
+    board is full. turns is 1 if the side to move began the game, else -1.
     """
     count = 0
     for game in range(squares.shape[0]):
@@ -173,9 +172,9 @@ def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: i
 def successors(
     players: Boards, opponents: Boards, out_players: Boards, out_opponents: Boards, parents: NDArray[np.int64]
 ) -> int:
-    """Write all positions one move later, side to move first (a side that cannot move passes); return their number.
+    """Write all positions one move later, side to move first, passes made; return their number.
 
-    parents: the number of the board that each comes from, ascending.
+    parents: for each the number of the board that it comes from, ascending.
     """
     count = 0
     for i in range(players.shape[0]):
@@ -208,7 +207,7 @@ def canonize(players: Boards, opponents: Boards) -> None:
 
 @compiled
 def count_discs(players: Boards, opponents: Boards, discs: NDArray[np.uint8]) -> None:
-    """Count the discs on every board."""
+    """Write the number of discs on every board to ``discs``."""
     for i in range(players.shape[0]):
         discs[i] = popc(players[i] | opponents[i])
 
@@ -221,7 +220,7 @@ def plies(players: Boards, opponents: Boards) -> NDArray[np.uint8]:
 
 
 def after(line: str) -> tuple[Boards, Boards]:
-    """Return the position after a line of moves such as "f5d6c3" (no passes written), as arrays of one board."""
+    """Return the position after a line of moves such as "f5d6c3" (without passes), as arrays of one board."""
     squares = [ord(line[k]) - ord("a") + 8 * (int(line[k + 1]) - 1) for k in range(0, len(line), 2)]
     game = np.full((1, 60), NO_SQUARE, np.uint8)
     game[0, : len(squares)] = squares
@@ -234,7 +233,7 @@ def after(line: str) -> tuple[Boards, Boards]:
 
 @compiled
 def legal_moves(player: np.uint64, opponent: np.uint64) -> Any:
-    """Return the squares where the side to move may play."""
+    """Return a mask of the legal moves."""
     return moves(player, opponent)
 
 
@@ -247,5 +246,5 @@ def play(player: np.uint64, opponent: np.uint64, square: int) -> Any:
 
 @compiled
 def score_of(player: np.uint64, opponent: np.uint64) -> Any:
-    """Discs of the player less the opponent's; empty squares count for the winner."""
+    """Return the player's discs less the opponent's, empty squares counted for the winner."""
     return final_score(player, 64 - popc(player | opponent))

@@ -1,11 +1,9 @@
-"""Stage `calibrate`: the differences of search labels from better scores.
+"""Stage `calibrate`: the errors of search labels against better scores.
 
-The better scores are exact, or, if these cost too much, means of searches to one or two depths, with weights that are
-calibrated already at the leaves.
-
-A seeded sample of labelled rows is scored in random order, so that a stage ended by its time limit still has a fair
-sample of every ply. The output has the coefficients of every ply (see `calibration`), the errors before and after, and
-the samples.
+Better scores are exact or, where these cost too much, means of searches to one or two depths with weights whose labels
+are calibrated already at the leaves. A seeded sample of labelled rows is scored in random order, so that a stage ended
+by its time limit still has a fair sample of every ply. The output has the coefficients of every ply (`calibration`),
+the errors before and after, and the samples.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from . import calibration, labels
 
 _HASH_BITS = 20
-"""Table size of these searches, which go deeper than those of labels."""
+"""Logarithm (base 2) of the entries of a table: these searches are deeper than those of labels."""
 
 
 def run(
@@ -42,20 +40,22 @@ def run(
     seconds: float = 0.0,
     command: str,
 ) -> None:
-    """Score up to `count` labelled rows of each ply first..last by searches to `depths`, in plies or EXACT, to the
-    `selectivity` in percent; fit and write."""
+    """Score up to ``count`` labelled rows of each ply first..last; fit and write the coefficients.
+
+    Rows are searched to ``depths``, in plies or EXACT, at ``selectivity``.
+    """
     progress = StageProgress("calibrate")
     data = Datasets(sources, label_files, Mixture())
     random = np.random.default_rng([seed, 6])
     sampled = []
     for ply in range(first, last + 1):
-        found = []
+        of_ply = []
         for k, part in enumerate(data.parts):
             own = np.arange(part.starts[ply], part.starts[ply + 1])
             searched = (part.values[own] != NO_LABEL) & (part.depths[own] != EXACT)
             own = own[searched & (part.depths[own] >= calibration.LEAST_DEPTH)]
-            found.append(np.stack([np.full(len(own), k), np.full(len(own), ply), own], axis=-1))
-        sampled.append(random.permutation(np.concatenate(found))[:count])
+            of_ply.append(np.stack([np.full(len(own), k), np.full(len(own), ply), own], axis=-1))
+        sampled.append(random.permutation(np.concatenate(of_ply))[:count])
     rows = random.permutation(np.concatenate(sampled))
 
     def column(name: str) -> Any:

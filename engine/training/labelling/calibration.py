@@ -5,9 +5,9 @@ discs the corrected label is
 
     c0 + c1 * L + c3 * L**3 / 64**2
 
-Each coefficient is a straight line in the ply, so that few samples of each ply suffice. c0 has a separate line for each
-parity of the depth and of the ply: the last move of the search, and the last of the game, are worth a disc each to the
-side that makes it.
+Each coefficient is a straight line in the ply, so that few samples of each ply suffice. c0 has a line for each parity
+of the depth and of the ply: the last move of the search, and the last of the game, are worth a disc each to the side
+that makes it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from numpy.typing import NDArray
 from desdaemon.engine.training.store import TrainingError
 
 LEAST_DEPTH = 3
-"""Plies; labels of shallower searches are not corrected."""
+"""Least depth, in plies, of searches whose labels are corrected."""
 
 FEWEST = 100
-"""Least number of samples for a fit."""
+"""Fewest samples for a fit."""
 
 DOUBT = 100
-"""Samples' worth of pull of the four lines of c0 towards one number, because some parities may have few labels."""
+"""Samples' worth of pull of c0's four lines towards one number, because some parities may have few labels."""
 
 Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Search labels and exact scores (discs, side to move's view) of the same positions; depths and plies."""
+    """Plies, depths, search labels and exact scores of positions; scores are discs for the side to move."""
 
     plies: NDArray[np.int64]
     depths: NDArray[np.int64]
@@ -44,12 +44,12 @@ class Samples(NamedTuple):
     exact: Floats
 
     def where(self, chosen: NDArray[np.bool_]) -> Samples:
-        """Return the samples where ``chosen`` is true."""
+        """Return the samples for which ``chosen`` is true."""
         return Samples(self.plies[chosen], self.depths[chosen], self.labels[chosen], self.exact[chosen])
 
 
 class Coefficients(NamedTuple):
-    """The coefficients of one ply: c0 for odd and for even depths, c1, c3."""
+    """The coefficients of a ply: c0 for odd and for even depths, c1, c3."""
 
     odd: float = 0.0
     even: float = 0.0
@@ -57,7 +57,7 @@ class Coefficients(NamedTuple):
     cubic: float = 0.0
 
     def corrected(self, labels: NDArray[Any], depths: NDArray[Any]) -> Floats:
-        """Return corrected labels in discs, clamped to 64."""
+        """Return corrected labels in discs, clamped to -64..64."""
         values = labels.astype(np.float64)
         moved = np.where(depths % 2 == 1, self.odd, self.even) + self.linear * values + self.cubic * values**3 / 4096
         return np.clip(moved, -64, 64)
@@ -68,7 +68,7 @@ Calibration = dict[int, Coefficients]
 
 
 def fit(samples: Samples, first: int, last: int) -> Calibration:
-    """Least squares over all samples, for plies first..last; TrainingError when there are fewer than FEWEST."""
+    """Fit plies first..last by least squares over all samples; raises `TrainingError` for fewer than FEWEST."""
     if len(samples.labels) < FEWEST:
         raise TrainingError(
             f"{len(samples.labels)} positions with a label and an exact score, at least {FEWEST} needed"
@@ -79,7 +79,7 @@ def fit(samples: Samples, first: int, last: int) -> Calibration:
         return np.asarray((plies - middle) / 10)
 
     def levels(plies: NDArray[np.int64], depth_odd: NDArray[Any]) -> Floats:
-        """Return the columns of c0 in the design matrix; all but the last are pulled towards 0."""
+        """Return the columns of the design matrix for c0; all but the last are pulled towards 0."""
         depth, ply = 2.0 * depth_odd - 1, 2.0 * (plies % 2) - 1
         kinds = depth, ply, depth * ply, np.ones(len(plies))
         return np.stack([*(kind * along(plies) for kind in kinds), *kinds], axis=-1)
@@ -97,7 +97,7 @@ def fit(samples: Samples, first: int, last: int) -> Calibration:
 
 
 def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
-    """Return for each ply and depth: samples, root mean square and mean of label less exact score, before and after."""
+    """Return rows by ply and depth: samples, root mean square and mean of label less exact score, before and after."""
     rows = []
     for ply, depth in sorted({(int(p), int(d)) for p, d in zip(samples.plies, samples.depths, strict=True)}):
         part = samples.where((samples.plies == ply) & (samples.depths == depth))
@@ -111,20 +111,20 @@ def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> Calibration:
-    """Return the coefficients in a file of stage `calibrate`; TrainingError for anything else."""
+    """Return the coefficients in a file of stage `calibrate`; raises `TrainingError`."""
     try:
         read_fields = json.loads(path.read_text())["coefficients"]
-        found = {int(ply): Coefficients(**fields) for ply, fields in read_fields.items()}
-        good = all(math.isfinite(value) for fields in found.values() for value in fields)
+        coefficients = {int(ply): Coefficients(**fields) for ply, fields in read_fields.items()}
+        good = all(math.isfinite(value) for fields in coefficients.values() for value in fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TrainingError(f"{path}: not a file of stage `calibrate`: {error!r}") from None
-    if not good or not found:
+    if not good or not coefficients:
         raise TrainingError(f"{path}: not a file of stage `calibrate`: the coefficients are no numbers")
-    return found
+    return coefficients
 
 
 def read_all(paths: Sequence[Path]) -> Calibration:
-    """Return the coefficients of several files; for each ply those of the first file that has it."""
+    """Return the coefficients of several files; the first with a ply serves it."""
     found: Calibration = {}
     for path in reversed(paths):
         found |= read(path)

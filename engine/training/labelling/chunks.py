@@ -1,6 +1,6 @@
-"""Positions scored together: the unit of work of a search thread, of this process or of a cluster's worker.
+"""Positions that are scored together: a unit of work for a search thread of this process or of a cluster's worker.
 
-A chunk's scores depend only on the chunk and the weights: the table is cleared before it.
+The table is cleared before each chunk, so its scores depend only on the chunk and the weights.
 """
 
 from __future__ import annotations
@@ -14,16 +14,13 @@ from desdaemon.engine.search import Control, Searcher
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 CHUNK = 64
-"""Positions in a chunk."""
+"""Number of positions in a chunk."""
 
 _BOARD_BYTES = 8
 
 
 class BoardChunk(NamedTuple):
-    """Boards as unsigned 64-bit words, those of the sides to move and of the other sides, and how to search them.
-
-    ``depth`` in plies, ``selectivity`` in percent.
-    """
+    """Boards as 64-bit words, of the sides to move and of the others; depth in plies, selectivity in percent."""
 
     players: bytes
     opponents: bytes
@@ -32,7 +29,7 @@ class BoardChunk(NamedTuple):
 
     @property
     def level(self) -> int:
-        """The level by which its cost is estimated."""
+        """The level by which the chunk's cost is estimated."""
         return self.depth
 
     @property
@@ -42,18 +39,19 @@ class BoardChunk(NamedTuple):
 
 
 ScoreChunks = Callable[[Iterable[BoardChunk]], Iterator[tuple[int, bytes | None]]]
-"""Scores chunks, in any order, each with its number from 0: a signed byte for each position (discs, side to move), None
-after a stop. Raises `Unfinished` if it cannot continue.
+"""Scores chunks: yields, in any order, the number of a chunk from 0 and a signed byte for each position.
+
+The bytes are discs for the side to move; they are None after a stop. Raises `Unfinished` if it cannot continue.
 """
 
 
 def score_chunk(searcher: Searcher, chunk: BoardChunk, control: Control) -> bytes | None:
-    """Return a signed byte for each position (discs, side to move); None after a stop of ``control``."""
+    """Return a signed byte for each position, discs for the side to move; None after a stop by ``control``."""
     boards = array("Q", chunk.players), array("Q", chunk.opponents)
     number = len(boards[0])
     scores = array("q", bytes(_BOARD_BYTES * number))
     searcher.clear()
     limits = Limits(chunk.depth, Selectivity(chunk.selectivity))
-    players, opponents, found = (each.buffer_info()[0] for each in (*boards, scores))
-    searcher.score_many(players, opponents, found, number, limits, control)
+    players, opponents, results = (each.buffer_info()[0] for each in (*boards, scores))
+    searcher.score_many(players, opponents, results, number, limits, control)
     return None if control.stopped else array("b", scores).tobytes()

@@ -1,8 +1,8 @@
-"""Stage `label`: scores for positions, from the engine's own search.
+"""Stage `label`: scores for positions by the engine's search.
 
 The caller chooses who searches, threads of this process or a cluster (`ScoreChunks`). Rows are taken in a seeded random
-order over all plies, so that a stage ended early by its time limit still leaves a fair sample of every ply; running it
-again continues where it ended.
+order over all plies, so that a stage ended by its time limit still leaves a fair sample of every ply. A second run
+continues where the first ended.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from .boards import Boards
 from .chunks import CHUNK, BoardChunk, ScoreChunks, score_chunk
 
 HASH_BITS = 17
-"""Table size of label searches: they are short, and their tables stay in the cache."""
+"""Logarithm (base 2) of the entries of a table: label searches are short, and their tables stay in the cache."""
 
 _WAITING = 4
-"""Chunks handed out ahead, for each thread."""
+"""Chunks handed out ahead for each thread."""
 
 _SAVE_EVERY = 60.0
 
 
 def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return up to `count` rows of each ply first..last that are not in `skip`, in the order of labelling."""
+    """Return up to ``count`` rows of each ply first..last that ``skip`` does not mark, in the order of labelling."""
     rows, ranks = [], []
     starts = np.searchsorted(arrays["plies"], np.arange(62))
     for ply in range(first, last + 1):
@@ -50,7 +50,7 @@ def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: N
 
 
 def score_here(weights: Path, workers: int, hash_bits: int) -> ScoreChunks:
-    """Score chunks by ``workers`` threads of this process, each with its own searcher."""
+    """Return a function that scores chunks by ``workers`` threads of this process, each with its own searcher."""
 
     def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:
         searchers: SimpleQueue[Searcher] = SimpleQueue()
@@ -76,7 +76,7 @@ def score_here(weights: Path, workers: int, hash_bits: int) -> ScoreChunks:
                 for first, scores in under_way:
                     yield first, scores.result()
             finally:
-                # Where the caller leaves early, no thread waits for the work in progress.
+                # A caller that leaves early need not wait for the chunks in progress.
                 control.stop()
 
     return score
@@ -93,10 +93,9 @@ def search_all(
     progress: StageProgress,
     checkpoint: Callable[[NDArray[np.int8]], None] = lambda values: None,
 ) -> NDArray[np.int8]:
-    """Return scores (discs) of boards; NO_LABEL for those not reached before the time limit (seconds, 0 = none) or a
-    stop.
+    """Return int8 scores (discs) of boards; NO_LABEL for those not reached before a stop or ``seconds`` (0: no limit).
 
-    ``checkpoint`` is called with them now and then and at the end, even after an error. Raises `Unfinished` as
+    ``checkpoint`` is called with the scores now and then and at the end, even after an error. Raises `Unfinished` as
     ``score`` does.
     """
     values = np.full(len(players), NO_LABEL, np.int8)
@@ -145,16 +144,16 @@ def run(
     skip: list[Path],
     command: str,
 ) -> None:
-    """Label up to `count` rows of each ply first..last of a positions file; depth EXACT (255) reads to the end.
+    """Label up to ``count`` rows of each ply first..last of a positions file; depth EXACT (255) reads to the end.
 
-    Rows labelled in the files `skip` are left out, and labels already in `out` are kept.
+    Rows labelled in the files ``skip`` are left out, and labels that ``out`` has are kept.
     """
     progress = StageProgress("label")
     arrays, record = load(source)
-    known = np.zeros(len(arrays["plies"]), np.bool_)
+    labelled = np.zeros(len(arrays["plies"]), np.bool_)
     for path in skip:
-        known[load(path)[0]["rows"]] = True
-    rows = choose(arrays, first, last, count, seed, known)
+        labelled[load(path)[0]["rows"]] = True
+    rows = choose(arrays, first, last, count, seed, labelled)
     values = np.full(len(rows), NO_LABEL, np.int8)
     made = {
         "stage": "label",
@@ -166,11 +165,11 @@ def run(
         "seed": seed,
     }
     if out.exists():
-        before, old = load(out)
+        old_arrays, old = load(out)
         if any(old[key] != made[key] for key in ("positions", "depth", "selectivity")):
             raise TrainingError(f"{out}: holds labels of another kind: {old}")
-        found = dict(zip(before["rows"].tolist(), before["values"].tolist(), strict=True))
-        values[:] = [found.get(row, NO_LABEL) for row in rows.tolist()]
+        old_values = dict(zip(old_arrays["rows"].tolist(), old_arrays["values"].tolist(), strict=True))
+        values[:] = [old_values.get(row, NO_LABEL) for row in rows.tolist()]
         progress.say(f"{int((values != NO_LABEL).sum())} labels are there already")
     todo = np.flatnonzero(values == NO_LABEL)
 
@@ -200,9 +199,9 @@ def run(
 
 
 def adjudicate(games_file: Path, source: Path, label_files: list[Path], out: Path) -> None:
-    """Give each game the exact score of its earliest position that has one, unfinished games included.
+    """Give each game, finished or not, the exact score of its earliest position that has one.
 
-    Scores of games are full of endgame mistakes; those of their positions at 12 to 16 empties are not.
+    Results of games are full of endgame mistakes; exact scores at 12 to 16 empties are not.
     """
     from . import positions
 

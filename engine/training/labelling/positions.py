@@ -1,4 +1,4 @@
-"""Stage `positions`: games to distinct positions, one row each.
+"""Stage `positions`: from games to distinct positions, a row each.
 
 Rows are canonical boards (the smallest of eight images), side to move first, sorted by ply. Kinds:
 
@@ -6,10 +6,10 @@ Rows are canonical boards (the smallest of eight images), side to move first, so
     perturbed  1 to 3 random moves off positions of the games: what a search looks at and good players avoid
     opening    every position up to a ply
 
-Games are held out for validation as a whole: one in twenty, and every game that visits a position of the truth files. A
-position that a training game visits as well is a training position. `result` is the mean score of its training games
-(of held-out games for held-out positions), in discs, side to move's view, NaN without a finished game; `count` is the
-number of these games.
+Whole games are held out for validation: one in twenty, and every game that visits a position of the truth files. A
+position that a training game visits as well is a training position. `result` is the mean score, in discs for the side
+to move, of a position's training games (of held-out games for held-out positions), NaN without a finished game; `count`
+is the number of these games.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HELD_OUT_SHARE = 20
 
 
 class Truth(NamedTuple):
-    """Positions with exact scores for one (kind, empties), for `validate`."""
+    """Positions with exact scores (discs, side to move) of one kind and number of empties."""
 
     kind: str
     empties: int
@@ -44,10 +44,11 @@ class Truth(NamedTuple):
 
 
 def read_truth(paths: list[Path]) -> list[Truth]:
-    """Read the truth files: arrays P<ply>, O<ply> (boards, side to move first) and y<ply> (discs); "diverse" in a
-    file's name means that its positions are perturbed ones.
+    """Read truth files: arrays P<ply>, O<ply> (boards, side to move first) and y<ply> (discs).
+
+    "diverse" in a file's name means that its positions are perturbed ones.
     """
-    found = []
+    truth = []
     for path in paths:
         with np.load(path, allow_pickle=False) as archive:
             for name in archive.files:
@@ -55,12 +56,12 @@ def read_truth(paths: list[Path]) -> list[Truth]:
                     ply = name[1:]
                     kind = "perturbed" if "diverse" in path.name else "human"
                     score = archive[f"y{ply}"].astype(np.float32)
-                    found.append(Truth(kind, 60 - int(ply), archive[name], archive[f"O{ply}"], score))
-    return found
+                    truth.append(Truth(kind, 60 - int(ply), archive[name], archive[f"O{ply}"], score))
+    return truth
 
 
 def keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]:
-    """Return one word for each (canonical) board; two different boards have equal words with a chance of 2**-64."""
+    """Return a uint64 hash for each canonical board; two boards have the same with a chance of 2**-64."""
     mixed = (players ^ (players >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(32))) + opponents
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0x94D049BB133111EB)
@@ -69,31 +70,31 @@ def keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]
 
 
 def canonical_keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]:
-    """Return keys of the boards' canonical images; the boards are not changed."""
+    """Return the keys of the boards' canonical images; the boards are not changed."""
     own, other = players.copy(), opponents.copy()
     boards.canonize(own, other)
     return keys(own, other)
 
 
 class Visits(NamedTuple):
-    """Every (game, position) of a set of games, canonical, sorted by ply."""
+    """Every pair (game, position) of a set of games, canonical, sorted by ply."""
 
     players: boards.Boards
     opponents: boards.Boards
     games: NDArray[np.int32]
     results: NDArray[np.float32]
     turns: NDArray[np.int8]
-    """1 if the side to move is the one that began the game, else -1."""
+    """1 if the side to move began the game, else -1."""
     starts: NDArray[np.int64]
-    """The first row of each ply, and the number of rows (62 entries)."""
+    """The first row of each ply, then the number of rows: 62 entries."""
 
     def ply(self, ply: int) -> slice:
-        """Rows of a ply."""
+        """Return the rows of a ply."""
         return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
 
 
 def visit(games: Arrays) -> Visits:
-    """Expand games (arrays of stage `games`); the result of an unfinished game is NaN."""
+    """Return the visits of games (arrays of stage `games`); the result of an unfinished game is NaN."""
     most = int(games["lengths"].astype(np.int64).sum()) * 2 + 2 * len(games["lengths"])
     players, opponents = np.empty(most, np.uint64), np.empty(most, np.uint64)
     number, turns = np.empty(most, np.int32), np.empty(most, np.int8)
@@ -110,16 +111,16 @@ def visit(games: Arrays) -> Visits:
 
 
 def hold_out(visits: Visits, games: int, seed: int, truth: list[Truth]) -> NDArray[np.bool_]:
-    """Return a mask of the games used for validation only."""
+    """Return a mask of the games that are used for validation only."""
     held: NDArray[np.bool_] = np.random.default_rng([seed, 1]).random(games) < 1 / HELD_OUT_SHARE
     for part in truth:
         if part.kind == "human":
             rows = visits.ply(60 - part.empties)
-            found = np.isin(
+            in_truth = np.isin(
                 keys(visits.players[rows], visits.opponents[rows]),
                 canonical_keys(part.players, part.opponents),
             )
-            held[visits.games[rows][found]] = True
+            held[visits.games[rows][in_truth]] = True
     return held
 
 
@@ -131,11 +132,11 @@ def _rows(
     ply: int,
     kind: int,
 ) -> Arrays:
-    """Collapse equal canonical boards of one ply."""
+    """Return rows of one ply in which equal canonical boards are one."""
     _, first, which = np.unique(keys(players, opponents), return_index=True, return_inverse=True)
     every = len(first)
     trained = np.bincount(which, weights=~held, minlength=every) > 0
-    # A training position's mean is over its training games only.
+    # The mean of a training position is over its training games only.
     used = ~np.isnan(results) & (held != trained[which])
     counts = np.bincount(which[used], minlength=every)
     sums = np.bincount(which[used], weights=results[used], minlength=every)
@@ -166,7 +167,7 @@ def played(visits: Visits, held: NDArray[np.bool_], ply: int) -> Arrays:
 
 
 def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, seed: int) -> Arrays:
-    """About `count` positions of one ply, 1 to 3 random moves off the games' positions."""
+    """Return about ``count`` positions of one ply, 1 to 3 random moves off the games' positions."""
     random = np.random.default_rng([seed, 2, ply])
     steps = random.integers(1, 4, count).astype(np.uint8)
     steps = np.minimum(steps, ply).astype(np.uint8)
@@ -188,27 +189,27 @@ def _successors(
 ) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
     """Return all positions one move later, and for each the number of the board that it comes from."""
     most = MOST_MOVES * len(players)
-    found = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
-    count = boards.successors(players, opponents, *found)
-    return found[0][:count], found[1][:count], found[2][:count]
+    written = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
+    count = boards.successors(players, opponents, *written)
+    return written[0][:count], written[1][:count], written[2][:count]
 
 
 def openings(last: int) -> list[Arrays]:
-    """Every position of plies 0 to `last`."""
+    """Return every position of plies 0 to ``last``, by ply."""
     players = np.array([boards.START_PLAYER], np.uint64)
     opponents = np.array([boards.START_OPPONENT], np.uint64)
-    found = []
+    by_ply = []
     for ply in range(last + 1):
         boards.canonize(players, opponents)
         none = np.full(len(players), np.nan, np.float32)
         rows = _rows(players, opponents, np.zeros(len(players), np.bool_), none, ply, OPENING)
-        found.append(rows)
+        by_ply.append(rows)
         players, opponents, _ = _successors(rows["players"], rows["opponents"])
-    return found
+    return by_ply
 
 
 def merge(parts: list[Arrays]) -> Arrays:
-    """Return rows of one ply from several kinds; if a board is in more than one, the first wins."""
+    """Return rows of one ply from several kinds; a board in more than one is of the first."""
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     _, first = np.unique(keys(joined["players"], joined["opponents"]), return_index=True)
     return {name: array[first] for name, array in joined.items()}
@@ -225,8 +226,9 @@ def gather(
     first: int = 0,
     last: int = 60,
 ) -> Arrays:
-    """Return all rows of plies first..last: the games', `count` perturbed ones a ply, openings; without boards of the
-    truth files or of `others`, which are sets of positions.
+    """Return all rows of plies first..last: the games', ``count`` perturbed ones a ply, openings.
+
+    Boards of the truth files or of ``others``, which are sets of positions, are left out.
     """
     progress = StageProgress("positions")
     visits = visit(games)
@@ -234,8 +236,8 @@ def gather(
     held = hold_out(visits, len(games["lengths"]), seed, truth)
     progress.say(f"{int(held.sum())} games held out")
     opened = openings(opening_plies) if opening_plies >= 0 else []
-    known = [canonical_keys(part.players, part.opponents) for part in truth]
-    forbidden = np.concatenate(known) if known else np.empty(0, np.uint64)
+    excluded = [canonical_keys(part.players, part.opponents) for part in truth]
+    forbidden = np.concatenate(excluded) if excluded else np.empty(0, np.uint64)
     there = [np.searchsorted(other["plies"], np.arange(62)) for other in others]
     whole = []
     for ply in range(first, last + 1):
@@ -245,11 +247,11 @@ def gather(
         if ply < len(opened):
             parts.append(opened[ply])
         rows = merge(parts)
-        found = keys(rows["players"], rows["opponents"])
-        allowed = ~np.isin(found, forbidden)
+        row_keys = keys(rows["players"], rows["opponents"])
+        allowed = ~np.isin(row_keys, forbidden)
         for other, starts in zip(others, there, strict=True):
             part_of_other = slice(starts[ply], starts[ply + 1])
-            allowed &= ~np.isin(found, keys(other["players"][part_of_other], other["opponents"][part_of_other]))
+            allowed &= ~np.isin(row_keys, keys(other["players"][part_of_other], other["opponents"][part_of_other]))
         whole.append({name: array[allowed] for name, array in rows.items()})
         progress.now_and_then(f"ply {ply}")
     arrays = {name: np.concatenate([part[name] for part in whole]) for name in whole[0]}
@@ -269,7 +271,7 @@ def run(
     first: int = 0,
     last: int = 60,
 ) -> None:
-    """Read games, write positions that are not in the files `except_files`."""
+    """Read games and write positions that are not in the files ``except_files``."""
     games, made = load(source)
     truth = read_truth(truth_files)
     others = [load(path) for path in except_files]

@@ -1,1 +1,1 @@
-"""ProbCut's error model, fitted to nodes of real searches."""
+"""The fit of ProbCut's error model to nodes of real searches."""

@@ -1,11 +1,11 @@
-"""Stage `probcut`: the error of shallow searches as predictions of deep ones, fitted for the engine's ProbCut.
+"""Stage `probcut`: the errors of shallow searches as predictions of deep ones, fitted for the engine's ProbCut.
 
-Nodes that the engine's own searches of held-out positions meet (`nodes`) are searched by ProbCut's reduced searches,
-and as deep as the searches that these replace. `ErrorModel` describes the differences near the bound of a node: its
-logarithm is linear in all parameters but one, so for each value of that one on a grid it is fitted as a generalised
-linear model (gamma errors, logarithmic link) of the squared differences. Two thirds of the searches are for the fit,
-the rest for the check at every selectivity: how many differences lie within the margin, and how many of the cuts that
-the search would make the deep search contradicts.
+Nodes that the engine's searches of held-out positions meet (`nodes`) are searched by ProbCut's reduced searches and by
+the deep searches that these stand for. `ErrorModel` describes the differences at nodes near their bounds. Its logarithm
+is linear in all parameters but one: for each value of that one on a grid, a generalised linear model (gamma errors,
+logarithmic link) is fitted to the squared differences. Two thirds of the searches are for the fit, the rest for a check
+at every selectivity: which share of differences lies within the margin, and which share of the cuts is contradicted by
+the deep search.
 """
 
 from __future__ import annotations
@@ -36,18 +36,16 @@ from . import nodes
 from .nodes import Measured
 
 NEAR = 10.0
-"""Discs from its bound within which a node's shallow score must lie to count in the check."""
+"""Most discs between a node's bound and its shallow score for the node to count in fit and check."""
 
 FEWEST = 60
-"""Nodes near their bounds that a fit needs, before the end and for each parity of empties at the end."""
+"""Fewest nodes near their bounds for a fit: before the end, and for each parity of empties at the end."""
 
 PROVED_TO = 18
-"""Most empties at which searches to the end are full-width in the sample; with more, the reference scores themselves
-were found with cuts.
-"""
+"""Most empties at which searches to the end in the sample are full-width; with more the reference has cuts itself."""
 
 EDGE = 2.0
-"""Discs beyond the margin up to which a cut counts as being at its edge."""
+"""Discs beyond the margin up to which a cut counts as at its edge."""
 
 BANDS = {"3-5": (3, 5), "6-9": (6, 9), "10-13": (10, 13), "14-18": (14, 18)}
 """Groups of depths in the report, for searches that end before the game does."""
@@ -67,25 +65,25 @@ class Check(NamedTuple):
     nodes: int
     """Number of nodes near their bounds."""
     within: float
-    """Share of them whose difference lies within the margin."""
+    """Share of these whose difference lies within the margin."""
     cuts: int
     """Number of nodes that are cut, near their bounds or not."""
     wrong: float
     """Share of the cuts that the deep search contradicts."""
     edge_cuts: int
     edge_wrong: float
-    """The same share for cuts at the edge of the margin."""
+    """Share of the cuts at the edge of the margin that the deep search contradicts."""
 
 
-def near(found: Measured) -> NDArray[np.bool_]:
+def near(measured: Measured) -> NDArray[np.bool_]:
     """Return a mask of the nodes whose shallow score is near the bound."""
-    return np.asarray(np.abs(found.shallow - found.nodes.alphas - 0.5) < NEAR)
+    return np.asarray(np.abs(measured.shallow - measured.nodes.alphas - 0.5) < NEAR)
 
 
-def fit(found: Measured) -> ErrorModel:
-    """Return the likeliest model; TrainingError if too few nodes are near their bounds."""
-    found = found.at(near(found))
-    before, end = found.at(~found.to_the_end), found.at(found.to_the_end)
+def fit(measured: Measured) -> ErrorModel:
+    """Return the likeliest model; raises `TrainingError` if too few nodes are near their bounds."""
+    measured = measured.at(near(measured))
+    before, end = measured.at(~measured.to_the_end), measured.at(measured.to_the_end)
     odd = end.nodes.empties % 2 == 1
     for kind, number in (("before the end", len(before.deep)), ("odd", odd.sum()), ("even", (~odd).sum())):
         if number < FEWEST:
@@ -113,8 +111,9 @@ def fit(found: Measured) -> ErrorModel:
 
 
 def _weights(depths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return weights by depth. Deep nodes are few, because they are costly, but cuts save more there: a depth has the
-    square root of its number of nodes as weight in all.
+    """Return weights by depth, so that the weight of a depth is the square root of its number of nodes.
+
+    Deep nodes are few, because they are costly, but cuts save more there.
     """
     return np.asarray(1 / np.sqrt(np.bincount(depths)[depths]))
 
@@ -135,9 +134,9 @@ def _gamma(
     return solved, float(np.average(squares / np.exp(logs) + logs, weights=weights))
 
 
-def groups(found: Measured) -> dict[str, NDArray[np.bool_]]:
-    """Return the groups of nodes in the report."""
-    depths, empties, end = found.nodes.depths, found.nodes.empties, found.to_the_end
+def groups(measured: Measured) -> dict[str, NDArray[np.bool_]]:
+    """Return masks of the groups of nodes in the report, by name."""
+    depths, empties, end = measured.nodes.depths, measured.nodes.empties, measured.to_the_end
     parts = {"before the end": ~end}
     parts |= {f"depth {name}": ~end & (low <= depths) & (depths <= high) for name, (low, high) in BANDS.items()}
     parts |= {f"empties {name}": ~end & (low <= empties) & (empties <= high) for name, (low, high) in REGIONS.items()}
@@ -145,13 +144,13 @@ def groups(found: Measured) -> dict[str, NDArray[np.bool_]]:
     return parts | {name: end & (low <= empties) & (empties <= high) for name, (low, high) in ENDS.items()}
 
 
-def check(found: Measured, model: ErrorModel) -> list[Check]:
-    """Return the check of the model on the nodes, for each selectivity below 100 % and each group."""
+def check(measured: Measured, model: ErrorModel) -> list[Check]:
+    """Return the checks of the model, for each selectivity below 100 % and each group."""
     words = table(model)
-    alphas, shallow, deep = found.nodes.alphas, found.shallow, found.deep
-    static = np.rint(found.static)
-    close = near(found)
-    empties, depths = found.nodes.empties.tolist(), found.nodes.depths.tolist()
+    alphas, shallow, deep = measured.nodes.alphas, measured.shallow, measured.deep
+    static = np.rint(measured.static)
+    close = near(measured)
+    empties, depths = measured.nodes.empties.tolist(), measured.nodes.depths.tolist()
     checks = []
     for selectivity in SELECTIVITIES[:-1]:
         asked = np.array(
@@ -159,14 +158,14 @@ def check(found: Measured, model: ErrorModel) -> list[Check]:
         ).reshape(-1, 3)
         above, below, rough = asked.T
         off = deep - shallow
-        # The search rounds its bounds to whole discs.
+        # The search rounds bounds to whole discs.
         within = (-above - 0.5 <= off) & (off <= below + 0.5)
         over, under = shallow - alphas - 1 - above, alphas - below - shallow
         high = (static >= alphas + 1 - rough) & (alphas + 1 + above < 64) & (over >= 0)
         low = ~high & (static <= alphas + rough) & (alphas - below > -64) & (under >= 0)
         wrong = (high & (deep <= alphas)) | (low & (deep > alphas))
         edge = (high & (over < EDGE)) | (low & (under < EDGE))
-        for name, rows in groups(found).items():
+        for name, rows in groups(measured).items():
             cuts, edges = rows & (high | low), rows & edge
             checks.append(
                 Check(
@@ -190,7 +189,7 @@ def _share(which: NDArray[np.bool_]) -> float:
 def gathered(
     arrays: Arrays, weights: Weights, kept: Path, *, about: dict[str, Any], count: int, seed: int, workers: int
 ) -> Measured:
-    """Return all nodes measured; results already in the file ``kept`` are used."""
+    """Return all nodes measured; results in the file ``kept`` are not measured again."""
     progress = StageProgress("probcut")
     parts: Arrays = {}
     if kept.exists():
@@ -198,9 +197,9 @@ def gathered(
         if record != about:
             raise TrainingError(f"{kept}: holds nodes of {record}, not of {about}: remove it, or write elsewhere")
     if "nodes" not in parts:
-        found = nodes.gather(arrays, weights, count=count, seed=seed, workers=workers, progress=progress)
-        progress.say(f"{count} searches: {len(found.players)} nodes")
-        parts["nodes"] = np.stack([column.view(np.int64) for column in found])
+        nodes_found = nodes.gather(arrays, weights, count=count, seed=seed, workers=workers, progress=progress)
+        progress.say(f"{count} searches: {len(nodes_found.players)} nodes")
+        parts["nodes"] = np.stack([column.view(np.int64) for column in nodes_found])
         save(kept, parts, about)
     every = _nodes(parts["nodes"])
     measured = []
@@ -224,23 +223,23 @@ def _nodes(columns: NDArray[np.int64]) -> nodes.Nodes:
 def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, workers: int, command: str) -> None:
     """Measure nodes of ``count`` searches, fit, check, and write model and figures as JSON.
 
-    What was measured is kept in an npz file beside ``out``, class by class: the same call goes on there.
+    Measurements are written to an npz file beside ``out``, class by class: a second run continues there.
     """
     arrays, record = load(source)
     loaded = Weights.load(weights)
     held = digest(*(arrays[name][arrays["held"]] for name in ("players", "opponents")))
     about = {"positions": record["digest"], "held": held, "weights": loaded.digest, "count": count, "seed": seed}
-    found = gathered(
+    measured = gathered(
         arrays, loaded, out.with_suffix(".nodes.npz"), about=about, count=count, seed=seed, workers=workers
     )
-    for_check = found.nodes.searches % 3 == 2
-    model = fit(found.at(~for_check))
-    checks = check(found.at(for_check), model)
+    for_check = measured.nodes.searches % 3 == 2
+    model = fit(measured.at(~for_check))
+    checks = check(measured.at(for_check), model)
     content: dict[str, Any] = {
         "model": model.to_record(),
         "command": command,
         **about,
-        "nodes": len(found.deep),
+        "nodes": len(measured.deep),
         "check": [entry._asdict() for entry in checks],
     }
     save_json(out, content, indent=1)
@@ -256,7 +255,7 @@ def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, worker
 
 
 def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> None:
-    """Write ``weights`` again, to ``out``, with the model that stage `probcut` wrote to ``model`` in the record."""
+    """Write ``weights`` to ``out``, with the model that stage `probcut` wrote to ``model`` in its record."""
     try:
         content = json.loads(model.read_text())
         fitted = model_of(content["model"])
@@ -265,8 +264,8 @@ def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> No
     loaded = Weights.load(weights).digest
     if content.get("weights") != loaded:
         raise TrainingError(f"{model}: measured with weights {content.get('weights')}, {weights} is {loaded}")
-    found, record = read(weights)
+    old_weights, record = read(weights)
     record |= {"probcut": fitted.to_record(), "probcut_command": content.get("command")}
-    write_shipped(out, found, record, small=small)
-    # The same record to read without the program.
+    write_shipped(out, old_weights, record, small=small)
+    # The record again, for readers without the program.
     save_json(out.with_suffix(".json"), record, indent=1)

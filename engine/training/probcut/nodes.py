@@ -1,8 +1,8 @@
-"""Sampled nodes of the engine's own searches with the scores of shallow and deep searches: the data of ProbCut's fit.
+"""Sampled nodes of the engine's searches with scores of shallow and deep searches: the data of ProbCut's fit.
 
 Positions of held-out games are searched at the limits of levels, and the compiled search keeps a sample of the nodes
-where a cut is tried (`kernels.midgame.sample`), evenly by depth, before and to the end. Each node has the bound that it
-was searched with, because scores matter only near it.
+where a cut is tried (`kernels.midgame.sample`), evenly by depth, before and to the end. A node has the bound that it
+was searched with, because its scores matter only near it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from desdaemon.engine.training.store import Arrays, StageProgress
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 OPEN = 40
-"""Discs; nodes with larger bounds say little about close games and are left out."""
+"""Largest bound of a node in discs; nodes beyond it say little about close games."""
 
 CLOSE_TO = 24
-"""Discs; positions whose evaluation is further from 0 are not searched."""
+"""Largest evaluation of a position that is searched, in discs."""
 
 FULL_COUNT = 2000
-"""Number of searches for which the full numbers of nodes in `BEFORE` and `TO_THE_END` are measured."""
+"""Number of searches for which `BEFORE` and `TO_THE_END` say how many nodes are measured."""
 
 FEWEST = 40
-"""Least number of nodes measured in each class, if it has them, when fewer searches are requested."""
+"""Nodes measured in each class, if it has them, even if fewer searches are requested."""
 
 BEFORE = {
     **dict.fromkeys(range(3, 9), (1500, 100)),
@@ -48,9 +48,7 @@ BEFORE = {
     17: (30, 98),
     18: (20, 98),
 }
-"""By depth, for searches that end before the game: the number of nodes, and the selectivity (percent) of the search
-that gives the reference score.
-"""
+"""By depth, for searches that end before the game: number of nodes, and percent of the search for the reference."""
 
 TO_THE_END = {
     **dict.fromkeys(range(13, 17), (600, 100)),
@@ -61,15 +59,13 @@ TO_THE_END = {
     21: (80, 98),
     22: (60, 98),
 }
-"""The same by empties for searches to the end."""
+"""By empties, for searches to the end: number of nodes, and percent of the search for the reference."""
 
 _CHUNK = 16
 
 
 class Nodes(NamedTuple):
-    """Columns of equal length: boards (mover first), the bound ``alpha`` (discs), plies, and the number of the
-    search.
-    """
+    """Columns of equal length: boards (mover first), the bound in discs, plies, and the number of the search."""
 
     players: NDArray[np.uint64]
     opponents: NDArray[np.uint64]
@@ -83,19 +79,19 @@ class Nodes(NamedTuple):
         return np.asarray(64 - np.bitwise_count(self.players | self.opponents).astype(np.int64))
 
     def at(self, rows: NDArray[np.int64]) -> Nodes:
-        """Return the nodes of these rows."""
+        """Return the nodes of ``rows``."""
         boards = self.players[rows], self.opponents[rows]
         return Nodes(*boards, self.alphas[rows], self.depths[rows], self.searches[rows])
 
 
 class Measured(NamedTuple):
-    """Nodes with their measured scores, in discs, the mover's view."""
+    """Nodes with their scores in discs for the mover."""
 
     nodes: Nodes
     static: NDArray[np.float64]
     """The unrounded evaluation."""
     shallow: NDArray[np.float64]
-    """The score of the reduced search, at the selectivity that searches give it."""
+    """The score of the reduced search at the selectivity that searches give it."""
     deep: NDArray[np.float64]
 
     @property
@@ -110,14 +106,12 @@ class Measured(NamedTuple):
         return np.array([stand_in(empties, depth) for empties, depth in pairs], np.int64)
 
     def at(self, rows: NDArray[np.bool_]) -> Measured:
-        """Return the nodes of these rows."""
+        """Return the nodes of ``rows``."""
         return Measured(self.nodes.at(np.flatnonzero(rows)), self.static[rows], self.shallow[rows], self.deep[rows])
 
 
 def limits_of(empties: int, dice: np.random.Generator) -> Limits:
-    """Return random limits of a search: depth and selectivity of a level, and a node limit that most searches do not
-    reach.
-    """
+    """Return random limits: depth and selectivity of a level, and a node limit that most searches do not reach."""
     if empties <= 16 or (empties <= 24 and dice.random() < 0.7):
         return Limits(empties, Selectivity(dice.choice(SELECTIVITIES[:5])), 20_000_000)
     return Limits(
@@ -148,61 +142,59 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
             searcher.sample(block.address)
             searcher.search(player, opponent, limits_of(64 - (player | opponent).bit_count(), dice))
             searcher.sample(0)
-            kept = np.frombuffer(memoryview(block.words()), np.uint64).reshape(-1, words)
-            found: list[tuple[int, ...]] = []
-            for kind in np.flatnonzero(kept[:, 0]).tolist():
-                slots = kept[kind, 1:].reshape(-1, 4)[: int(kept[kind, 0])]
+            sample = np.frombuffer(memoryview(block.words()), np.uint64).reshape(-1, words)
+            nodes_of_search: list[tuple[int, ...]] = []
+            for kind in np.flatnonzero(sample[:, 0]).tolist():
+                slots = sample[kind, 1:].reshape(-1, 4)[: int(sample[kind, 0])]
                 bounds = slots[:, 2].view(np.int64).tolist()
                 for own, other, alpha in zip(slots[:, 0].tolist(), slots[:, 1].tolist(), bounds, strict=True):
                     if abs(alpha) <= OPEN:
-                        found.append((own, other, alpha, kind % PROBCUT_DEPTHS, number))
-            return found
+                        nodes_of_search.append((own, other, alpha, kind % PROBCUT_DEPTHS, number))
+            return nodes_of_search
         finally:
             searchers.put((searcher, block))
 
     rows: list[tuple[int, ...]] = []
     with ThreadPoolExecutor(workers) as pool:
-        for number, found in enumerate(pool.map(work, range(count))):
-            rows += found
+        for number, nodes_of_search in enumerate(pool.map(work, range(count))):
+            rows += nodes_of_search
             progress.now_and_then(f"{number + 1} of {count} searches: {len(rows)} nodes")
     own, other, *rest = list(zip(*rows, strict=True)) or [()] * 5
     return Nodes(np.array(own, np.uint64), np.array(other, np.uint64), *(np.array(column, np.int64) for column in rest))
 
 
 def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Limits]]:
-    """Return a random sample of ``nodes`` by class: name, nodes, and the limits of the search for the reference
-    score.
-    """
-    found = []
+    """Return a random sample of ``nodes`` by class: name, nodes, and limits of the search for the reference score."""
+    sampled = []
     to_the_end = nodes.depths >= nodes.empties
     for name, ending, plan in (("before", False, BEFORE), ("end", True, TO_THE_END)):
         for depth, (most, percent) in plan.items():
             rows = np.flatnonzero((nodes.depths == depth) & (to_the_end == ending))
             rows = np.random.default_rng([seed, 5, depth, ending]).permutation(rows)
             few = min(most, max(FEWEST if most > FEWEST * 5 else 0, most * count // FULL_COUNT))
-            found.append((f"{name}-{depth}", nodes.at(rows[:few]), Limits(depth, Selectivity(percent))))
-    return found
+            sampled.append((f"{name}-{depth}", nodes.at(rows[:few]), Limits(depth, Selectivity(percent))))
+    return sampled
 
 
 def measure(nodes: Nodes, truth: Limits, weights: Weights, workers: int) -> Measured:
-    """Search nodes of one class; the table is emptied after every sixteen."""
+    """Search nodes of one class; the table is cleared after every sixteen."""
     searchers: SimpleQueue[Searcher] = SimpleQueue()
     for _ in range(workers):
         searchers.put(Searcher(hash_bits=20, weights=weights))
     scores = np.zeros((3, len(nodes.players)))
-    # Searches of one class have one reduced search: it depends on the depth, and on whether that is the end.
+    # A class has one depth, and so one reduced search.
     shallow = stand_in(int(nodes.empties[0]), truth.depth) if len(nodes.players) else 0
-    # Shallow before deep: the table then never answers with more than was asked.
+    # Shallow before deep, so that the table never has a deeper result than the search asks for.
     plan = (Limits(0), Limits(shallow, Selectivity.PERCENT_87), truth)
 
     def work(begin: int) -> None:
         searcher = searchers.get()
         own, other = (column[begin : begin + _CHUNK].copy() for column in (nodes.players, nodes.opponents))
-        found = np.empty(len(own), np.int64)
+        part = np.empty(len(own), np.int64)
         searcher.clear()
         for column, limits in enumerate(plan):
-            searcher.score_many(own.ctypes.data, other.ctypes.data, found.ctypes.data, len(own), limits)
-            scores[column, begin : begin + _CHUNK] = found / (1 if limits.depth else 128)
+            searcher.score_many(own.ctypes.data, other.ctypes.data, part.ctypes.data, len(own), limits)
+            scores[column, begin : begin + _CHUNK] = part / (1 if limits.depth else 128)
         searchers.put(searcher)
 
     with ThreadPoolExecutor(workers) as pool:
