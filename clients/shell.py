@@ -20,7 +20,7 @@ from desdaemon.protocol.commands.completion import candidates
 from desdaemon.protocol.commands.text import read_line
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, logs, platform
-from desdaemon.protocol.system.terminal import ProgressLine
+from desdaemon.protocol.system.terminal import ProgressLine, paged
 
 from .arguments import Parser, add_daemon, connected
 from .blocking import Client, Handle
@@ -87,7 +87,9 @@ class Shell:
     def _text(self, line: str) -> bool:
         handle = None
         shown = _Shown()
-        args = {"line": line, "partials": True} if "text.partials" in self.client.hello.features else {"line": line}
+        helps = read_line(line).name == "help"
+        partials = "text.partials" in self.client.hello.features and not helps
+        args = {"line": line, "partials": True} if partials else {"line": line}
         try:
             with _interrupts_deferred():
                 handle = self.client.start("text", args)
@@ -103,7 +105,8 @@ class Shell:
                 handle.cancel()
         data = handle.result()
         text = str(data.get("out") or "")
-        shown.write(0, text if text.endswith("\n") or not text else text + "\n")
+        if not (helps and paged(text)):
+            shown.write(0, text if text.endswith("\n") or not text else text + "\n")
         logs.echo(str(data.get("err") or ""))
         return not data.get("err")
 

@@ -23,6 +23,7 @@ from .arguments import UnusableFile, UsageError, configured
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books
+    from desdaemon.dialogue.commands.help import HelpPage
     from desdaemon.dialogue.session import Session
 
 OK, UNUSABLE, BAD_COMMAND_LINE, INTERRUPTED = 0, 1, 2, 130
@@ -170,16 +171,13 @@ def _print_information(what: str) -> int:
 
         print(version_text())  # noqa: T201
         return OK
-    from desdaemon.dialogue.commands.help import laid_out, option_page
+    from desdaemon.dialogue.commands.help import option_page
 
-    width = _width()
-    print(usage(width) + "\n\n" + "\n".join(laid_out(option_page(), width)))  # noqa: T201
-    return OK
+    return _show([usage(), option_page()])
 
 
 def _help(topic: str) -> int:
     """Print a sub-command's help, or the pages of `help` in the text protocol."""
-    from desdaemon.dialogue.commands.help import laid_out
     from desdaemon.dialogue.commands.help import topic as pages
 
     command = find_sub_command(topic.split())
@@ -190,15 +188,17 @@ def _help(topic: str) -> int:
         shown = pages(topic)
     except BadInput as error:
         raise UsageError(str(error)) from None
-    print("\n\n".join("\n".join(laid_out(page, _width())) for page in shown))  # noqa: T201
+    return _show(shown)
+
+
+def _show(pages: list[HelpPage]) -> int:
+    from desdaemon.dialogue.commands.help import joined
+    from desdaemon.protocol.system.terminal import columns, paged
+
+    text = joined(pages, columns() - 1)
+    if not paged(text):
+        print(text)  # noqa: T201
     return OK
-
-
-def _width() -> int:
-    """Return the width of help texts in columns: the terminal's, 80 without one."""
-    from shutil import get_terminal_size
-
-    return get_terminal_size().columns
 
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
@@ -223,9 +223,9 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
     return rest, open_sockets
 
 
-def usage(width: int = 0) -> str:
-    """Return the text of ``--help`` before the options, wrapped at ``width`` columns; 0: not wrapped."""
-    from desdaemon.dialogue.commands.help import HelpEntry, HelpPage, laid_out
+def usage() -> HelpPage:
+    """Return the page of ``--help`` before the options."""
+    from desdaemon.dialogue.commands.help import HelpEntry
     from desdaemon.dialogue.configuration import shown_path
 
     shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": shown_path()}
@@ -233,7 +233,7 @@ def usage(width: int = 0) -> str:
     page += ["", "Programs, each with a --help of its own:"]
     page += [HelpEntry(f"desdaemon {command.name}", command.help, 37) for command in SUB_COMMANDS]
     page += ["", *(HelpEntry(head, text.format(**shown), 37) for head, text in WORDS)]
-    return "\n".join(laid_out(page, width))
+    return page
 
 
 def _refuse(message: str, status: int) -> int:

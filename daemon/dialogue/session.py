@@ -518,6 +518,8 @@ class CommandContext:
         """Whether moves were played since the dialogue last checked for the end of the game."""
         self.warned = False
         """Whether any warning was printed."""
+        self.paged: Callable[[str], bool] = lambda text: False
+        """Shows a text in a pager; returns False if it has not."""
         self.typed_pass = ""
         """The pass as the user last typed it: ``PA`` or ``PS``; "" before."""
 

@@ -134,7 +134,7 @@ class _StandardDialogue:
         if self._editor and self._prompting:
             from .terminal import read_typed
 
-            read_typed(self._editor, self._prompting.prompted, reader)
+            read_typed(self._editor, self._prompting, reader)
         else:
             read_lines(0, reader)
 
@@ -153,6 +153,8 @@ class _StandardDialogue:
             return spoken(protocol).dialect(session, self.output).run(self._source, first)
         dialect = TextDialect(session, self.output)
         dialect.scripted = not os.isatty(0)
+        if self._prompting:
+            dialect.paged = self._prompting.paged
 
         def on_prompt() -> None:
             report_compiling(self._prompting.free if self._prompting else None)

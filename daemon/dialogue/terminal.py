@@ -84,6 +84,8 @@ class PromptingOutput:
         self._free = True
         self.prompted = threading.Event()
         """Set when a line is wanted and all text before the prompt has been written."""
+        self.keys = threading.Lock()
+        """Held by who reads the keyboard while a command runs."""
 
     def free(self) -> bool:
         """Whether the cursor is at the beginning of a line without a prompt."""
@@ -104,6 +106,14 @@ class PromptingOutput:
         self._output.error(line)
         self._free = free
 
+    def paged(self, text: str) -> bool:
+        """See `desdaemon.protocol.system.terminal.paged`."""
+        from desdaemon.protocol.system.terminal import paged
+
+        self._claim()
+        with self.keys:
+            return paged(text)
+
     def flush(self) -> None:
         self._output.flush()
         if self._due:
@@ -120,7 +130,7 @@ class PromptingOutput:
         notice.wipe()
 
 
-def read_typed(editor: LineEditor, prompted: threading.Event, reader: LineReader) -> None:
+def read_typed(editor: LineEditor, output: PromptingOutput, reader: LineReader) -> None:
     """Read lines typed at a terminal until the end of the input or a quit.
 
     The line editor reads while a prompt is shown. Between prompts the terminal is read plainly, so that a stop takes
@@ -128,13 +138,15 @@ def read_typed(editor: LineEditor, prompted: threading.Event, reader: LineReader
     """
     going_on = True
     while going_on:
-        if prompted.wait(_POLL_S):
-            prompted.clear()
+        data = None
+        if output.prompted.wait(_POLL_S):
+            output.prompted.clear()
             typed = editor.read()
             data = b"" if typed is None else f"{typed}\n".encode("utf-8", "surrogateescape")
-        elif select.select([0], [], [], 0)[0]:
-            data = os.read(0, CHUNK)
         else:
-            continue
-        going_on = bool(data) and reader.feed(data)
+            with output.keys:
+                if select.select([0], [], [], 0)[0]:
+                    data = os.read(0, CHUNK)
+        if data is not None:
+            going_on = bool(data) and reader.feed(data)
     reader.close()

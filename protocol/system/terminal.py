@@ -1,4 +1,4 @@
-"""A line of progress on standard error, rewritten in place."""
+"""At a terminal: progress in one line on standard error, rewritten in place; and a pager."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ProgressLine:
         """Replace the line by ``text``, cut to the terminal's width."""
         if self.live:
             self._shown = True
-            self._write(f"\r\x1b[K{text[: max(1, _columns() - 1)]}")
+            self._write(f"\r\x1b[K{text[: max(1, columns() - 1)]}")
 
     def clear(self) -> None:
         if self._shown:
@@ -44,8 +44,35 @@ class ProgressLine:
             return
 
 
-def _columns() -> int:
+def paged(text: str) -> bool:
+    """Show a text that is longer than the terminal in pydoc's pager (``PAGER``, or less), and wait for its end.
+
+    Returns False, having shown nothing, if the text is short, or input or output is no terminal.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or text.count("\n") < _size().lines - 1:
+        return False
+    import pydoc
+
+    state = platform.terminal_state(0)
+    # It would end this program under its pager.
+    platform.disable_interrupts(0)
     try:
-        return os.get_terminal_size(2).columns or 80
+        pydoc.pager(text)
+    finally:
+        platform.restore_terminal(0, state)
+    return True
+
+
+def columns() -> int:
+    """Return the columns of the terminal, 80 without one."""
+    return _size().columns
+
+
+def _size() -> os.terminal_size:
+    from shutil import get_terminal_size
+
+    try:
+        columns, lines = os.get_terminal_size(2)
     except (OSError, ValueError):
-        return 80
+        columns = lines = 0
+    return get_terminal_size((columns or 80, lines or 24))

@@ -182,6 +182,30 @@ def test_a_history_that_cannot_be_kept_is_done_without(tmp_path: Path) -> None:
         made.close()
 
 
+def test_a_long_help_has_a_pager(tmp_path: Path) -> None:
+    """The pager reads the keys, and Ctrl-C is one of them."""
+    pager = tmp_path / "pager"
+    pager.write_text(
+        "import sys\nlines = sys.stdin.read().splitlines()\nprint(max(map(len, lines)) < 80, 'page', flush=True)\n"
+        "print(repr(open('/dev/tty').readline()))\n"
+    )
+    made = Terminal(tmp_path, "-q", PAGER=f"{sys.executable} {pager}", LINES="24")
+    try:
+        made.until(b">")
+        made.type(b"help options\n")
+        made.until(b"True page")
+        made.type(CTRL_C + b"mode\n")
+        made.until(b"'\\x03mode\\n'")
+        made.until(b">")
+        made.type(b"help hint\n")
+        assert b"page" not in made.until(b"Search and show")
+        made.until(b">")
+        made.type(b"quit\n")
+        assert made.end() == 0
+    finally:
+        made.close()
+
+
 FULL = Path("/dev/full")
 
 

@@ -11,6 +11,7 @@ from desdaemon.protocol.commands.options import OPTIONS, Option, find_option
 from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, Command, find_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
+from desdaemon.protocol.system.terminal import columns
 
 if TYPE_CHECKING:
     from desdaemon.dialogue.session import CommandContext
@@ -51,6 +52,11 @@ def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+def joined(pages: Iterable[HelpPage], width: int) -> str:
+    """Return pages as one text, with an empty line between them."""
+    return "\n\n".join("\n".join(laid_out(page, width)) for page in pages)
+
+
 def _wrapped(text: str, width: int, column: int, hanging: int = 0) -> list[str]:
     columns = max(LEAST_WIDTH, width) - column
     if not width or len(text) <= columns:
@@ -59,17 +65,6 @@ def _wrapped(text: str, width: int, column: int, hanging: int = 0) -> list[str]:
 
     indent = " " * hanging
     return textwrap.wrap(text, columns, subsequent_indent=indent, break_on_hyphens=False)
-
-
-def terminal_width() -> int:
-    """Return the width of the terminal on standard input in columns; 0 if it is no terminal."""
-    if not os.isatty(0):
-        return 0
-    columns = os.environ.get("COLUMNS", "")
-    try:
-        return int(columns) if columns.isdigit() else os.get_terminal_size(0).columns
-    except OSError:
-        return 0
 
 
 def version_text() -> str:
@@ -82,8 +77,11 @@ def version(context: CommandContext, argument: str) -> None:
 
 
 def show_help(context: CommandContext, argument: str) -> None:
-    width = 0 if context.session.remote else terminal_width()
-    context.say("\n\n".join("\n".join(laid_out(page, width)) for page in topic(argument)))
+    # The shell is a remote client; a script reads whole lines.
+    width = columns() - 1 if context.session.remote or os.isatty(0) else 0
+    text = joined(topic(argument), width)
+    if not context.paged(text):
+        context.say(text)
 
 
 # The pages

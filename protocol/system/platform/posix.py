@@ -399,10 +399,19 @@ def terminal_state(descriptor: int) -> Any:
 
 def hide_control_keys(descriptor: int) -> None:
     """Make a terminal show no ``^C``, which would shift the line that is written next."""
+    _unset(descriptor, "ECHOCTL")
+
+
+def disable_interrupts(descriptor: int) -> None:
+    """Make Ctrl-C at a terminal a key like any other."""
+    _unset(descriptor, "ISIG")
+
+
+def _unset(descriptor: int, flag: str) -> None:
     import termios
 
     state = termios.tcgetattr(descriptor)
-    state[3] &= ~termios.ECHOCTL
+    state[3] &= ~getattr(termios, flag)
     termios.tcsetattr(descriptor, termios.TCSADRAIN, state)
 
 

@@ -308,6 +308,10 @@ def hide_control_keys(descriptor: int) -> None:
     """Do nothing: the console shows no ``^C``."""
 
 
+def disable_interrupts(descriptor: int) -> None:
+    """See `posix`."""
+
+
 def restore_terminal(descriptor: int, state: Any) -> None:
     """Do nothing: there are no settings to restore."""
 
