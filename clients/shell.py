@@ -29,7 +29,6 @@ from .results import Data
 
 PROMPT = "desdaemon> "
 _LONGEST_HISTORY = 2_000
-_PROGRESS_S = 1.0
 
 
 def command_line() -> Parser:
@@ -93,7 +92,7 @@ class Shell:
         try:
             with _interrupts_deferred():
                 handle = self.client.start("text", args)
-            self._wait(handle, line, shown)
+            shown.follow(handle)
         except KeyboardInterrupt:
             if handle is None:
                 raise
@@ -109,20 +108,6 @@ class Shell:
             shown.write(0, text if text.endswith("\n") or not text else text + "\n")
         logs.echo(str(data.get("err") or ""))
         return not data.get("err")
-
-    def _wait(self, handle: Handle[Data, Data], line: str, shown: _Shown) -> None:
-        """Show what a line prints until its reply comes; of a job on the book a terminal shows the progress."""
-        progress = ProgressLine(wanted=read_line(line).outlives)
-        if not progress.live:
-            shown.follow(handle)
-            return
-        try:
-            while not handle.wait(_PROGRESS_S):
-                jobs = [job for job in self.client.jobs() if not job["over"]]
-                if jobs:
-                    progress.show(_progress(jobs[-1]))
-        finally:
-            progress.clear()
 
     def _operation(self, line: str) -> bool:
         handle: Handle[Data, Data] | None = None
@@ -214,9 +199,14 @@ class _Shown:
             self._length = at + len(text)
 
     def follow(self, handle: Handle[Data, Data]) -> None:
-        """Write partials until there are no more."""
-        for partial in handle:
-            self.write(partial["at"], partial["out"])
+        """Write partials until there are no more; at a terminal with the progress in a line of its own."""
+        progress = ProgressLine()
+        try:
+            for partial in handle:
+                progress.show(partial.get("progress", ""))
+                self.write(partial["at"], partial["out"])
+        finally:
+            progress.clear()
 
 
 @contextlib.contextmanager
@@ -239,17 +229,6 @@ def _interrupts_deferred() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if interrupted.is_set():
         raise KeyboardInterrupt
-
-
-def _progress(job: Data) -> str:
-    """Return the progress of a job in a line, as the dialogue has it."""
-    name = str(job["op"]).replace(".", " ", 1).capitalize()
-    if not job["phase"]:
-        return f"{name}...{job['state']}"
-    rounds = f"round {job['round']}, " if job.get("round") else ""
-    total = f"/{job['total']}" if job["total"] > job["done"] else ""
-    added = f": {job['added']} added" if "added" in job else ""
-    return f"{name}...{rounds}{job['phase']} {job['done']}{total} done{added}"
 
 
 def _nth(found: list[str], at: int) -> str | None:

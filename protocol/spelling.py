@@ -43,6 +43,15 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return best
 
 
+def counted(number: int, noun: str) -> str:
+    """Return ``1 position``, ``2 positions``, from a number and a noun in the singular."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith(("ch", "s", "x")):
+        return f"{number} {noun}es"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("ly") else f"{number} {noun}s"
+
+
 def did_you_mean(word: str, names: Iterable[str], expected: str) -> str:
     """Return the end of a message: ``did you mean "hint"?``, or ``expected ...`` if no name is near."""
     guess = nearest(word, list(names))

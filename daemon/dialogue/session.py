@@ -520,6 +520,8 @@ class CommandContext:
         """Whether any warning was printed."""
         self.paged: Callable[[str], bool] = lambda text: False
         """Shows a text in a pager; returns False if it has not."""
+        self.show_progress: Callable[[str], None] | None = None
+        """Rewrites the line of progress, and clears it with ""; None if this dialogue has none but its terminal's."""
         self.typed_pass = ""
         """The pass as the user last typed it: ``PA`` or ``PS``; "" before."""
 

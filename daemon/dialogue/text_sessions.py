@@ -54,8 +54,8 @@ class ReplyText:
         self.err: list[str] = []
         self.all: list[str] = []
         self.size = 0
-        self.follower: Callable[[str], None] | None = None
-        """Gets what is new in ``out`` at each flush."""
+        self.follower: Callable[[str, str], None] | None = None
+        """Gets what is new in ``out`` at each flush; and, second, each line of progress."""
         self._followed = 0
 
     def write(self, text: str) -> None:
@@ -72,8 +72,13 @@ class ReplyText:
     def flush(self) -> None:
         """See `DialogueOutput`."""
         if self.follower is not None and self._followed < len(self.out):
-            self.follower("".join(self.out[self._followed :]))
+            self.follower("".join(self.out[self._followed :]), "")
             self._followed = len(self.out)
+
+    def show_progress(self, text: str) -> None:
+        """See `CommandContext.show_progress`; for a line with a follower."""
+        if self.follower is not None and text:
+            self.follower("", text)
 
     def take(self) -> Printed:
         """Return and remove the output collected so far."""
@@ -97,7 +102,7 @@ class _Receiver(NamedTuple):
     """Who gets the output of a line: all of it at the end, and before that what is new, where it was asked for."""
 
     done: Callable[[Printed], None]
-    more: Callable[[str], None] | None
+    more: Callable[[str, str], None] | None
 
 
 class _TextSession:
@@ -147,10 +152,10 @@ class TextSessions:
             printed = Printed(*(hidden.sub("", text) for text in printed))
             request.final({"all": printed.all} if bare else {"out": printed.out, "err": printed.err})
 
-        def more(text: str) -> None:
+        def more(text: str, progress: str) -> None:
             nonlocal sent
             text = hidden.sub("", text)
-            request.partial({"at": sent, "out": text})
+            request.partial({"at": sent, "out": text, **({"progress": progress} if progress else {})})
             sent += len(text)
 
         # When its client has gone, `leave` decides which lines are carried out.
@@ -230,6 +235,7 @@ class TextSessions:
             # Also if it was set when the client had another role.
             state.settings.auto_store = False
         session.transcript.follower = item.receiver.more
+        dialect.show_progress = session.transcript.show_progress if item.receiver.more else None
         state.interrupt.begin(item.number)
         if not item.cancelled:
             self._guarded(session, item, lambda: dialect.run_line(item.line))

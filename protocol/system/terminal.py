@@ -25,15 +25,14 @@ class ProgressLine:
         self._shown = False
 
     def show(self, text: str) -> None:
-        """Replace the line by ``text``, cut to the terminal's width."""
-        if self.live:
-            self._shown = True
+        """Replace the text, cut to the terminal's width; "" clears the line."""
+        if self.live and (text or self._shown):
+            self._shown = bool(text)
             self._write(f"\r\x1b[K{text[: max(1, columns() - 1)]}")
 
     def clear(self) -> None:
-        if self._shown:
-            self._shown = False
-            self._write("\r\x1b[K")
+        """Clear the line."""
+        self.show("")
 
     @staticmethod
     def _write(text: str) -> None:

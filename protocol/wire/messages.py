@@ -343,7 +343,7 @@ BASIC_OPERATIONS = (
             Argument(
                 "partials",
                 "flag",
-                "Send what the line prints as it is printed, for example the rows of a table.",
+                "Send what the line prints as it is printed, and the progress of its job on the book.",
                 default="false",
                 cost="a message each",
                 since="text.partials",

@@ -178,31 +178,25 @@ def test_a_terminal_shows_the_progress_of_a_job(
 ) -> None:
     class Busy:
         connections = 1
-        hello = SimpleNamespace(features=())
-        waits = 0
+        hello = SimpleNamespace(features=("text.partials",))
 
         def start(self, op: str, args: dict[str, Any]) -> Busy:
+            assert args == {"line": "book schedule steps", "partials": True}
             return self
 
-        def wait(self, timeout_s: float | None = None) -> bool:
-            self.waits += 1
-            return self.waits > 2
-
-        def jobs(self) -> list[dict[str, Any]]:
-            job = {"op": "book.deviate", "state": "running", "phase": "search", "done": 3, "total": 9, "added": 5}
-            return [{"op": "book.fix", "over": True}, {**job, "over": False, "round": self.waits}]
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            yield {"at": 0, "out": "", "progress": "Book deviate...round 1, search 3/9 done"}
+            yield {"at": 0, "out": "step 1\n"}
 
         def result(self) -> dict[str, Any]:
-            return {"out": "done", "err": ""}
+            return {"out": "step 1\nstep 2\n", "err": ""}
 
     monkeypatch.setattr("desdaemon.protocol.system.terminal.watched", lambda: True)
     client: Any = Busy()
-    assert Shell(client, structured=False).run(iter(["book deviate 2 4"])) == 0
+    assert Shell(client, structured=False).run(iter(["book schedule steps"])) == 0
     out, err = capsys.readouterr()
-    assert out == "done\n"
-    assert "Book deviate...round 1, search 3/9 done: 5 added" in err
-    assert "round 2" in err
-    assert err.endswith("\r\x1b[K")
+    assert out == "step 1\nstep 2\n"
+    assert err == "\r\x1b[KBook deviate...round 1, search 3/9 done\r\x1b[K"
 
 
 def test_history_and_completion_at_a_terminal(daemon: PretendedDaemon, tmp_path: Path) -> None:

@@ -75,6 +75,6 @@ def test_the_line_of_progress_says_what_is_left_of_what() -> None:
     job.report("search", 12, 57, 183)
     job.reported = job.progress._replace(rate=4.1, eta_s=11.0)
     assert progress_line(job) == (
-        "Book deviate...round 3, search 12/57 done: 183 positions, 100 added, 92 searches, 4.1/s, "
-        "0:11 left of this search, 25% of the budget"
+        "Book deviate...round 3, search 12/57 done, 0:11 left, 25% of the budget: "
+        "183 positions, 100 added, 92 searches, 4.1/s"
     )

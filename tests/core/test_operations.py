@@ -159,6 +159,24 @@ def test_a_line_sends_what_it_prints_while_it_runs(daemon: Operated) -> None:
     assert len(daemon.ends(daemon.request("text", {"line": "moves"}))) == 1
 
 
+def test_a_line_sends_the_progress_of_its_job(
+    daemon: Operated, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("desdaemon.protocol.system.terminal.watched", lambda: True)
+    daemon.final("book.new", {"discard": True, "level": 1, "depth": 30})
+    live = daemon.request("text", {"line": "book deviate 4 8", "partials": True})
+    until(lambda: any(reply["id"] == live for reply in daemon.replies))
+    daemon.final("text", {"line": "stop"})
+    *partials, final = daemon.ends(live)
+    assert "Book deviate..." in partials[0]["data"]["progress"]
+    assert "stopped" in final["data"]["out"]
+    plain = daemon.request("text", {"line": "book deviate 4 8"})
+    until(lambda: not daemon.services.jobs.listed()[-1].over)
+    daemon.final("text", {"line": "stop"})
+    assert [reply["type"] for reply in daemon.ends(plain)] == ["final"]
+    assert capsys.readouterr().err == "", "the daemon's own terminal"
+
+
 def test_a_text_search_ends_by_stop_or_cancel(daemon: Operated) -> None:
     daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
     number = daemon.request("text", {"line": "hint"})

@@ -11,6 +11,7 @@ from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.protocol.commands.book import parse_line
 from desdaemon.protocol.errors import BadInput, Unfinished
+from desdaemon.protocol.spelling import counted
 from desdaemon.protocol.system.terminal import ProgressLine
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 LINE_S = 1.0
 """Seconds between two lines of progress, if the output is no terminal."""
 
-BAR_S = 0.1
-_BAR = 30
+LIVE_S = 0.1
+"""Seconds between two changes of a line that is rewritten."""
 
 
 def caller_of(session: Session) -> Caller:
@@ -102,14 +103,17 @@ class _Canceller:
 
 
 class _Watch:
-    """Shows a job's progress: at a terminal as a bar, else as a line each second."""
+    """Shows the progress of a job: in a line that is rewritten if there can be one, otherwise a line every second."""
 
     def __init__(self, context: CommandContext, job: BookJob, shown: deque[str]) -> None:
         """``shown`` gets the lines that the job prints beside its progress, from any thread."""
         self._context = context
         self._job = job
         self._shown = shown
-        self._line = ProgressLine()
+        self._rewrite = context.show_progress
+        if self._rewrite is None and not context.session.remote:
+            line = ProgressLine()
+            self._rewrite = line.show if line.live else None
 
     def show(self) -> None:
         """Print the lines in ``shown``."""
@@ -117,40 +121,36 @@ class _Watch:
             self._context.say(self._shown.popleft())
 
     def follow(self) -> None:
-        """Show progress until the job ends."""
-        while not self._job.wait(BAR_S if self._line.live else LINE_S):
+        """Show progress until the job is over."""
+        show = self._rewrite or self._context.say
+        while not self._job.wait(LIVE_S if self._rewrite else LINE_S):
             self.show()
-            line = progress_line(self._job)
-            if not self._line.live:
-                self._context.say(line)
-                continue
-            report = self._job.reported
-            filled = _BAR * report.done // report.total if report.total else 0
-            self._line.show(f"[{'#' * filled}{'.' * (_BAR - filled)}] {line}")
-        self._line.clear()
+            show(progress_line(self._job))
+        if self._rewrite:
+            self._rewrite("")
 
 
 def progress_line(job: BookJob) -> str:
-    """Return a job's progress as a line: ``Book deviate...round 3, search 12/57 done: 183 positions, 120 added, 92
-    searches, 4.1/s, 0:11 left of this search``.
-    """
+    """Return the progress of a job in a line, what matters most first: ``Book deviate...round 3, search 12/57 done,
+    0:11 left: 183 positions, 120 added, 92 searches, 4.1/s``. The time left is that of the phase."""
     name = job.op.replace(".", " ", 1).capitalize()
     report = job.reported
     if not report.phase:
         return f"{name}...{job.state}"
     total = f"/{report.total}" if report.total > report.done else ""
     whole = f"{report.step}, round {report.round}" if report.step else f"round {report.round}"
-    line = f"{name}...{f'{whole}, ' if report.round else ''}{report.phase} {report.done}{total} done: "
-    line += f"{report.positions} positions"
-    if report.round:
-        line += f", {report.added} added, {report.searches} searches"
-    if report.rate:
-        line += f", {report.rate:.1f}/s"
+    line = f"{name}...{f'{whole}, ' if report.round else ''}{report.phase} {report.done}{total} done"
     if report.eta_s is not None and total:
         minutes, seconds = divmod(max(1, round(report.eta_s)), 60)
-        line += f", {minutes}:{seconds:02d} left of this {report.phase}"
+        line += f", {minutes}:{seconds:02d} left"
     if report.budget:
         line += f", {report.budget:.0%} of the budget"
+    line += f": {counted(report.positions, 'position')}"
+    if report.round:
+        line += f", {report.added} added, {counted(report.searches, 'search')}"
+    if report.rate:
+        line += f", {report.rate:.1f}/s"
     if job.cluster is not None:
-        line += f", {job.cluster.workers} workers, {job.cluster.slots} slots, {job.cluster.busy:.0%} busy"
+        workers, slots = counted(job.cluster.workers, "worker"), counted(job.cluster.slots, "slot")
+        line += f", {workers}, {slots}, {job.cluster.busy:.0%} busy"
     return line

@@ -154,6 +154,7 @@ SHAPES: dict[str, Shape] = {
         "text.partials",
         Field("at", "int", "Characters of `out` before these.", "characters"),
         Field("out", "str", "What the line has printed since the partial before, with its newlines."),
+        Field("progress", "str", "Progress of the line's job on the book, for people.", absent="no news of it"),
     ),
     "legal": (
         Field("moves", "[str]", "Legal moves; `pa` alone where a pass is forced; empty where the game is over."),
