@@ -298,6 +298,16 @@ def test_how_it_looks(visit: Visit) -> None:
             await tab.picture(PICTURES / f"{name}.png")
             assert await tab.evaluate(fits), name
 
+        async def in_sight(name: str, height: int) -> None:
+            box = "(({ top, bottom }) => [top, bottom])(document.getElementById('board').getBoundingClientRect())"
+            top, bottom = await tab.evaluate(box)
+            assert bottom > 0, name
+            assert top < height, name
+            if bottom - top <= height:
+                assert top > -1, name
+                assert bottom < height + 1, name
+
+        await tab.evaluate("document.getElementById('keep').click()")
         await tab.evaluate("desdaemon.game.step(24 - desdaemon.game.now.ply)")
         await tab.evaluate("desdaemon.review.begin()")
         await tab.until("!desdaemon.review.running")
@@ -311,12 +321,17 @@ def test_how_it_looks(visit: Visit) -> None:
             "Object.assign(desdaemon.game.about, { black: 'Bartholomew the Longest-Named', white: 'W'.repeat(60) })"
         )
         await tab.evaluate("desdaemon.refresh()")
-        bottoms = "[...document.querySelectorAll('#controls button')].map(e => e.getBoundingClientRect().bottom)"
-        # What a browser leaves of 1280 x 800, and all of it.
+        bottoms = "[...document.querySelectorAll('.play button')].map(e => e.getBoundingClientRect().bottom)"
+        # What a browser leaves of 1280 x 800, and all of it; in the language of the longest words.
+        await tab.evaluate("desdaemon.preferences.set('language', 'fr')")
         for height in (660, 800):
             await tab.resize(1280, height)
             await picture(f"small-{height}")
             assert max(await tab.evaluate(bottoms)) <= height
+            await tab.evaluate("desdaemon.beginSetup()")
+            assert max(await tab.evaluate(bottoms)) <= height
+            await tab.evaluate("desdaemon.setup.end(false)")
+        await tab.evaluate("desdaemon.preferences.set('language', 'en')")
         assert "%" in await tab.evaluate("document.getElementById('accuracy').textContent")
         assert await tab.evaluate("document.getElementById('white-name').title") == "W" * 60
         colours = await tab.evaluate(
@@ -337,14 +352,13 @@ def test_how_it_looks(visit: Visit) -> None:
             await picture(f"{name}-pane")
             # A mistake that is pressed is seen on the board.
             await tab.evaluate("document.querySelector('#mistakes li:last-child button').click()")
-            top, bottom = await tab.evaluate(
-                "(({ top, bottom }) => [top, bottom])(document.getElementById('board').getBoundingClientRect())"
-            )
-            assert bottom > 0, name
-            assert top < height, name
-            if bottom - top <= height:
-                assert top > -1, name
-                assert bottom < height + 1, name
+            await in_sight(name, height)
+            # So is a game of the list that is opened.
+            await tab.evaluate("desdaemon.pane('library')")
+            await tab.evaluate("document.getElementById('kept').scrollIntoView()")
+            await tab.evaluate("document.querySelector('#kept .open').click()")
+            await in_sight(name, height)
+            await tab.evaluate("desdaemon.pane('game')")
             # The tabs of the panes do not lie over one another.
             boxes = await tab.evaluate(
                 "[...document.querySelectorAll('[role=tab]')].map(e => [e.scrollWidth, e.clientWidth])"

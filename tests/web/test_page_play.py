@@ -316,6 +316,22 @@ def test_packed_files_are_opened(visit: Visit, tmp_path: Path) -> None:
     visit(talk, hints=False)
 
 
+def test_as_many_games_are_kept_as_the_browser_has_room_for(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        games = "Array.from({ length: 6000 }, () => ({ moves: 'f5'.repeat(900) }))"
+        await tab.evaluate(f"desdaemon.panes.library.keep({games})")
+        assert await tab.evaluate(f"{ROWS}.length") == 200
+        told = await tab.evaluate(KEPT)
+        assert told.startswith("Showing the first 200 of 6000 games · this browser has room for ")
+        await tab.call("Page.reload")
+        kept = await tab.until("window.desdaemon?.panes?.library.games.length")
+        assert 1000 < kept < 6000
+        assert f" {kept} of them" in told
+        assert "room" not in await tab.evaluate(KEPT)
+
+    visit(talk, hints=False)
+
+
 def test_counts_are_told_as_people_tell_them(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         script = "import('/view/texts.js').then(({ t }) => [0, 1, 2].map(n => t('bookSize', { n })))"

@@ -25,6 +25,8 @@ export class LibraryPane {
     this.app = app;
     /** @type {any[]} */
     this.games = read("games", []);
+    /** How many of them the browser has room for. */
+    this.room = this.games.length;
     this.shown = SHOWN;
     fill(byId("format"), ...FORMATS.map((format) => el("option", { text: format })));
     byId("paste-open").addEventListener("click", () => this.text(byId("paste").value));
@@ -167,7 +169,8 @@ export class LibraryPane {
   /** @param {any[]} games */
   change(games) {
     this.games = games;
-    if (!write("games", games)) this.app.tell(t("full"));
+    this.room = games.length;
+    while (!write("games", games.slice(0, this.room)) && this.room) this.room = Math.floor(0.9 * this.room);
     this.draw();
   }
 
@@ -183,7 +186,9 @@ export class LibraryPane {
   draw() {
     const found = this.matching();
     const few = found.length <= this.shown;
-    byId("kept-told").textContent = !this.games.length ? "" : few ? t("keptCount", { n: found.length }) : t("keptSome", { n: this.shown, m: found.length });
+    const told = !this.games.length ? [] : [few ? t("keptCount", { n: found.length }) : t("keptSome", { n: this.shown, m: found.length })];
+    if (this.room < this.games.length) told.push(t("full", { n: this.room }));
+    byId("kept-told").textContent = told.join(" · ");
     byId("kept-more").hidden = few;
     byId("kept-clear").hidden = !found.length;
     const { game } = this.app;

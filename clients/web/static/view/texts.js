@@ -94,7 +94,7 @@ export const TEXTS = {
   lost: ["Lost", "損失", "Perdu"],
   bestMove: ["Best", "最善", "Meilleur"],
   // Book pane
-  bookNone: ["No book is open. Start with `desdaemon web --book FILE`.", "定石ファイルがありません。`desdaemon web --book FILE` で起動してください。", "Aucun livre. Lancez `desdaemon web --book FICHIER`."],
+  bookNone: ["No book is open. Start with `desdaemon web --book FILE`, in a clone `make web ARGS='--book FILE'`; the FILE `builtin` is the book that ships.", "定石ファイルがありません。`desdaemon web --book FILE`（クローンでは `make web ARGS='--book FILE'`）で起動してください。FILE が `builtin` なら付属の定石です。", "Aucun livre. Lancez `desdaemon web --book FICHIER`, dans un clone `make web ARGS='--book FICHIER'` ; le FICHIER `builtin` est le livre fourni."],
   bookUnknown: ["The book does not know this position.", "この局面は定石にありません。", "Le livre ne connaît pas cette position."],
   bookPosition: ["Score {score} ({low} to {high}), level {level}, grade {grade}", "評価 {score}（{low}〜{high}）、レベル{level}、等級{grade}", "Score {score} ({low} à {high}), niveau {level}, note {grade}"],
   bookSize: ["{n} {n:position/positions}", "{n}局面", "{n} {n:position/positions}"],
@@ -162,7 +162,7 @@ export const TEXTS = {
   kept: ["Saved games", "このブラウザに保存", "Gardées dans ce navigateur"],
   read: ["{n} {n:game/games} read", "{n}局読み込み", "{n} {n:partie lue/parties lues}"],
   damaged: ["{name} is damaged: it cannot be unpacked", "{name} は壊れていて展開できません", "{name} est abîmé : impossible de le décompresser"],
-  full: ["The browser keeps no more.", "ブラウザの保存容量が一杯です。", "Le navigateur est plein."],
+  full: ["this browser has room for {n} of them: the others go with the page", "このブラウザに保存できるのは{n}局までで、残りはページを閉じると消えます", "ce navigateur n'a de place que pour {n} d'entre elles : les autres partent avec la page"],
   players: ["Players", "対局者", "Joueurs"],
   date: ["Date", "日付", "Date"],
   namesAlone: ["Names of players (.jou) or tournaments (.trn): choose the .wtb file together with them.", "選手名（.jou）・大会名（.trn）は .wtb と一緒に選択してください。", "Noms de joueurs (.jou) ou de tournois (.trn) : choisissez le .wtb avec eux."],
