@@ -11,6 +11,7 @@ from browser import BrowserTab
 from checkout import ROOT
 from chrome import READY, Chrome
 from served import Peer, Served, serving
+from test_xot import LINES, listed
 from waits import until
 from web_gateway import Web
 
@@ -170,6 +171,23 @@ def test_a_new_book_frames_all_first_moves(tmp_path: Path, chrome: Chrome) -> No
     with serving(tmp_path / "daemon") as served:
         with Peer(served.ipc) as peer:
             peer.final("book.new", {"level": 6, "depth": 10, "discard": True})
+        web = Web(tmp_path, served.ipc)
+        chrome.run(talk(web))
+        assert web.end() == 0
+
+
+def test_a_random_start_is_of_the_list_of_xot(tmp_path: Path, chrome: Chrome, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed(tmp_path, monkeypatch)
+
+    async def talk(web: Web) -> None:
+        tab = await chrome.page(web, level=4)
+        await tab.click("#random-start")
+        await tab.until("desdaemon.game.now.ply === 8")
+        assert (await tab.evaluate("desdaemon.game.moves()")).lower() in LINES
+        assert tab.complaints == []
+        await tab.close()
+
+    with serving(tmp_path / "daemon") as served:
         web = Web(tmp_path, served.ipc)
         chrome.run(talk(web))
         assert web.end() == 0
