@@ -107,7 +107,7 @@ def read_arguments(
         if name in PROTOCOLS and not equals:
             protocol = name
             continue
-        if name == "edax" and not equals:
+        if name in ("edax", "ggs") and not equals:
             protocol, edax_name = "text", True
             continue
         alone = name == "h" and not equals and not waiting and argument.startswith("-")
@@ -152,7 +152,7 @@ def read_arguments(
 
 def _unknown(argument: str, name: str) -> str:
     """Return the message about an unknown argument, with the most similar name."""
-    names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, "edax", "zmq"]
+    names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, "edax", "ggs", "zmq"]
     dashes = argument[: len(argument) - len(argument.lstrip("-"))]
     near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
     meant = f"did you mean {quoted(dashes + near)}?" if near else "expected one that --help lists"

@@ -35,6 +35,7 @@ USAGES = (
     ("-solve FILE [OPTION ...]", "solve the problems of an OBF file (- is standard input)"),
     ("-wtest FILE [OPTION ...]", "check the theoretical scores of a WTHOR file"),
     ("-bench N [OPTION ...]", "solve N random positions"),
+    ("-ggs [OPTION ...]", "play on a game server, with the options -ggs-host, -ggs-login ... of Edax"),
     ("help [TOPIC]", "a command, an option, book and a book command, or a program of those below"),
     ("PROGRAM [ARGUMENT ...]", "one of the programs below"),
 )
@@ -140,6 +141,9 @@ def _run(program: str, arguments: list[str]) -> int:
         return main(["count", *arguments[1:]])
     if "bench" in names and whole_number("".join(arguments[1:2])) is None:
         return main(["bench", *arguments[1:]])
+    named = {argument.lstrip("-").partition("=")[0] for argument in arguments if argument.startswith("-")}
+    if {"ggs", "ggs-password"} <= named:
+        raise UsageError("-ggs-password: others can read command lines: expected it in an option file, or none")
     zmq = [argument for argument in arguments if argument in ("--zmq", "-zmq")]
     arguments, beside = _with_sockets(arguments) if zmq else (arguments, None)
     invocation = configured(arguments, program)
@@ -153,6 +157,10 @@ def _run(program: str, arguments: list[str]) -> int:
         wrong = wrong_head(invocation.settings.eval_file)
         if wrong:
             raise UnusableFile(f"-eval-file {wrong}")
+    if "ggs" in named:
+        from desdaemon.clients.ggs.ggs import play_as_edax
+
+        return play_as_edax(invocation.settings)
 
     from desdaemon.core.search.loader import EngineSource, build_engine
     from desdaemon.dialogue.stdio import carry_out, serve, solve

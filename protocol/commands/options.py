@@ -47,9 +47,9 @@ class Option(NamedTuple):
 
     ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
     ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are accepted and checked for
-    users of Edax but have no effect; ``edax`` is false for options that Edax lacks. ``role`` is the least role of a
-    remote client that may set the option. ``shared`` options concern all clients (the engine's memory, the searchers
-    for book jobs), so a remote client that sets one changes nothing.
+    users of Edax but have no effect in a dialogue; ``edax`` is false for options that Edax lacks. ``role`` is the least
+    role of a remote client that may set the option. ``shared`` options concern all clients (the engine's memory, the
+    searchers for book jobs), so a remote client that sets one changes nothing.
     """
 
     name: str
@@ -68,6 +68,11 @@ class Option(NamedTuple):
     def key(self) -> str:
         """The name of the attribute of `SessionSettings` that holds the value."""
         return self.name.replace("-", "_")
+
+    @property
+    def of_server(self) -> bool:
+        """Whether it is for ``-ggs`` alone."""
+        return self.name.startswith("ggs-")
 
     @property
     def expected(self) -> str:
@@ -213,12 +218,12 @@ OPTIONS = (
     _idle("inc-pvnode-sort-depth", "int", "Search tuning.", -60, 60),
     _idle("inc-cutnode-sort-depth", "int", "Search tuning.", -60, 60),
     _idle("inc-allnode-sort-depth", "int", "Search tuning.", -60, 60),
-    _idle("ggs-log-file", "path", "Log of a server's dialogue."),
-    _idle("ggs-host", "text", "Game server."),
-    _idle("ggs-login", "text", "Game server."),
-    _idle("ggs-password", "text", "Game server."),
-    _idle("ggs-port", "text", "Game server."),
-    _idle("ggs-open", "bool", "Game server."),
+    _idle("ggs-log-file", "path", "With -ggs: write the dialogue with the server at the end of this file."),
+    _idle("ggs-host", "text", "With -ggs: the game server."),
+    _idle("ggs-login", "text", "With -ggs: the name there."),
+    _idle("ggs-password", "text", "With -ggs, in an option file only: the password there; asked for without."),
+    _idle("ggs-port", "text", "With -ggs: the port, 5000 without."),
+    _idle("ggs-open", "bool", "With -ggs: accept unrated matches."),
     _idle("debug-cassio", "flag", "Cassio protocol."),
     _idle("follow-cassio", "flag", "Cassio protocol."),
 )

@@ -57,6 +57,7 @@ SUB_COMMANDS = (
     SubCommand("cluster", "search on many machines: scheduler, worker, status", "desdaemon.cluster.cluster"),
     SubCommand("match", "two programs play each other", "desdaemon.clients.match.match"),
     SubCommand("bot", "a program plays on PlayStrategy", "desdaemon.clients.bot.bot"),
+    SubCommand("ggs", "play on the Generic Game Server", "desdaemon.clients.ggs.ggs"),
     SubCommand("serve", "answer clients over sockets", "desdaemon.cli.serve", "desdaemon.cli.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),

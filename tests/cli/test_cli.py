@@ -88,7 +88,7 @@ def test_the_name_of_the_program_counts(tmp_path: Path) -> None:
         (["-l"], "-l"),
         (["-nonsense"], '"-nonsense"'),
         (["nonsense"], '"nonsense"'),
-        (["-ggs"], '"-ggs"'),
+        (["-ggs", "-ggs-password", "x"], "-ggs-password"),
         (["-book-usage", "maybe"], '"maybe"'),
         (["-solve"], "-solve"),
         (["-t", "1:2:3:4:5"], '"1:2:3:4:5"'),

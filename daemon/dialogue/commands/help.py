@@ -101,7 +101,8 @@ def option_page() -> HelpPage:
     """Return an entry for each option, those without an effect last."""
     page: HelpPage = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
     page += [_option_entry(option) for option in OPTIONS if not option.idle]
-    idle = ", ".join(option.name for option in OPTIONS if option.idle)
+    page += ["", "Without effect in a dialogue:", *(_option_entry(option) for option in OPTIONS if option.of_server)]
+    idle = ", ".join(option.name for option in OPTIONS if option.idle and not option.of_server)
     return [*page, "", "Accepted without any effect:", HelpEntry("", idle, 2)]
 
 

@@ -40,7 +40,6 @@ COMMAND_LINE = _words("""
 """)
 
 _TUNING = "Tunes Edax's own search, which is another one; accepted without effect."
-_GGS = "There is no client of game servers: none could be reached to try it with. Accepted without effect."
 
 REASONS = {
     "obftest": "Does not exist in Edax either; the command is `solve`.",
@@ -48,13 +47,11 @@ REASONS = {
     "edaxify": "Writes false names into a file of games.",
     "debug-pv": "Shows the insides of Edax's table.",
     "-test": "Tests are run by `make test`.",
-    "-ggs": "There is no client of game servers: none could be reached to try it with.",
     "info": "Debugging output of Edax; accepted without effect.",
     "cpu": "Threads are left to the system; accepted without effect.",
     "nps": "Clocks count time, not nodes; `nodes` limits a search by nodes. Accepted without effect.",
     "debug-cassio": "The dialogue can be written down by `ui-log-file`; accepted without effect.",
     "follow-cassio": "The depth that Cassio asks for is always followed; accepted without effect.",
-    **dict.fromkeys(_words("ggs-log-file ggs-host ggs-login ggs-password ggs-port ggs-open"), _GGS),
     **dict.fromkeys(_words("all-best probcut-d pv-debug pv-check pv-guess"), _TUNING),
     **dict.fromkeys(_words("inc-pvnode-sort-depth inc-cutnode-sort-depth inc-allnode-sort-depth"), _TUNING),
 }
@@ -75,5 +72,6 @@ def options() -> list[tuple[str, bool]]:
     found = []
     for name in OPTIONS:
         option = find_option(name)
-        found.append((name, option is not None and not option.idle))
+        # Those of the game server do nothing in a dialogue.
+        found.append((name, option is not None and (not option.idle or option.of_server)))
     return found

@@ -13,6 +13,7 @@ from checkout import ROOT
 from markdown_tables import cell, rows
 
 from desdaemon.clients.analysis import analyze as analyze
+from desdaemon.clients.ggs import ggs as ggs
 from desdaemon.clients.match import match
 from desdaemon.clients.web import web as web
 from desdaemon.core.settings import SessionSettings
@@ -103,8 +104,8 @@ def book_parameter(parameter: Parameter) -> str:
 
 
 def idle_options() -> str:
-    """The options that are accepted without any effect."""
-    return ", ".join(f"`{option.name}`" for option in OPTIONS if option.idle)
+    """The options that are accepted without any effect; those of the game server have one with ``-ggs``."""
+    return ", ".join(f"`{option.name}`" for option in OPTIONS if option.idle and not option.of_server)
 
 
 def edax_table(names: Callable[[], list[tuple[str, bool]]]) -> Callable[[], str]:
@@ -148,6 +149,7 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("match.md", "options"): arguments(match.command_line()),
     ("analyze.md", "options"): arguments(analyze.command_line()),
     ("web.md", "options"): arguments(web.command_line()),
+    ("ggs.md", "options"): arguments(ggs.command_line()),
     ("edax.md", "edax-commands"): edax_table(edax_help.commands),
     ("edax.md", "edax-options"): edax_table(edax_help.options),
     ("edax.md", "edax-command-line"): edax_table(edax_command_line),

@@ -1,0 +1,1 @@
+"""A player on the Generic Game Server (GGS)."""

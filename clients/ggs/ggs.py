@@ -1,0 +1,189 @@
+"""The command line of `desdaemon ggs`, and of Edax's ``-ggs``."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from desdaemon.clients.arguments import Parser, check_writable, real, whole
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.configuration import configuration_path, configure
+from desdaemon.protocol import ggs
+from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import logs, platform
+
+from .player import AcceptRules, Player, Wishes
+from .session import PROGRAM, Outside, ServerSession, run
+from .thinking import Thinker
+
+if TYPE_CHECKING:
+    import argparse
+
+DEFAULT_PORT = 5000
+_MARGIN_S = 5.0
+
+DESCRIPTION = """\
+Play on the Generic Game Server (GGS). Nothing is accepted and nothing offered unless an option says so. Lines of
+standard input are sent to the server; quit ends the program.
+"""
+
+PLAIN = "telnet: the password and all else travel as plain text; let this password protect nothing else"
+
+
+def command_line() -> Parser:
+    """Return the parser of the command line."""
+    parser = Parser(prog=PROGRAM, description=DESCRIPTION)
+    add = parser.add_argument
+    add("server", metavar="HOST:PORT", help=f"the server; port {DEFAULT_PORT} unless given")
+    add("--login", required=True, metavar="NAME", help="the name on the server")
+    add("--password-file", default="", metavar="FILE", help="the password, in a file of mode 0600; asked for without")
+    add("--tls", action="store_true", help="encrypt, where the server can")
+    add("--accept", default="", metavar="TYPES", help="accept requests of these types: 8,s8r* (with * ? [...])")
+    add("--clock", default="1:00-30:00", metavar="MIN-MAX", help="time at the beginning to accept (default 1:00-30:00)")
+    add("--opponents", default="", metavar="NAMES", help="accept their requests only")
+    add("--rated", action="store_true", help="rated matches too")
+    add(
+        "--offer", default="", metavar="TEXT", help='ask for this whenever idle: "s8r14 5:00//2:00", with a name or not'
+    )
+    add("--matches", type=whole(1, 10**6), default=0, metavar="N", help="end after this many")
+    add("--level", type=whole(0, 60), metavar="N", help="strength, besides the clock")
+    add("--threads", type=whole(1, 256), metavar="N", help="search threads; each board of a pair gets half of them")
+    add("--eval-file", metavar="FILE", help="evaluation weights")
+    add("--book", metavar="FILE", help="play from this book, builtin for the one that ships")
+    add("--margin", type=real(0, 600), default=_MARGIN_S, metavar="S", help="seconds to keep on the clock (default 5)")
+    add("--games", default="", metavar="FILE", help="add the records of finished matches to this file (GGF)")
+    add("--log", default="", metavar="FILE", help="add the dialogue to this file, without the password")
+    add("--tell", action="store_true", help="tell the watchers of a board what was searched; the opponent reads it too")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Play until `quit`, a signal or the last match; returns 0, 1 if that failed, 2 for a bad command line."""
+    named = command_line().parse_args(arguments)
+    try:
+        outside = Outside(*read_place(named.server), named.tls, named.games, named.log)
+        types = tuple(filter(None, named.accept.split(",")))
+        opponents = tuple(filter(None, named.opponents.casefold().split(",")))
+        rules = AcceptRules(types, *read_times(named.clock), opponents, named.rated)
+        wishes = Wishes(read_offer(named.offer), named.matches, named.tell, bool(named.games))
+        settings = _settings(named)
+        password = read_password(named.password_file) if named.password_file else _asked_password(named.login)
+        return play(outside, named.login, password, rules, wishes, settings, named.margin)
+    except BadInput as error:
+        logs.message(str(error), PROGRAM, level="error")
+        return 1
+
+
+def play_as_edax(settings: SessionSettings) -> int:
+    """Play with the ``ggs-`` options of Edax; returns as `main`. With ``ggs-open`` unrated matches are accepted."""
+    host, port, login, password, log, open = (
+        settings.text(option)
+        for name in ("host", "port", "login", "password", "log-file", "open")
+        if (option := find_option(f"ggs-{name}"))
+    )
+    try:
+        for name, value in (("ggs-host", host), ("ggs-login", login)):
+            if not value:
+                raise BadInput(f"-ggs: expected -{name} with it")
+        outside = Outside(*read_place(f"{host}:{port or DEFAULT_PORT}"), records=settings.game_file, log=log)
+        rules = AcceptRules(("8*", "s8*") if open == "on" else ())
+        wishes = Wishes(records=bool(settings.game_file))
+        return play(outside, login, password or _asked_password(login), rules, wishes, settings, _MARGIN_S)
+    except BadInput as error:
+        logs.message(str(error), PROGRAM, level="error")
+        return 1
+
+
+def play(
+    outside: Outside,
+    login: str,
+    password: str,
+    rules: AcceptRules,
+    wishes: Wishes,
+    settings: SessionSettings,
+    margin_s: float,
+) -> int:
+    """Play with an engine in this process; returns 0, or 1 if that failed. Raises `BadInput`."""
+    if not re.fullmatch(r"\S{1,20}", login) or not login.isprintable():
+        raise BadInput(f"login {quoted(login)}: expected a name without blanks")
+    check_writable("--games", outside.records)
+    check_writable("--log", outside.log)
+    if not outside.tls:
+        logs.message(PLAIN, PROGRAM)
+    thinker = Thinker(settings, 1000 * margin_s)
+    try:
+        failure = run(lambda: ServerSession(outside, Player(login, password, rules, wishes), thinker))
+    finally:
+        thinker.close()
+    if failure:
+        logs.message(failure, PROGRAM, level="error")
+    return int(bool(failure))
+
+
+def _settings(named: argparse.Namespace) -> SessionSettings:
+    """Return the settings of the configuration file, with those of the command line."""
+    settings = SessionSettings()
+    if os.path.isfile(path := configuration_path()):  # noqa: PTH113
+        configure(settings, path, "")
+    settings.book_file = named.book or ""
+    settings.n_tasks = named.threads or settings.n_tasks
+    settings.eval_file = named.eval_file or settings.eval_file
+    if named.level is not None:
+        settings.level, settings.level_chosen = named.level, True
+    return settings
+
+
+def read_place(text: str) -> tuple[str, int]:
+    """Return host and port of ``HOST:PORT``; raises `BadInput`."""
+    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^\s\[\]:]+)(?::(\d{1,5}))?", text)
+    if not found or not 0 < int(found[2] or DEFAULT_PORT) < 65_536:
+        raise BadInput(f"{quoted(text)}: expected HOST:PORT such as skatgame.net:{DEFAULT_PORT}")
+    return found[1].strip("[]"), int(found[2] or DEFAULT_PORT)
+
+
+def read_times(text: str) -> tuple[float, float]:
+    """Return the ms of ``1:00-30:00``; raises `BadInput`."""
+    try:
+        least, most = (ggs.parse_clock(time).main for time in text.split("-"))
+    except ValueError:
+        raise BadInput(f"--clock {quoted(text)}: expected two times such as 1:00-30:00") from None
+    return least, most
+
+
+def read_offer(text: str) -> str:
+    """Return an offer if it is one that we can play; raises `BadInput`."""
+    words = text.split()
+    try:
+        good = not words or (
+            ggs.parse_type(words[0]).playable and ggs.parse_clock(words[1]).main > 0 and len(words) <= 3
+        )
+    except (ValueError, IndexError):
+        good = False
+    if not good or not text.isprintable():
+        raise BadInput(f'--offer {quoted(text)}: expected type, clock, and a name or none, such as "s8r14 5:00//2:00"')
+    return " ".join(words)
+
+
+def read_password(path: str) -> str:
+    """Return the first line of a file that only its owner can read; raises `BadInput`."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            if platform.open_to_others(os.fstat(file.fileno()), 0o077):
+                raise BadInput(f"{quoted(path)}: others can read this password: chmod 600 it")
+            password = file.readline().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{quoted(path)}: {getattr(error, 'strerror', 'not UTF-8')}") from None
+    if not password.isprintable() or not password:
+        raise BadInput(f"{quoted(path)}: expected the password in the first line")
+    return password
+
+
+def _asked_password(login: str) -> str:
+    if not sys.stdin.isatty():
+        raise BadInput("no terminal to ask for the password: expected --password-file FILE")
+    return getpass.getpass(f"password of {login}: ")

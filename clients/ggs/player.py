@@ -1,0 +1,372 @@
+"""What a player on the server does: a state machine.
+
+Events are the connection's begin and end, messages of the server, answers of the engine and the time; each returns
+instructions for the loop around it. ``now`` is in seconds, all durations are in ms.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from desdaemon.protocol import ggs
+from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.othello.rules import PASS
+
+KEEP_ALIVE_S = 60.0
+PENDING_S = 60.0
+"""Seconds to wait for a match that was accepted or asked for."""
+LONGEST_WAIT_S = 300.0
+"""The longest pause before the server is called again."""
+_FLAG_MS = 1_000.0
+"""A clock that rises by more than its increment and this has got its extension: its player was out of time."""
+
+
+class AcceptRules(NamedTuple):
+    """Which requests to accept: patterns of types without their colour, such as ``s8r1[0-9]``; the least and the most
+    time at the beginning; names, none for anyone. Without types no request is accepted.
+    """
+
+    types: tuple[str, ...] = ()
+    least: float = 60_000.0
+    most: float = 1_800_000.0
+    opponents: tuple[str, ...] = ()
+    rated: bool = False
+
+    def accept(self, request: ggs.Request) -> bool:
+        """Return whether to accept a request of another player."""
+        type = request.type._replace(colour="").text
+        return (
+            request.type.playable
+            and any(fnmatchcase(type, pattern) for pattern in self.types)
+            and self.least <= request.clock.main <= self.most
+            and (not self.opponents or request.challenger.casefold() in self.opponents)
+            and (self.rated or not request.rated)
+        )
+
+
+class Wishes(NamedTuple):
+    """What the user wants besides: ``offer`` is the request to make whenever idle, as the server reads it (``s8r14
+    5:00//2:00``); ``matches`` ends the program after that many (0: never); ``tell`` says on each board's channel what
+    was searched; ``records``: the games' records are wanted.
+    """
+
+    offer: str = ""
+    matches: int = 0
+    tell: bool = False
+    records: bool = False
+
+
+class Connect(NamedTuple):
+    """Call the server after a pause."""
+
+    after_s: float
+
+
+class Send(NamedTuple):
+    """Send a line."""
+
+    line: str
+    secret: bool = False
+
+
+class StartSearch(NamedTuple):
+    """Search a position; the clock is the mover's, as the server has it. ``board`` is "0" or "1" of a pair, or ""."""
+
+    game: str
+    board: str
+    position: Position
+    clock: ggs.ServerClock
+
+
+class StopSearch(NamedTuple):
+    """Stop the search for a game."""
+
+    game: str
+
+
+class Show(NamedTuple):
+    """Show a text of the server, or (``ours``) a message to the user."""
+
+    text: str
+    ours: bool = False
+
+
+class Save(NamedTuple):
+    """Keep the record of a game."""
+
+    ggf: str
+
+
+class End(NamedTuple):
+    """End the program; a ``reason`` is an error."""
+
+    reason: str = ""
+
+
+Instruction = Connect | Send | StartSearch | StopSearch | Show | Save | End
+
+
+class Answer(NamedTuple):
+    """The engine's move, its score in discs for the mover, the seconds it took, and what to tell of the search."""
+
+    game: str
+    position: Position
+    move: int
+    score: float
+    seconds: float
+    told: str = ""
+
+
+class _OwnBoard:
+    """A board on which we play."""
+
+    def __init__(self) -> None:
+        self.position: Position | None = None
+        self.searching = False
+        self.score = 0.0
+        self.clocks: dict[str, ggs.ServerClock] = {}
+
+
+class Player:
+    """A login on the server. Matches are played one at a time, unless the user accepts more by hand."""
+
+    def __init__(self, login: str, password: str, rules: AcceptRules, wishes: Wishes) -> None:
+        self._login, self._password, self._rules, self._wishes = login, password, rules, wishes
+        self._name = login.casefold()
+        self._games: dict[str, _OwnBoard] = {}
+        self._matches: set[str] = set()
+        self._failures = 0
+        self._calls = 0
+        self._entered = self._online = False
+        self._sent = 0.0
+        self._waits_until = 0.0
+        self._asked = ""
+        self._records = 0
+        self._played = 0
+
+    # The connection
+
+    def connected(self, now: float) -> list[Instruction]:
+        """Note that the server has answered the call."""
+        self._calls += 1
+        self._sent, self._waits_until = now, 0.0
+        self._entered = self._online = False
+        return []
+
+    def lost(self, reason: str) -> list[Instruction]:
+        """Note that the connection has ended or was refused: call again, after a longer pause each time.
+
+        A first call that fails ends the program.
+        """
+        if not self._calls:
+            return [End(reason)]
+        found: list[Instruction] = self._leave()
+        if self._matches:
+            found.append(Show("adjourned matches go on when you or the opponent resume them", ours=True))
+        self._matches.clear()
+        self._entered = self._online = False
+        pause = min(LONGEST_WAIT_S, 2.0**self._failures)
+        self._failures += 1
+        return [*found, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
+
+    def tick(self, now: float) -> list[Instruction]:
+        """Keep the connection alive, and make the offer again."""
+        if not self._online:
+            return []
+        if self._done and now >= self._waits_until:
+            return [End()]
+        found: list[Instruction] = self._offer(now)
+        if now - self._sent >= KEEP_ALIVE_S:
+            self._sent = now
+            found.append(Send(ggs.open_line(self._wanted)))
+        return found
+
+    @property
+    def _wanted(self) -> int:
+        """The number of matches to begin now."""
+        return int(bool(self._rules.types or self._wishes.offer) and not self._matches)
+
+    def _leave(self) -> list[Instruction]:
+        """Stop all searches, and forget the games."""
+        found: list[Instruction] = [StopSearch(id) for id, game in self._games.items() if game.searching]
+        self._games.clear()
+        return found
+
+    # Messages
+
+    def told(self, message: ggs.Message, now: float) -> list[Instruction]:
+        """Take a message of the server."""
+        match message:
+            case ggs.Prompt():
+                return self._prompt(message.wanted)
+            case ggs.Ready():
+                return self._ready(now)
+            case ggs.Service():
+                return self._service(message.up, now)
+            case ggs.Request():
+                return self._request(message, now)
+            case ggs.ServerMatch():
+                return self._match(message, now)
+            case ggs.ServerBoard():
+                return self._board(message)
+            case ggs.Records():
+                return self._record(message.games)
+            case ggs.Complaint() | ggs.Words():
+                return [Show(message.text)]
+
+    def _prompt(self, wanted: str) -> list[Instruction]:
+        if not self._entered and wanted == "login":
+            return [Send(self._login)]
+        if not self._entered:
+            self._entered = True
+            return [Send(self._password, secret=True)]
+        reason = f"the server does not let {self._login} in: a wrong password, or this login is in use"
+        # After a lost connection the server may believe for a while that it is still there.
+        return [End(reason)] if self._calls == 1 else self.lost(reason)
+
+    def _ready(self, now: float) -> list[Instruction]:
+        if not self._entered or self._online:
+            return []
+        self._online = True
+        self._failures = 0
+        return [*map(Send, ggs.SET_UP), *self._service(True, now)]
+
+    def _service(self, up: bool, now: float) -> list[Instruction]:
+        if not self._online:
+            return []
+        found = self._leave()
+        self._matches.clear()
+        self._waits_until = 0.0
+        if not up:
+            return [*found, Show("the Othello service is down", ours=True)]
+        lines = (*ggs.service_set_up(rated=self._rules.rated), ggs.open_line(self._wanted))
+        return [*found, *map(Send, lines), *self._offer(now)]
+
+    def _offer(self, now: float) -> list[Instruction]:
+        if not self._wishes.offer or self._matches or now < self._waits_until:
+            return []
+        self._waits_until = now + PENDING_S
+        return [Send(f"tell /os ask {self._wishes.offer}")]
+
+    def _request(self, request: ggs.Request, now: float) -> list[Instruction]:
+        if request.challenger.casefold() == self._name:
+            return []
+        if not request.open:
+            if request.id == self._asked:
+                self._asked, self._waits_until = "", 0.0
+            return []
+        shown = f"{request.challenger} asks for {request.type.text} {ggs.clock_text(request.clock)}"
+        found: list[Instruction] = [Show(f"{shown}, {'rated' if request.rated else 'unrated'} ({request.id})")]
+        ours = request.opponent.casefold() == self._name
+        if not self._rules.types or (request.opponent and not ours):
+            return found
+        if self._rules.accept(request) and not self._matches and not (self._asked and now < self._waits_until):
+            self._asked, self._waits_until = request.id, now + PENDING_S
+            found.append(Send(f"tell /os accept {request.id}"))
+        elif ours:
+            found.append(Send(f"tell /os decline {request.id}"))
+        return found
+
+    def _match(self, match: ggs.ServerMatch, now: float) -> list[Instruction]:
+        place = self._place(match.names)
+        if place is None:
+            return []
+        opponent = match.names[1 - place]
+        if match.begins:
+            self._matches.add(match.id)
+            self._asked = ""
+            return [Show(f"match {match.id} with {opponent}, {match.type.text}"), Send(ggs.open_line(0))]
+        self._matches.discard(match.id)
+        found: list[Instruction] = []
+        for id in [id for id in self._games if id == match.id or id.startswith(f"{match.id}.")]:
+            if self._games.pop(id).searching:
+                found.append(StopSearch(id))
+        if match.result is None:
+            found.append(Show(f"match {match.id} with {opponent} has ended without a result"))
+        else:
+            found.append(Show(f"match {match.id} with {opponent}: {-match.result if place else match.result:+g}"))
+            self._played += 1
+        if self._wishes.records and match.archive:
+            self._records += 1
+            found.append(Send(f"tell /os look {match.archive}"))
+        self._waits_until = now + PENDING_S if self._records and self._done else 0.0
+        return [*found, *self.tick(now)] if self._done else [*found, Send(ggs.open_line(self._wanted)), *self.tick(now)]
+
+    @property
+    def _done(self) -> bool:
+        return 0 < self._wishes.matches <= self._played
+
+    def _place(self, names: tuple[str, str]) -> int | None:
+        return next((place for place, name in enumerate(names) if name.casefold() == self._name), None)
+
+    def _record(self, games: tuple[str, ...]) -> list[Instruction]:
+        if not self._records:
+            return [Show(game) for game in games]
+        self._records -= 1
+        found: list[Instruction] = [Save(game) for game in games]
+        return [*found, End()] if self._done and not self._records else found
+
+    def typed(self, line: str, now: float) -> list[Instruction]:
+        """Pass on a line of the user; ``quit`` ends the program."""
+        if line == "quit":
+            return [*([Send(line)] if self._online else []), End()]
+        if not self._online:
+            return [Show("not logged in yet", ours=True)]
+        self._sent = now
+        return [Send(line)]
+
+    # Boards
+
+    def _board(self, board: ggs.ServerBoard) -> list[Instruction]:
+        names = (board.sides[0].name, board.sides[1].name)
+        place = self._place(names)
+        if place is None:
+            return []
+        game = self._games.setdefault(board.id, _OwnBoard())
+        found: list[Instruction] = [Show(_line(board)), *self._flags(game, board)]
+        if game.searching:
+            if game.position == board.position:
+                return found
+            game.searching = False
+            found.append(StopSearch(board.id))
+        game.position = board.position
+        mine = board.sides[place]
+        if board.position.over or mine.black != board.position.black_to_move:
+            return found
+        if board.position.must_pass:
+            return [*found, Send(ggs.play_line(board.id, PASS, game.score, 0.0))]
+        game.searching = True
+        return [*found, StartSearch(board.id, board.id[1:].partition(".")[2], board.position, mine.clock)]
+
+    def _flags(self, game: _OwnBoard, board: ggs.ServerBoard) -> list[Instruction]:
+        """Notice whose clock rises: its player was out of time, and can no longer win."""
+        found: list[Instruction] = []
+        for side in board.sides:
+            before = game.clocks.get(side.name)
+            if before and side.clock.main > before.main + before.increment + _FLAG_MS:
+                found.append(Show(f"{board.id}: {side.name} was out of time and can no longer win", ours=True))
+            game.clocks[side.name] = side.clock
+        return found
+
+    def found(self, answer: Answer) -> list[Instruction]:
+        """Play the engine's move, if the board is still the one that it was asked about."""
+        game = self._games.get(answer.game)
+        if game is None or not game.searching or game.position != answer.position:
+            return []
+        game.searching = False
+        game.score = answer.score
+        found: list[Instruction] = [Send(ggs.play_line(answer.game, answer.move, answer.score, answer.seconds))]
+        if self._wishes.tell:
+            found.append(Send(f"tell {answer.game} {answer.told}"))
+        return found
+
+
+def _line(board: ggs.ServerBoard) -> str:
+    """Return ``.5.0 12: f5 +3.00 4.2 s, alice 04:12, bob 03:58``."""
+    clocks = ", ".join(f"{side.name} {ggs.time_text(side.clock.main)}" for side in board.sides)
+    if board.last is None:
+        return f"{board.id} {clocks}"
+    last = board.last
+    score = "" if last.score is None else f" {last.score:+.2f}"
+    return f"{board.id} {last.ply}: {move_text(last.move).lower()}{score} {last.ms / 1000:g} s, {clocks}"

@@ -1,0 +1,374 @@
+"""The Generic Game Server (GGS) and its Othello service ``/os``: what they say and what a client tells them; no I/O.
+
+The server's bytes become blocks: a line, and lines after it that begin with ``|``. A block becomes a `Message`; what
+cannot be read is `Words`. Durations are in ms, evaluations in discs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from desdaemon.protocol.othello.notation import Position, move_text, parse_board, parse_move
+
+LONGEST_LINE, LONGEST_BLOCK = 4096, 1000
+"""Bytes of a line and lines of a block; what is beyond is dropped."""
+
+READY = "READY"
+_PROMPTS = {": Enter login": "login", ": Enter your password": "password"}
+_WITHOUT_END = (READY, *_PROMPTS)
+"""Lines that are known by how they begin, and that need not end."""
+
+_TO_BLANK = bytes.maketrans(b"\t", b" ")
+_CONTROLS = bytes(set(range(32)) - set(b"\n\t")) + b"\x7f\xff"
+
+
+class ServerBlock(NamedTuple):
+    """A line of the server, and the lines after it without their ``|``."""
+
+    head: str
+    body: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The lines, as the server wrote them."""
+        return "\n".join([self.head, *(f"|{line}" for line in self.body)])
+
+
+class BlockReader:
+    """Cuts the server's bytes, however they arrive, into blocks; control characters are removed."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._known = False
+        self._head: str | None = None
+        self._body: list[str] = []
+
+    def feed(self, data: bytes) -> list[ServerBlock]:
+        """Return the blocks that ``data`` finishes."""
+        found: list[ServerBlock] = []
+        *whole, rest = data.translate(_TO_BLANK, _CONTROLS).split(b"\n")
+        for part in whole:
+            self._add(part, found)
+            if not self._known:
+                self._take(self._line.decode("utf-8", "replace"), found)
+            self._line.clear()
+            self._known = False
+        self._add(rest, found)
+        return found
+
+    def _add(self, part: bytes, found: list[ServerBlock]) -> None:
+        self._line += part[: LONGEST_LINE - len(self._line)]
+        if not self._known:
+            known = next((begin for begin in _WITHOUT_END if self._line.startswith(begin.encode())), None)
+            if known:
+                self._known = True
+                self._finish(found)
+                found.append(ServerBlock(known))
+
+    def _take(self, line: str, found: list[ServerBlock]) -> None:
+        shown = "".join(c for c in line if c.isprintable()).rstrip()
+        if not shown.startswith("|"):
+            self._finish(found)
+            self._head = shown or None
+        elif len(self._body) < LONGEST_BLOCK:
+            self._head = self._head or ""
+            self._body.append(shown[1:])
+
+    def _finish(self, found: list[ServerBlock]) -> None:
+        if self._head is not None:
+            found.append(ServerBlock(self._head, tuple(self._body)))
+        self._head = None
+        self._body.clear()
+
+
+class GameType(NamedTuple):
+    """A kind of game, such as ``s8r18``: ``synchro`` is two boards with colours exchanged, ``discs`` of a random start,
+    0 for the usual one; ``colour`` is that of the player named first, "" for any.
+    """
+
+    synchro: bool = False
+    size: int = 8
+    colour: str = ""
+    komi: bool = False
+    discs: int = 0
+    anti: bool = False
+
+    @property
+    def text(self) -> str:
+        """As the server writes it."""
+        parts = ("s" * self.synchro, self.size, self.colour, "k" * self.komi, f"r{self.discs}" if self.discs else "")
+        return "".join(map(str, parts)) + "a" * self.anti
+
+    @property
+    def playable(self) -> bool:
+        """Whether it is Othello on 64 squares without a bid for the colour."""
+        return self.size == 8 and not self.komi and not self.anti
+
+
+class ServerClock(NamedTuple):
+    """A clock: the time left, the time added by each move, and the time added once when none is left."""
+
+    main: float
+    increment: float = 0.0
+    extension: float = 0.0
+
+
+class Prompt(NamedTuple):
+    """The server waits for the ``login`` or the ``password``."""
+
+    wanted: str
+
+
+class Ready(NamedTuple):
+    """The server waits for a line."""
+
+
+class Service(NamedTuple):
+    """The Othello service has come or gone."""
+
+    up: bool
+
+
+class Request(NamedTuple):
+    """A wish for a match, new or (not ``open``) withdrawn; ``opponent`` is "" if anyone may accept it."""
+
+    id: str
+    open: bool
+    challenger: str
+    opponent: str
+    clock: ServerClock
+    type: GameType
+    rated: bool
+
+
+class ServerMatch(NamedTuple):
+    """A match begins or ends. ``result`` is seen by the first of the names, None without one; ``archive`` is the number
+    of the record, or "".
+    """
+
+    id: str
+    begins: bool
+    names: tuple[str, str]
+    type: GameType
+    rated: bool
+    result: float | None = None
+    archive: str = ""
+
+
+class Side(NamedTuple):
+    """A player at a board."""
+
+    name: str
+    rating: float
+    black: bool
+    clock: ServerClock
+
+
+class LastMove(NamedTuple):
+    """A move, what the mover thought of it, None if unknown, and the time it took."""
+
+    ply: int
+    move: int
+    score: float | None
+    ms: float
+
+
+class ServerBoard(NamedTuple):
+    """A board of a match, when it is ``joined`` and after each move."""
+
+    id: str
+    joined: bool
+    type: GameType
+    sides: tuple[Side, Side]
+    position: Position
+    last: LastMove | None = None
+
+
+class Records(NamedTuple):
+    """Games in GGF, each on one line."""
+
+    games: tuple[str, ...]
+
+
+class Complaint(NamedTuple):
+    """The service refuses something."""
+
+    text: str
+
+
+class Words(NamedTuple):
+    """Anything else: chat, news, answers to questions."""
+
+    text: str
+
+
+Message = Prompt | Ready | Service | Request | ServerMatch | ServerBoard | Records | Complaint | Words
+
+_ID = re.compile(r"\.\d{1,9}(?:\.\d)?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+_TYPE = re.compile(r"(s?)(\d{1,2})((?:[bwka]|r\d{1,2})*)", re.ASCII)
+_FLAG = re.compile(r"[bwka]|r\d+", re.ASCII)
+_TIME = re.compile(r"(-?)(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.\d{1,3})?)", re.ASCII)
+_SIDE = re.compile(r"([^\s()]+) *\( *([\d.]+) +([*O])\) *(\S+)", re.ASCII)
+_PLY = re.compile(r"(\d{1,3}):", re.ASCII)
+
+
+def read(block: ServerBlock) -> Message:
+    """Return what a block says."""
+    if block.head == READY:
+        return Ready()
+    if block.head in _PROMPTS:
+        return Prompt(_PROMPTS[block.head])
+    words = block.head.split()
+    try:
+        if words[:1] == [":"] and words[2:3] == ["/os"] and words[1] in ("+", "-"):
+            return Service(words[1] == "+")
+        if words[:1] == ["/os:"]:
+            return _of_service(words[1:], block) or Words(block.text)
+    except (ValueError, IndexError):
+        pass
+    return Words(block.text)
+
+
+def _of_service(words: list[str], block: ServerBlock) -> Message | None:
+    """Return a message of the Othello service, None for one of another kind. Raises ValueError or IndexError for one
+    that lacks something.
+    """
+    if words[0] in ("join", "update"):
+        return _board(words, block.body)
+    if words[0] in ("+", "-"):
+        return _match(words) if words[1] == "match" else _request(words)
+    games = tuple(_records("".join((block.head, *block.body))))
+    if games:
+        return Records(games)
+    return Complaint(block.text) if words[0].lower().rstrip(":") in ("error", "err") else None
+
+
+def _request(words: list[str]) -> Request | None:
+    """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``"""
+    sign, id, _, challenger, clock, type, rated, *opponent = words
+    if not _ID.fullmatch(id) or rated not in ("R", "U"):
+        return None
+    name = opponent[1] if len(opponent) > 1 else ""
+    return Request(id, sign == "+", challenger, name, parse_clock(clock), parse_type(type), rated == "R")
+
+
+def _match(words: list[str]) -> ServerMatch | None:
+    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``"""
+    sign, _, id, _, first, _, second, type, rated, *rest = words
+    if not _ID.fullmatch(id) or rated not in ("R", "U"):
+        return None
+    result = next((float(word) for word in rest if _NUMBER.fullmatch(word)), None)
+    archive = next((word for word in rest if _ID.fullmatch(word)), "")
+    return ServerMatch(id, sign == "+", (first, second), parse_type(type), rated == "R", result, archive)
+
+
+def _board(words: list[str], body: tuple[str, ...]) -> ServerBoard | None:
+    kind, id, type = words[:3]
+    sides: list[Side] = []
+    rows: dict[str, str] = {}
+    turn = ""
+    last = None
+    for line in body:
+        fields = line.split()
+        side = _SIDE.fullmatch(line.strip())
+        if side:
+            sides.append(Side(side[1], _number(side[2]), side[3] == "*", parse_clock(side[4])))
+        elif fields[1:] == ["to", "move"]:
+            turn = fields[0]
+        elif len(fields) in (9, 10) and len(fields[0]) == 1 and fields[0] in "12345678":
+            rows[fields[0]] = "".join(fields[1:9])
+        elif len(fields) == 2 and (ply := _PLY.fullmatch(fields[0])) and int(ply[1]):
+            last = LastMove(int(ply[1]), *parse_played(fields[1]))
+    if not _ID.fullmatch(id) or len(sides) != 2 or sides[0].black == sides[1].black or len(rows) != 8:
+        return None
+    position = parse_board(f"{''.join(rows[rank] for rank in sorted(rows))} {turn}")
+    return ServerBoard(id, kind == "join", parse_type(type), (sides[0], sides[1]), position, last)
+
+
+def _records(text: str) -> Iterator[str]:
+    begin = text.find("(;")
+    while begin >= 0 and (end := text.find(";)", begin)) >= 0:
+        yield text[begin : end + 2]
+        begin = text.find("(;", end)
+
+
+def parse_type(text: str) -> GameType:
+    """Return a type such as ``s8r18``; raises ValueError."""
+    found = _TYPE.fullmatch(text)
+    if not found:
+        raise ValueError(text)
+    flags = _FLAG.findall(found[3])
+    discs = next((int(flag[1:]) for flag in flags if flag[0] == "r"), 0)
+    colour = next((flag for flag in flags if flag in "bw"), "")
+    return GameType(bool(found[1]), int(found[2]), colour, "k" in flags, discs, "a" in flags)
+
+
+def parse_clock(text: str) -> ServerClock:
+    """Return a clock ``initial/increment/extension``, each ``[[HH:]MM:]SS[,N]`` or empty; raises ValueError."""
+    fields = [field.partition(",")[0] for field in text.split("/")]
+    if len(fields) > 3:
+        raise ValueError(text)
+    return ServerClock(*map(_parse_time, fields))
+
+
+def _parse_time(text: str) -> float:
+    found = _TIME.fullmatch(text or "0")
+    if not found:
+        raise ValueError(text)
+    hours, minutes, seconds = (float(part or 0) for part in found.groups()[1:])
+    ms = 1000 * (seconds + 60 * (minutes + 60 * hours))
+    return -ms if found[1] else ms
+
+
+def clock_text(clock: ServerClock) -> str:
+    """Return a clock as `parse_clock` reads it."""
+    return "/".join(time_text(ms) if ms else "" for ms in clock) if any(clock[1:]) else time_text(clock.main)
+
+
+def time_text(ms: float) -> str:
+    """Return a time in whole seconds: ``05:00``, ``01:30:00``."""
+    minutes, seconds = divmod(round(abs(ms) / 1000), 60)
+    hours, minutes = divmod(minutes, 60)
+    return ("-" if ms < 0 else "") + (f"{hours:02}:" if hours else "") + f"{minutes:02}:{seconds:02}"
+
+
+def parse_played(text: str) -> tuple[int, float | None, float]:
+    """Return move, evaluation and ms of ``f5/1.50/3.47``, whose numbers may be missing; raises ValueError."""
+    move, score, seconds = (*text.split("/"), "", "")[:3]
+    return parse_move(move), _number(score) if score else None, 1000 * _number(seconds or "0")
+
+
+def _number(text: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(text)
+    return float(text)
+
+
+# What a client tells the server
+
+SET_UP = (
+    "vt100 -",
+    "bell -t -tc -tg -n -nc -ng -ni -nn",
+    "verbose -news -faq -help -ack",
+    "chann %",
+)
+"""Lines after the login: plain text, no bells, no news, no channels."""
+
+
+def service_set_up(*, rated: bool) -> tuple[str, ...]:
+    """Return the lines that prepare the Othello service."""
+    sign = "+" if rated else "-"
+    return "tell /os trust +", f"tell /os rated {sign}", "tell /os request +", "tell /os client -"
+
+
+def open_line(matches: int) -> str:
+    """Return the line that says how many matches the player would begin."""
+    return f"tell /os open {matches}"
+
+
+def play_line(game: str, move: int, score: float, seconds: float) -> str:
+    """Return the line that plays a move."""
+    return f"tell /os play {game} {move_text(move).lower()}/{score:.2f}/{seconds:.2f}"

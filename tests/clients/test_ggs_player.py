@@ -1,0 +1,383 @@
+"""What a player on the Generic Game Server does: the state machine, with events in any order."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desdaemon.clients.ggs.player import (
+    AcceptRules,
+    Answer,
+    Connect,
+    End,
+    Instruction,
+    Player,
+    Save,
+    Send,
+    Show,
+    StartSearch,
+    StopSearch,
+    Wishes,
+)
+from desdaemon.protocol import ggs
+from desdaemon.protocol.othello.notation import START, Position, parse_board, parse_move
+
+ANY = AcceptRules(("8*", "s8*"))
+NAMES = ("alice", "bob")
+SINGLE, PAIR = ggs.parse_type("8"), ggs.parse_type("s8r14")
+PASSING = parse_board("XO" + "-" * 62 + " O")
+"""White has no move, Black has one."""
+
+
+def online(rules: AcceptRules = ANY, wishes: Wishes | None = None) -> Player:
+    """A player named alice who has logged in, at time 0."""
+    player = Player("alice", "secret", rules, wishes or Wishes())
+    player.connected(0)
+    player.told(ggs.Prompt("login"), 0)
+    player.told(ggs.Prompt("password"), 0)
+    player.told(ggs.Ready(), 0)
+    return player
+
+
+def sent(instructions: list[Instruction]) -> list[str]:
+    return [instruction.line for instruction in instructions if isinstance(instruction, Send)]
+
+
+def request(**changes: Any) -> ggs.Request:
+    asked = ggs.Request(".8", True, "bob", "alice", ggs.ServerClock(60_000, 0, 120_000), SINGLE, False)
+    return asked._replace(**changes)
+
+
+def match(begins: bool = True, **changes: Any) -> ggs.ServerMatch:
+    return ggs.ServerMatch(".5", begins, NAMES, SINGLE, False)._replace(**changes)
+
+
+def board(
+    position: Position = START, left: float = 60_000, id: str = ".5", black: str = "alice", **changes: Any
+) -> Any:
+    clock = ggs.ServerClock(left, 2_000, 120_000)
+    first, second = (ggs.Side(name, 1720.0, name == black, clock) for name in NAMES)
+    return ggs.ServerBoard(id, False, SINGLE, (first, second), position)
+
+
+def test_the_login() -> None:
+    player = Player("alice", "secret", ANY, Wishes())
+    player.connected(0)
+    assert player.told(ggs.Ready(), 0) == []
+    assert player.told(ggs.Prompt("login"), 0) == [Send("alice")]
+    assert player.told(ggs.Prompt("password"), 0) == [Send("secret", secret=True)]
+    lines = sent(player.told(ggs.Ready(), 0))
+    assert lines[: len(ggs.SET_UP)] == list(ggs.SET_UP)
+    assert lines[-1] == "tell /os open 1"
+    assert "tell /os rated -" in lines
+
+
+@pytest.mark.parametrize("prompt", ["login", "password"])
+def test_the_password_is_sent_once(prompt: str) -> None:
+    for player in (online(), Player("alice", "secret", ANY, Wishes())):
+        player.connected(0)
+        player.told(ggs.Prompt("password"), 0)
+        assert [type(found) for found in player.told(ggs.Prompt(prompt), 0)][-1] in (End, Connect)
+
+
+def test_a_refused_login_ends_the_program_and_after_a_reconnection_is_tried_again() -> None:
+    player = online()
+    (ended,) = player.told(ggs.Prompt("login"), 0)
+    assert isinstance(ended, End)
+    assert "alice" in ended.reason
+    player.lost("gone")
+    player.connected(5)
+    player.told(ggs.Prompt("password"), 5)
+    found = player.told(ggs.Prompt("login"), 5)
+    assert found[-1] == Connect(2)
+
+
+def test_the_first_call_fails_at_once_and_later_ones_wait_longer_and_longer() -> None:
+    player = Player("alice", "secret", ANY, Wishes())
+    assert player.lost("refused") == [End("refused")]
+    player = online()
+    pauses = [player.lost("gone")[-1] for _ in range(12)]
+    assert pauses[:4] == [Connect(1), Connect(2), Connect(4), Connect(8)]
+    assert pauses[-1] == Connect(300)
+
+
+@pytest.mark.parametrize(
+    ("asked", "rules", "answer"),
+    [
+        (request(), ANY, "accept"),
+        (request(), AcceptRules(), None),
+        (request(opponent=""), ANY, "accept"),
+        (request(opponent="carol"), ANY, None),
+        (request(challenger="alice"), ANY, None),
+        (request(open=False), ANY, None),
+        (request(rated=True), ANY, "decline"),
+        (request(rated=True), ANY._replace(rated=True), "accept"),
+        (request(challenger="Bob"), ANY._replace(opponents=("bob",)), "accept"),
+        (request(), ANY._replace(opponents=("carol",)), "decline"),
+        (request(opponent=""), ANY._replace(opponents=("carol",)), None),
+        (request(clock=ggs.ServerClock(59_000)), ANY, "decline"),
+        (request(clock=ggs.ServerClock(1_801_000)), ANY, "decline"),
+        (request(type=ggs.parse_type("8b")), AcceptRules(("8",)), "accept"),
+        (request(type=PAIR), AcceptRules(("8",)), "decline"),
+        (request(type=PAIR), AcceptRules(("8", "s8r1[0-9]")), "accept"),
+        (request(type=ggs.parse_type("8k")), AcceptRules(("*",)), "decline"),
+        (request(type=ggs.parse_type("8a")), AcceptRules(("*",)), "decline"),
+        (request(type=ggs.parse_type("10")), AcceptRules(("*",)), "decline"),
+    ],
+)
+def test_which_requests_are_accepted(asked: ggs.Request, rules: AcceptRules, answer: str | None) -> None:
+    assert sent(online(rules).told(asked, 0)) == ([f"tell /os {answer} .8"] if answer else [])
+
+
+def test_one_match_at_a_time() -> None:
+    player = online()
+    assert sent(player.told(request(), 0)) == ["tell /os accept .8"]
+    assert sent(player.told(request(id=".9"), 1)) == ["tell /os decline .9"]
+    assert sent(player.told(match(), 2)) == ["tell /os open 0"]
+    assert sent(player.told(request(id=".10"), 3)) == ["tell /os decline .10"]
+    assert sent(player.told(match(False, result=2.0), 4)) == ["tell /os open 1"]
+    assert sent(player.told(request(id=".11"), 5)) == ["tell /os accept .11"]
+
+
+def test_a_match_that_does_not_begin_is_waited_for_a_minute() -> None:
+    player = online()
+    player.told(request(), 0)
+    assert sent(player.told(request(id=".9"), 59)) == ["tell /os decline .9"]
+    assert sent(player.told(request(id=".10"), 61)) == ["tell /os accept .10"]
+
+
+def test_offers_are_made_again() -> None:
+    player = Player("alice", "secret", AcceptRules(), Wishes(offer="8 5:00 bob"))
+    player.connected(0)
+    player.told(ggs.Prompt("password"), 0)
+    ask = "tell /os ask 8 5:00 bob"
+    assert sent(player.told(ggs.Ready(), 0))[-1] == ask
+    assert sent(player.tick(59)) == []
+    assert sent(player.tick(60))[0] == ask
+    player.told(match(), 70)
+    assert ask not in sent(player.tick(1000))
+    assert sent(player.told(match(False, result=0.0), 1001))[-1] == ask
+
+
+def test_the_connection_is_kept_alive() -> None:
+    player = online()
+    assert [len(sent(player.tick(now))) for now in (30, 60, 90, 119, 120)] == [0, 1, 0, 0, 1]
+
+
+def test_moves_are_searched_and_played_with_evaluation_and_time() -> None:
+    player = online()
+    player.told(match(), 0)
+    clock = ggs.ServerClock(60_000, 2_000, 120_000)
+    assert player.told(board(), 0)[1:] == [StartSearch(".5", "", START, clock)]
+    assert player.told(board(), 1)[1:] == [], "the same board again is searched already"
+    answer = Answer(".5", START, parse_move("f5"), 1.5, 3.25)
+    assert player.found(answer) == [Send("tell /os play .5 f5/1.50/3.25")]
+    assert player.found(answer) == []
+    assert player.told(board(START.after(parse_move("f5"))), 5)[1:] == []
+
+
+def test_what_was_searched_is_told_when_wanted() -> None:
+    player = online(wishes=Wishes(tell=True))
+    player.told(board(), 0)
+    assert sent(player.found(Answer(".5", START, parse_move("f5"), 1.5, 3.25, "f5 +1.5 20")))[1] == "tell .5 f5 +1.5 20"
+
+
+def test_a_board_that_changes_under_a_search_stops_it() -> None:
+    player = online()
+    player.told(board(), 0)
+    other = START.after(parse_move("f5")).after(parse_move("d6"))
+    found = player.told(board(other), 1)[1:]
+    assert [type(instruction) for instruction in found] == [StopSearch, StartSearch]
+    assert player.found(Answer(".5", START, parse_move("f5"), 0, 1)) == []
+
+
+def test_both_boards_of_a_pair_are_searched() -> None:
+    player = online()
+    first, second = board(id=".5.0"), board(id=".5.1", black="bob")
+    assert [instruction for message in (first, second) for instruction in player.told(message, 0)[1:]] == [
+        StartSearch(".5.0", "0", START, first.sides[0].clock)
+    ]
+    after = START.after(parse_move("f5"))
+    (searched,) = player.told(board(after, id=".5.1", black="bob"), 1)[1:]
+    assert isinstance(searched, StartSearch)
+    assert searched.board == "1"
+    ended = player.told(match(False, type=PAIR, result=-2.0), 2)
+    assert {instruction.game for instruction in ended if isinstance(instruction, StopSearch)} == {".5.0", ".5.1"}
+
+
+def test_a_forced_pass_is_played_at_once_with_the_last_evaluation() -> None:
+    player = online()
+    assert sent(player.told(board(PASSING, black="bob"), 0)) == ["tell /os play .5 pa/0.00/0.00"]
+
+
+def test_games_of_others_are_left_alone() -> None:
+    player = Player("carol", "secret", ANY, Wishes())
+    assert player.told(board(), 0) == []
+    assert player.told(match(), 0) == []
+
+
+@pytest.mark.parametrize(("names", "shown"), [(("alice", "bob"), "-64"), (("bob", "alice"), "+64")])
+def test_a_result_is_that_of_the_first_named(names: tuple[str, str], shown: str) -> None:
+    player = online()
+    player.told(match(names=names), 0)
+    (text,) = (i.text for i in player.told(match(False, names=names, result=-64.0), 1) if isinstance(i, Show))
+    assert text.endswith(f"bob: {shown}")
+
+
+def test_a_clock_that_rises_tells_of_a_time_out() -> None:
+    player = online()
+    own = [player.told(board(left=left), 0) for left in (5_000, 4_000, 6_900, 124_000)]
+    ours = [[i for i in found if isinstance(i, Show) and i.ours] for found in own]
+    assert [len(found) for found in ours] == [0, 0, 0, 2]
+    assert [found.text.split()[1] for found in ours[3]] == ["alice", "bob"]
+
+
+def test_records_are_asked_for_and_saved() -> None:
+    player = online(wishes=Wishes(records=True, matches=1))
+    player.told(match(), 0)
+    assert sent(player.told(match(False, result=2.0, archive=".99"), 1)) == ["tell /os look .99"]
+    assert player.told(ggs.Records(("(;1;)", "(;2;)")), 2) == [Save("(;1;)"), Save("(;2;)"), End()]
+
+
+def test_records_that_nobody_asked_for_are_shown_only() -> None:
+    assert online().told(ggs.Records(("(;1;)",)), 2) == [Show("(;1;)")]
+
+
+def test_a_record_that_does_not_come_is_waited_for_a_minute() -> None:
+    player = online(wishes=Wishes(records=True, matches=1))
+    player.told(match(), 0)
+    player.told(match(False, result=2.0, archive=".99"), 1)
+    assert End() not in player.tick(60)
+    assert player.tick(61) == [End()]
+
+
+def test_the_program_ends_after_its_matches_and_not_after_broken_ones() -> None:
+    player = online(wishes=Wishes(matches=2))
+    results = (2.0, None, 4.0)
+    ended = []
+    for result in results:
+        player.told(match(), 0)
+        ended.append(End() in player.told(match(False, result=result), 1))
+    assert ended == [False, False, True]
+
+
+def test_a_lost_connection_stops_searches_and_adjourned_matches_wait_for_people() -> None:
+    player = online()
+    player.told(match(), 0)
+    player.told(board(), 0)
+    found = player.lost("gone")
+    assert found[0] == StopSearch(".5")
+    player.connected(9)
+    player.told(ggs.Prompt("password"), 9)
+    lines = sent(player.told(ggs.Ready(), 9))
+    assert not [line for line in lines if "continue" in line]
+    assert lines[-1] == "tell /os open 1"
+
+
+def test_the_service_goes_and_comes() -> None:
+    player = online()
+    player.told(match(), 0)
+    player.told(board(), 0)
+    assert player.told(ggs.Service(False), 1)[0] == StopSearch(".5")
+    assert sent(player.told(ggs.Service(True), 2))[-1] == "tell /os open 1"
+
+
+def test_lines_of_the_user_are_sent_once_online() -> None:
+    assert sent(online().typed("tell /os who", 0)) == ["tell /os who"]
+    assert online().typed("quit", 0) == [Send("quit"), End()]
+    begun = Player("alice", "secret", ANY, Wishes())
+    begun.connected(0)
+    assert sent(begun.typed("tell /os who", 0)) == []
+
+
+# Events in any order
+
+POSITIONS = (START, START.after(parse_move("f5")), START.after(parse_move("f5")).after(parse_move("d6")), PASSING)
+ids = st.sampled_from([".5", ".5.0", ".5.1", ".6"])
+names = st.sampled_from(["alice", "bob", "carol"])
+evil = st.sampled_from(["tell /os resign .5", "quit", "alice: tell /os abort .5", "(;1;)"])
+players = st.sampled_from([("alice", "bob"), ("bob", "alice"), ("bob", "carol")])
+kinds = st.sampled_from([SINGLE, PAIR, ggs.parse_type("8k")])
+messages = st.one_of(
+    st.builds(ggs.Prompt, st.sampled_from(["login", "password"])),
+    st.just(ggs.Ready()),
+    st.builds(ggs.Service, st.booleans()),
+    st.builds(ggs.Words, evil),
+    st.builds(ggs.Complaint, evil),
+    st.builds(lambda text: ggs.Records((text,)), evil),
+    st.builds(
+        lambda id, open, by, to, type: request(id=id, open=open, challenger=by, opponent=to, type=type),
+        ids,
+        st.booleans(),
+        names,
+        names,
+        kinds,
+    ),
+    st.builds(
+        lambda begins, id, names, result: match(begins, id=id, names=names, result=result, archive=".9"),
+        st.booleans(),
+        st.sampled_from([".5", ".6"]),
+        players,
+        st.sampled_from([None, 2.0]),
+    ),
+    st.builds(
+        lambda id, position, left, black: board(position, left, id, black),
+        ids,
+        st.sampled_from(POSITIONS),
+        st.sampled_from([-5.0, 1000.0, 60_000.0]),
+        st.sampled_from(["alice", "bob"]),
+    ),
+)
+events = st.one_of(
+    st.tuples(st.just("told"), messages),
+    st.tuples(st.just("told"), messages),
+    st.tuples(st.sampled_from(["connected", "lost", "tick", "found", "wrong"]), st.integers(0, 3)),
+)
+LINE = re.compile(
+    r"alice|secret|vt100 -|bell .*|verbose .*|chann %|tell /os (trust \+|rated -|request \+|client -|open [01])"
+    r"|tell /os (accept|decline|look) [.\d]+|tell /os ask 8 5:00|tell /os play [.\d]+ (f5|pa)/[-\d.]+/[\d.]+"
+    r"|tell [.\d]+ told"
+)
+
+
+@given(st.lists(events, max_size=60), st.booleans())
+def test_any_order_of_events(happened: list[tuple[str, Any]], offering: bool) -> None:
+    wishes = Wishes("8 5:00" if offering else "", tell=True, records=True)
+    player = Player("alice", "secret", ANY, wishes)
+    searches: dict[str, StartSearch] = {}
+    passwords = 1
+    for now, (kind, what) in enumerate(happened):
+        if kind == "told":
+            found = player.told(what, now)
+        elif kind == "connected":
+            found, passwords = player.connected(now), 1
+        elif kind == "lost":
+            found = player.lost("gone")
+        elif kind == "tick":
+            found = player.tick(40 * now)
+        else:
+            search = next(iter(searches.values()), StartSearch(".7", "", START, ggs.ServerClock(0)))
+            position = search.position if kind == "found" else PASSING
+            found = player.found(Answer(search.game, position, parse_move("f5"), 1.0, 1.0, "told"))
+            if kind == "found":
+                assert bool(sent(found)) == (search.game in searches)
+                searches.pop(search.game, None)
+            else:
+                assert found == []
+        for instruction in found:
+            if isinstance(instruction, Send):
+                assert LINE.fullmatch(instruction.line), instruction.line
+                passwords -= instruction.secret
+                assert passwords >= 0
+            elif isinstance(instruction, StartSearch):
+                assert instruction.game not in searches
+                assert instruction.position.moves
+                searches[instruction.game] = instruction
+            elif isinstance(instruction, StopSearch):
+                del searches[instruction.game]
+            elif isinstance(instruction, Save):
+                assert kind == "told"

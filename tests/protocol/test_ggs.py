@@ -1,0 +1,227 @@
+"""Blocks of the Generic Game Server: what they say, cut anywhere, damaged anyhow."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desdaemon.protocol import ggs
+from desdaemon.protocol.othello.notation import START, board_text, move_text, parse_board, parse_move
+from desdaemon.protocol.othello.rules import PASS
+
+UPDATE = """\
+/os: update .5.1 s8r14 K?
+|2 move(s)
+|  2: d6/-1.25/3.47
+|alice    (1720.0 *) 00:59,0:0/00:03,0:0/02:00,0:0
+|bob      (1650.5 O) 01:02:00,0:0/00:03,0:0/02:00,0:0
+|
+|   A B C D E F G H
+| 1 - - - - - - - - 1
+| 2 - - - - - - - - 2
+| 3 - - - - - - - - 3
+| 4 - - - O * - - - 4
+| 5 - - - O * * - - 5
+| 6 - - - O - - - - 6
+| 7 - - - - - - - - 7
+| 8 - - - - - - - - 8
+|   A B C D E F G H
+|
+|* to move
+READY
+"""
+SAMPLES = (
+    ": Enter login (yours, or one you'd like to use).\n",
+    ": Enter your password.\n",
+    ": + /os 1\nREADY\n",
+    ": - /os 1\nREADY\n",
+    "/os: + .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob\nREADY\n",
+    "/os: - .8 1720.0 alice 01:00//02:00 s8kr18 R\nREADY\n",
+    "/os: + match .5 1720.0 alice 1720.0 bob s8r14 U\nREADY\n",
+    "/os: - match .5 1720.0 alice 1720.0 bob 8b U -64.00 .1234\nREADY\n",
+    UPDATE,
+    UPDATE.replace("update", "join").replace("  2: d6/-1.25/3.47", "  0: PASS"),
+    "/os: look .12\n|2 (;GM[Othello]PB[alice];)(;GM[Othello]\n|PB[bob];)\nREADY\n",
+    "/os: error .5 not found\nREADY\n",
+    "alice: hello\nREADY\n",
+)
+"""Blocks as the public descriptions of the protocol have them."""
+
+
+def messages(data: bytes, cuts: list[int] | None = None) -> list[ggs.Message]:
+    """What a stream says, given in pieces that end at the cuts."""
+    blocks = ggs.BlockReader()
+    ends = sorted({min(cut, len(data)) for cut in cuts or []} | {len(data)})
+    pieces = [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    return [ggs.read(block) for piece in pieces for block in blocks.feed(piece)]
+
+
+def only(text: str) -> Any:
+    """The one message of a block."""
+    found = [message for message in messages(text.encode()) if message != ggs.Ready()]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_the_dialogue_of_the_login() -> None:
+    assert [only(text) for text in SAMPLES[:4]] == [
+        ggs.Prompt("login"),
+        ggs.Prompt("password"),
+        ggs.Service(True),
+        ggs.Service(False),
+    ]
+
+
+@pytest.mark.parametrize("text", [": Enter login", ": Enter your password", "READY"])
+def test_a_prompt_needs_no_end_of_its_line(text: str) -> None:
+    assert len(messages(text.encode())) == 1
+    assert len(messages(f"{text} or so\n".encode(), [len(text), len(text) + 2])) == 1
+
+
+def test_requests_and_matches() -> None:
+    asked = only(SAMPLES[4])
+    assert (asked.id, asked.open, asked.challenger, asked.opponent, asked.rated) == (".8", True, "alice", "bob", False)
+    assert asked.clock == ggs.ServerClock(60_000, 0, 120_000)
+    assert asked.type == ggs.GameType(colour="b")
+    withdrawn = only(SAMPLES[5])
+    assert (withdrawn.open, withdrawn.opponent, withdrawn.rated) == (False, "", True)
+    assert withdrawn.type == ggs.GameType(synchro=True, komi=True, discs=18)
+    assert only(SAMPLES[6]) == ggs.ServerMatch(
+        ".5", True, ("alice", "bob"), ggs.GameType(synchro=True, discs=14), False
+    )
+    ended = only(SAMPLES[7])
+    assert (ended.begins, ended.result, ended.archive) == (False, -64, ".1234")
+
+
+def test_a_board() -> None:
+    found = only(UPDATE)
+    assert found == ggs.ServerBoard(
+        ".5.1",
+        False,
+        ggs.GameType(synchro=True, discs=14),
+        (
+            ggs.Side("alice", 1720.0, True, ggs.ServerClock(59_000, 3_000, 120_000)),
+            ggs.Side("bob", 1650.5, False, ggs.ServerClock(3_720_000, 3_000, 120_000)),
+        ),
+        START.after(parse_move("f5")).after(parse_move("d6")),
+        ggs.LastMove(2, parse_move("d6"), -1.25, 3470),
+    )
+    joined = only(SAMPLES[9])
+    assert (joined.joined, joined.last, joined.position) == (True, None, found.position)
+
+
+def test_records_complaints_and_the_rest() -> None:
+    assert only(SAMPLES[10]) == ggs.Records(("(;GM[Othello]PB[alice];)", "(;GM[Othello]PB[bob];)"))
+    assert only(SAMPLES[11]) == ggs.Complaint("/os: error .5 not found")
+    assert only(SAMPLES[12]) == ggs.Words("alice: hello")
+
+
+def test_no_control_character_is_left() -> None:
+    found = only("al\x1b[31mice: \x07he\u202ello\x9b\t!\r\n|x\x00y\r\nREADY\r\n")
+    assert found == ggs.Words("al[31mice: hello !\n|xy")
+
+
+def test_a_long_line_and_a_long_block_are_cut() -> None:
+    assert len(only("x" * 100_000 + "\nREADY\n").text) == ggs.LONGEST_LINE
+    assert len(only("x\n" + "|y\n" * 100_000 + "READY\n").text.splitlines()) == ggs.LONGEST_BLOCK + 1
+
+
+@pytest.mark.parametrize("text", ["x", "s8r", "8x", "", "8" * 99, "r18", "8r123"])
+def test_what_is_no_type(text: str) -> None:
+    with pytest.raises(ValueError):
+        ggs.parse_type(text)
+
+
+times = st.integers(0, 86_399).map(lambda seconds: 1000.0 * seconds)
+clocks = st.builds(ggs.ServerClock, times, times, times)
+types = st.builds(
+    ggs.GameType,
+    st.booleans(),
+    st.sampled_from([4, 6, 8, 10, 12, 14, 88]),
+    st.sampled_from(["", "b", "w"]),
+    st.booleans(),
+    st.integers(0, 60),
+    st.booleans(),
+)
+names = st.text("abcXYZ019+-_", min_size=1, max_size=8)
+
+
+@given(types)
+def test_types_are_read_as_they_are_written(type: ggs.GameType) -> None:
+    assert ggs.parse_type(type.text) == type
+
+
+@given(clocks)
+def test_clocks_are_read_as_they_are_written(clock: ggs.ServerClock) -> None:
+    assert ggs.parse_clock(ggs.clock_text(clock)) == clock
+
+
+@given(st.integers(0, PASS), st.floats(-64, 64), st.floats(0, 9_999))
+def test_a_move_is_read_as_it_is_played(move: int, score: float, seconds: float) -> None:
+    words = ggs.play_line(".5.0", move, score, seconds).split()
+    assert words[:4] == ["tell", "/os", "play", ".5.0"]
+    played, read_score, ms = ggs.parse_played(words[4])
+    assert played == move
+    assert read_score is not None
+    assert abs(read_score - score) <= 0.00501
+    assert abs(ms - 1000 * seconds) <= 5.01
+    assert words[4].split("/")[0] == move_text(move).lower()
+
+
+@given(st.text("*O-", min_size=64, max_size=64), st.sampled_from("*O"), types, st.tuples(names, names), clocks)
+def test_any_board_is_read(
+    squares: str, turn: str, type: ggs.GameType, players: tuple[str, str], clock: ggs.ServerClock
+) -> None:
+    rows = [f"| {rank + 1} {' '.join(squares[8 * rank : 8 * rank + 8])}" for rank in range(8)]
+    sides = [f"|{name} (1500.0 {disc}) {ggs.clock_text(clock)}" for name, disc in zip(players, "*O", strict=True)]
+    found = only("\n".join([f"/os: update .1 {type.text} K?", *sides, *rows, f"|{turn} to move", "READY", ""]))
+    assert (found.type, found.sides[0].name, found.sides[1].clock) == (type, players[0], clock)
+    assert board_text(found.position) == board_text(parse_board(f"{squares} {turn}"))
+
+
+@given(st.binary(max_size=400), st.lists(st.integers(0, 400), max_size=8))
+def test_any_bytes_cut_anywhere_say_the_same(data: bytes, cuts: list[int]) -> None:
+    assert messages(data, cuts) == messages(data)
+
+
+def mutated(choices: random.Random) -> bytes:
+    """A few blocks with some of their bytes lost, doubled, exchanged or replaced."""
+    data = bytearray("".join(choices.choices(SAMPLES, k=choices.randint(1, 3))).encode())
+    for _ in range(choices.randint(0, 6)):
+        at = choices.randrange(len(data))
+        end = at + choices.randint(1, 12)
+        kind = choices.randrange(4)
+        if kind == 0 and len(data) > 20:
+            del data[at:end]
+        elif kind == 1:
+            data[at:at] = data[choices.randrange(len(data)) :][: choices.randint(1, 40)]
+        elif kind == 2:
+            data[at] = choices.randrange(256)
+        else:
+            data[at:at] = choices.choice([b"\n", b"|", b"READY", b"\xff\xfb\x01", b"9" * 40, b"nan", b"/", b".", b"(;"])
+    return bytes(data)
+
+
+def check_mutations(number: int, seed: int) -> None:
+    choices = random.Random(seed)
+    for _ in range(number):
+        data = mutated(choices)
+        cuts = [choices.randrange(len(data) + 1) for _ in range(choices.randint(0, 6))]
+        found = messages(data, cuts)
+        assert found == messages(data), data
+        for message in found:
+            if isinstance(message, ggs.Words | ggs.Complaint):
+                assert all(c.isprintable() or c == "\n" for c in message.text)
+
+
+def test_damaged_blocks_are_read_or_passed_over() -> None:
+    check_mutations(2_000, 1)
+
+
+@pytest.mark.slow
+def test_many_damaged_blocks_are_read_or_passed_over() -> None:
+    check_mutations(100_000, 2)
