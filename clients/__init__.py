@@ -1,7 +1,7 @@
-"""The client library and the programs that talk to a daemon or to other engines. Imports `desdaemon.protocol` only.
+"""The client library, and the programs that talk to a daemon or to other engines.
 
-`connect` finds a daemon and returns a `Client`; `AsyncClient.connect` does the same for asyncio. Importing this package
-imports its modules only when they are first used.
+`connect` finds a daemon and returns a `Client`; `AsyncClient.connect` is the same for asyncio. Modules of this package
+are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
 
 
 def connect(endpoint: str | None = None, **options: Any) -> Client:
-    """Return a `Client` of the daemon at an endpoint, by default of the one on this machine; see `Client.connect`."""
+    """Return a `Client` of the daemon at an endpoint, by default the one on this machine; see `Client.connect`."""
     from .blocking import Client
 
     return Client.connect(endpoint, **options)

@@ -1,4 +1,4 @@
-"""Arguments that the client programs share: output files, secrets, and the choice of a daemon."""
+"""Arguments that the client programs share: output files, secrets, and the daemon to use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Parser", "add_daemon", "check_writable", "connected", "real", "whole
 
 
 def check_writable(option: str, path: str) -> None:
-    """Raise `BadInput` for a file that will not be writable at the end of a run; ``-`` and "" are no files."""
+    """Raise `BadInput` for a file that could not be written at the end of a run; ``-`` and "" are no files."""
     if path in ("", "-"):
         return
     place = Path(path)
@@ -30,20 +30,20 @@ def check_writable(option: str, path: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write to standard output and flush; a closed pipe is no error. Raises `BadInput` when the disk is full."""
+    """Write to standard output and flush; a closed pipe is no error. Raises `BadInput` if the disk is full."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         return
     except OSError as error:
-        # What could not be written would be tried again at the end of the process.
+        # Otherwise Python tries to write the rest again at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise BadInput(f"standard output: {error.strerror}: expected room to write") from None
 
 
 def read_secret(path: str) -> str:
-    """Return the one word in a file that only this user may read, such as a token; raises `BadInput`."""
+    """Return the one word in a file that only this user may read, such as a token. Raises `BadInput`."""
     try:
         with Path(path).open(encoding="utf-8") as file:
             if platform.open_to_others(os.fstat(file.fileno()), 0o077):
@@ -72,5 +72,5 @@ def add_daemon(parser: argparse.ArgumentParser) -> None:
 
 
 def connected(named: argparse.Namespace) -> Client:
-    """Return a client of the daemon that the arguments name; raises the exceptions of `Client.connect`."""
+    """Return a client of the daemon that the arguments name. Raises as `Client.connect`."""
     return Client.connect(named.endpoint, key=named.key, server_key=named.server_key, timeout_s=named.timeout)

@@ -54,7 +54,7 @@ F = TypeVar("F")
 _NOT_GREETED = Hello("", "", 0, "", (), (), {})
 _CHECK_S = 0.25
 _WINDOW_BEFORE_HELLO = 8
-# Of what the daemon lets one client have open, these are kept for `ping` and `cancel`, which never wait here.
+# Places for `ping` and `cancel`, which never wait here, out of those that the daemon grants a client.
 _RESERVED = 2
 _MOST_PROMPT = 64
 
@@ -74,9 +74,7 @@ def _body(number: int, op: str, args: Data) -> bytes:
 
 
 class AsyncClient:
-    """A client of one daemon: ``hello`` is the daemon's greeting, ``connections`` the number of connections made so
-    far.
-    """
+    """A client of one daemon. ``hello`` is its greeting, ``connections`` the number of connections made so far."""
 
     def __init__(self, seek: Callable[[], DaemonAddress], patience_s: float) -> None:
         self.hello = _NOT_GREETED
@@ -111,12 +109,11 @@ class AsyncClient:
         timeout_s: float = 5.0,
         patience_s: float = 30.0,
     ) -> AsyncClient:
-        """Return a client of the daemon at an endpoint such as ``tcp://host:6464``, by default of the one on this
-        machine.
+        """Return a client of the daemon at an endpoint, such as ``tcp://host:6464``; None: the one on this machine.
 
-        ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) where the file does not hold it.
-        A request waits ``patience_s`` for a lost daemon to come back. Raises `NoDaemon`, and `DaemonError` with code
-        ``forbidden`` for keys that are refused.
+        ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) if the file lacks it. Requests
+        wait up to ``patience_s`` for a lost daemon to come back. Raises `NoDaemon`, and `DaemonError` with code
+        ``forbidden`` for refused keys.
         """
         client = cls(lambda: find(endpoint, key, server_key), patience_s)
         try:
@@ -138,7 +135,7 @@ class AsyncClient:
     async def close(self) -> None:
         """Close the connection: running analyses are cancelled, book jobs go on in the daemon."""
         if os.getpid() != self._process:
-            # The connection is the other process's.
+            # In a fork the connection belongs to the other process.
             return
         self._closed = True
         if self._checking:
@@ -153,10 +150,10 @@ class AsyncClient:
 
     @property
     def connected(self) -> bool:
-        """Whether the daemon has greeted and the connection has not broken since."""
+        """Whether the daemon has greeted over the present connection."""
         return self._ready
 
-    # --- requests
+    # Requests
 
     def start(
         self,
@@ -165,7 +162,7 @@ class AsyncClient:
         read_partial: Callable[[Data], P | None] = _as_it_is,  # type: ignore[assignment]
         read_final: Callable[[Data], F] = _as_it_is,  # type: ignore[assignment]
     ) -> AsyncHandle[P, F]:
-        """Make a request; the readers convert the data of partials and final for the handle.
+        """Make a request. The readers convert the data of partials and of the final for the handle.
 
         Raises `DaemonError` for arguments that cannot be sent, and `Forked` in a process that inherited the client.
         """
@@ -195,7 +192,7 @@ class AsyncClient:
         return 1000 * (self._loop.time() - began)
 
     def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
-        """Analyse one position; with ``partial_ms`` the partials report the progress."""
+        """Analyse a position; with ``partial_ms`` partials tell the progress."""
         return self.start("analyze", analyze_args(board, moves, limits), results.analysed, results.analysed)
 
     def analyze_game(
@@ -205,43 +202,42 @@ class AsyncClient:
         plies: Iterable[int] | None = None,
         **limits: Unpack[AnalysisLimits],
     ) -> GameAnalysis:
-        """Analyse plies of a game, by default all: a partial for each finished ply, and all of them as the final.
+        """Analyse plies of a game, by default all. Each finished ply is a partial; the final has all.
 
-        With ``partial_ms`` there are also partials with the progress of each ply, whose ``done`` is false.
+        With ``partial_ms`` partials with ``done`` false tell the progress of each ply too.
         """
         wanted = results.analysed if limits.get("partial_ms") else results.analysed_and_done
         return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
 
     def analyze_many(self, positions: Iterable[ListedPosition], **limits: Unpack[AnalysisLimits]) -> ListAnalysis:
-        """Analyse up to 1,000 positions in one request: the final has an analysis of each, in order.
+        """Analyse up to 1,000 positions in one request; the final has an analysis of each, in order.
 
-        There are partials only with ``partial_ms``: one for each finished position, and the progress of the others,
-        whose ``done`` is false. ``item`` is the place in the list; if the request is cancelled, some places are
-        missing.
+        With ``partial_ms`` a partial comes for each finished position, and partials with ``done`` false tell the
+        progress of others. ``item`` is the place in the list; after a cancel some places are missing.
         """
         return self.start("analyze", list_args(positions, limits), results.analysed, results.list_analysed)
 
     async def legal(self, board: str | None = None, moves: str = "") -> Legal:
-        """Return the legal moves, the board, whether the game is over, and the discs."""
+        """Return the legal moves of a position, its board and discs, and whether the game is over."""
         return await self.start("legal", position_args(board, moves), _as_it_is, results.legal)
 
     async def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> BookPosition:
-        """Return the book's data of a position; with ``children`` also of each legal move."""
+        """Return the book's data about a position; ``children`` adds those of each legal move."""
         args = position_args(board, moves)
         args |= {"children": True} if children else {}
         return await self.start("book.get", args, _as_it_is, results.book_position)
 
     async def look_up(self, lines: Iterable[str]) -> list[BookPosition]:
-        """Return the book's data of the positions after these lines, all requested together."""
+        """Return the book's data about the positions after these lines, requested all at once."""
         handles = [
             self.start("book.get", position_args(None, line), _as_it_is, results.book_position) for line in lines
         ]
         return [await handle for handle in handles]
 
     def book(self, command: str, **args: Any) -> BookJob:
-        """Run a book command by its name (``deviate``, ``store``, ``save`` …) as a job; partials are its progress.
+        """Run a book command, such as ``deviate``, as a job; partials tell its progress.
 
-        Arguments have the names that the daemon's `help book` shows, with ``_`` for ``-``.
+        Arguments are named as the daemon's `help book` names them, with ``_`` for ``-``.
         """
         named = {name.replace("_", "-"): value for name, value in args.items()}
         name = command.replace("_", "-")
@@ -250,20 +246,19 @@ class AsyncClient:
     async def analyze_batch(
         self, items: Iterable[BatchItem] | None = None, *, file: str | None = None, **limits: Unpack[BatchLimits]
     ) -> int:
-        """Analyse many positions as a job of the lowest priority. Returns its number, which stays valid when client or
-        daemon restart.
+        """Analyse many positions as a job of the lowest priority. Returns its number, valid after restarts too.
 
-        ``file`` names a file in the daemon's data folder instead. Results are kept until `batch_forget`.
+        ``file`` names a file in the daemon's data folder in place of ``items``. Results are kept until `batch_forget`.
         """
         return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
 
     async def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
-        """Results of a batch after a cursor, in the order in which they were found; 0 is the beginning."""
+        """Return results of a batch, in order of arrival, after a cursor; 0 is the beginning."""
         args = {"job": job, "after": after, "limit": limit}
         return await self.start("batch.results", args, _as_it_is, results.batch_page)
 
     async def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> AsyncIterator[BatchResult]:
-        """Yield all results of a batch, each as soon as it is found, until the batch is over."""
+        """Yield the results of a batch as they arrive, until the batch is over."""
         while True:
             page = await self.batch_results(job, after)
             for result in page.results:
@@ -275,11 +270,11 @@ class AsyncClient:
                 await asyncio.sleep(poll_s)
 
     async def batch_forget(self, job: int) -> bool:
-        """Cancel a batch if it runs, and remove its results."""
+        """Cancel a batch, if it runs, and remove its results."""
         return bool((await self.request("batch.forget", {"job": job}))["forgotten"])
 
     async def cache_clear(self) -> int:
-        """Clear the daemon's cache of analyses. Returns the number removed; requires the role admin."""
+        """Clear the daemon's cache of analyses. Returns the number removed; needs the role admin."""
         return int((await self.request("cache.clear"))["forgotten"])
 
     async def jobs(self) -> list[Data]:
@@ -287,28 +282,28 @@ class AsyncClient:
         return list((await self.request("jobs"))["jobs"])
 
     async def cancel_job(self, job: int) -> bool:
-        """Cancel a book job or a batch of any client."""
+        """Cancel a book job or a batch of any client. Returns whether it was running."""
         return bool((await self.request("cancel", {"job": job}))["cancelled"])
 
     async def text(self, line: str) -> tuple[str, str]:
-        """Run a command of the text protocol in this client's own session; return its output and error messages."""
+        """Run a command of the text protocol in this client's session. Returns its answers and error messages."""
         data = await self.request("text", {"line": line})
         return str(data.get("out", "")), str(data.get("err", ""))
 
     async def status(self) -> Data:
-        """Threads, queue, book and memory."""
+        """Return the reply to `status`: threads, queue, book, memory."""
         return await self.request("status")
 
     async def metrics(self) -> str:
-        """Counters as OpenMetrics text."""
+        """Return the daemon's metrics as OpenMetrics text."""
         return str((await self.request("metrics"))["text"])
 
     async def shutdown(self) -> None:
-        """End the daemon; requires the role admin."""
+        """End the daemon; needs the role admin."""
         await self.request("shutdown")
 
     async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
-        """Yield events as they arrive: ``job.<id>``, ``book``, ``status``; all of them if none is named."""
+        """Yield events as they arrive, of topics such as ``job.<id>``, ``book``, ``status``; without topics all."""
         import zmq.asyncio
 
         context: zmq.asyncio.Context = zmq.asyncio.Context.shadow(self._context)
@@ -325,7 +320,7 @@ class AsyncClient:
         finally:
             socket.close(linger=0)
 
-    # --- the connection
+    # The connection
 
     def _submit(self, handle: AsyncHandle[Any, Any]) -> None:
         self._open[handle.id] = handle
@@ -336,7 +331,7 @@ class AsyncClient:
     def _send(self, body: bytes) -> None:
         assert self._link
         self._link.send(body)
-        # Sending may swallow the signal that something has come.
+        # Sending may swallow the signal that a reply has arrived.
         self._loop.call_soon(self._receive, self._link)
 
     def _pump(self) -> None:
@@ -360,8 +355,8 @@ class AsyncClient:
 
     def _forget_all(self) -> None:
         self._prompt_open = 0
-        for found in (self._open, self._prompt_waiting, self._waiting):
-            found.clear()
+        for handles in (self._open, self._prompt_waiting, self._waiting):
+            handles.clear()
 
     async def _send_cancel(self, handle: AsyncHandle[Any, Any], keep: bool) -> bool:
         if not handle.sent:
@@ -380,7 +375,7 @@ class AsyncClient:
                 continue
             number = reply.get("id")
             if number is None and reply.get("type") == "error":
-                # About this client as a whole, whose key was taken back, say.
+                # An error about the whole client, whose key may have been revoked.
                 self._fail_all(from_reply(reply.get("error")))
             handle = self._open.get(number) if isinstance(number, int) else None
             if handle and handle.take(reply):
@@ -425,7 +420,7 @@ class AsyncClient:
         self._pump()
 
     def _lose(self) -> None:
-        """Handle a broken connection: repeatable requests wait for the next one, in their order."""
+        """Handle a broken connection: repeatable requests wait, in order, for the next one."""
         self._ready = False
         self._drop_link()
         due = self._loop.time() + self._patience_s
@@ -448,8 +443,8 @@ class AsyncClient:
         self._make_link()
 
     def _check(self) -> None:
-        """Called at intervals without a connection: look for the daemon at a new endpoint, and fail requests that have
-        waited too long.
+        """Look for the daemon at a new endpoint, fail requests that wait too long. Called while there is no
+        connection.
         """
         self._checking = self._loop.call_later(_CHECK_S, self._check)
         if self._ready:

@@ -40,7 +40,7 @@ class _Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop's thread and wait for it; an interrupt cancels it."""
+        """Run a coroutine on the loop's thread and wait for its result; an interrupt cancels it."""
         if self.inherited:
             work.close()
             raise Forked(self._process)
@@ -56,7 +56,7 @@ class _Loop:
 
     @property
     def inherited(self) -> bool:
-        """Whether this process is a fork of the one with the thread."""
+        """Whether this process is a fork of the one that has the thread."""
         return os.getpid() != self._process
 
     @property
@@ -65,7 +65,7 @@ class _Loop:
         return self._loop.is_closed()
 
     def call(self, make: Callable[[], T]) -> T:
-        """Call, on the loop's thread, a function that does not wait."""
+        """Call a function that does not wait, on the loop's thread."""
 
         async def called() -> T:
             return make()
@@ -80,7 +80,7 @@ class _Loop:
 
 
 class Handle(Generic[P, F]):
-    """A request in flight: iterate its partials, ask for its `result`, or `cancel` it."""
+    """A request in flight: iterate its partials, get its `result`, or `cancel` it."""
 
     def __init__(self, loop: _Loop, handle: AsyncHandle[P, F]) -> None:
         self._loop = loop
@@ -88,12 +88,12 @@ class Handle(Generic[P, F]):
 
     @property
     def id(self) -> int:
-        """The request's number."""
+        """The number of the request."""
         return self._handle.id
 
     @property
     def done(self) -> bool:
-        """Whether the final or an error has come."""
+        """Whether the final or an error has arrived."""
         return self._handle.done
 
     @property
@@ -102,10 +102,10 @@ class Handle(Generic[P, F]):
         return list(self._handle.warnings)
 
     def cancel(self, *, keep: bool = False) -> bool:
-        """Cancel the request. Returns whether it was still running.
+        """Cancel the request. Returns whether it was running.
 
-        `result` then raises `Cancelled`, whose ``found`` has the results so far. With ``keep`` an analysis that has
-        results returns them instead.
+        Then `result` raises `Cancelled`, whose ``found`` has the results so far; with ``keep`` it returns the results
+        of an analysis that has any.
         """
         return self._loop.run(self._handle.cancel(keep=keep))
 
@@ -114,7 +114,7 @@ class Handle(Generic[P, F]):
         return self._loop.run(self._handle.wait(timeout_s))
 
     def result(self, timeout_s: float | None = None) -> F:
-        """Return the final; raises the error of the reply, or `TimedOut`, which cancels the request."""
+        """Return the final. Raises the reply's error, or `TimedOut`, which cancels the request."""
         return self._loop.run(self._handle.result(timeout_s))
 
     def __iter__(self) -> Iterator[P]:
@@ -128,8 +128,8 @@ def _iterate(loop: _Loop, items: AsyncIterator[T]) -> Iterator[T]:
         except StopAsyncIteration:
             return []
 
-    while found := loop.run(following()):
-        yield found[0]
+    while batch := loop.run(following()):
+        yield batch[0]
 
 
 Analysis = Handle[Analysed, Analysed]
@@ -175,7 +175,7 @@ def _follows(
 
 
 class Client:
-    """A client of one daemon; its methods are those of `AsyncClient`, and wait."""
+    """A client of one daemon. Its methods are those of `AsyncClient`, and wait for the answer."""
 
     def __init__(self, loop: _Loop, client: AsyncClient) -> None:
         self._loop = loop
@@ -191,12 +191,13 @@ class Client:
         timeout_s: float = 5.0,
         patience_s: float = 30.0,
     ) -> Client:
+        """Return a client of a daemon. Arguments and exceptions are those of `AsyncClient.connect`."""
         loop = _Loop()
         try:
-            found = AsyncClient.connect(
+            connecting = AsyncClient.connect(
                 endpoint, key=key, server_key=server_key, timeout_s=timeout_s, patience_s=patience_s
             )
-            return cls(loop, loop.run(found))
+            return cls(loop, loop.run(connecting))
         except BaseException:
             loop.close()
             raise
@@ -208,9 +209,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connection: running analyses are cancelled, book jobs go on in the daemon. A second call does
-        nothing.
-        """
+        """Close the connection: running analyses are cancelled, book jobs go on in the daemon. May be called again."""
         if not self._loop.closed and not self._loop.inherited:
             self._loop.run(self._client.close())
             self._loop.close()
@@ -222,15 +221,15 @@ class Client:
 
     @property
     def connections(self) -> int:
-        """The number of connections made so far; more than 1 after a reconnection."""
+        """The number of connections made so far."""
         return self._client.connections
 
     def start(self, op: str, args: Data | None = None) -> Handle[Data, Data]:
-        """Make a request of any kind."""
+        """Make any request."""
         return Handle(self._loop, self._loop.call(lambda: self._client.start(op, args)))
 
     def book(self, command: str, **args: Any) -> BookJob:
-        """Run a book command by its name as a job; partials are its progress."""
+        """Run a book command as a job; partials tell its progress."""
         return Handle(self._loop, self._loop.call(lambda: self._client.book(command, **args)))
 
     request = _waits(AsyncClient.request)

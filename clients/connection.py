@@ -1,4 +1,4 @@
-"""Finding a daemon, and one ZeroMQ connection to it with the events of its monitor."""
+"""Finding a daemon, and a ZeroMQ connection to it with the events of its monitor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FAILURES_UNTIL_REFUSED = 3
 
 
 class ClientKeys(NamedTuple):
-    """A client's CURVE keys and the daemon's public key, Z85."""
+    """A client's CURVE keys and the daemon's public key, in Z85."""
 
     public: str
     secret: str
@@ -34,8 +34,9 @@ class ClientKeys(NamedTuple):
 
 
 class DaemonAddress(NamedTuple):
-    """The address and keys of a daemon; without keys the connection is not encrypted. ``owner`` is the daemon's pid if
-    known.
+    """The endpoints and keys of a daemon.
+
+    Without keys the connection is not encrypted. ``owner`` is the daemon's pid, 0 if unknown.
     """
 
     requests: str
@@ -45,10 +46,9 @@ class DaemonAddress(NamedTuple):
 
 
 def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: str | None) -> DaemonAddress:
-    """Return the address of the daemon at an endpoint, or of the one on this machine from the connection file (with its
-    key).
+    """Return the address of the daemon at an endpoint; None: of the one that the connection file of this machine names.
 
-    ``key`` is a key file as `desdaemon keys new` writes it; ``server_key`` the daemon's public key if the file lacks
+    ``key`` is a key file as `desdaemon keys new` writes it, ``server_key`` the daemon's public key if the file lacks
     it. Raises `NoDaemon`, and `DaemonError` (``forbidden``) for keys that cannot be used.
     """
     keys = _read_keys(Path(key), server_key) if key else None
@@ -62,16 +62,16 @@ def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: s
             raise NoDaemon(str(error)) from None
     path = connection_path()
     try:
-        found = read_connection(path)
+        endpoints = read_connection(path)
     except BadInput as error:
         raise NoDaemon(str(error)) from None
     except OSError as error:
         raise NoDaemon(f"{path}: {error.strerror}: no daemon has left it; `desdaemon serve` starts one") from None
-    if not platform.alive(found.pid):
-        raise NoDaemon(f"{path}: its daemon (process {found.pid}) is gone; `desdaemon serve` starts one")
-    if found.key_file and keys is None:
-        keys = _read_keys(Path(found.key_file), None)
-    return DaemonAddress(found.endpoints[0], found.events[0], keys, found.pid)
+    if not platform.alive(endpoints.pid):
+        raise NoDaemon(f"{path}: its daemon (process {endpoints.pid}) is gone; `desdaemon serve` starts one")
+    if endpoints.key_file and keys is None:
+        keys = _read_keys(Path(endpoints.key_file), None)
+    return DaemonAddress(endpoints.endpoints[0], endpoints.events[0], keys, endpoints.pid)
 
 
 def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
@@ -80,8 +80,8 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise DaemonError("forbidden", f"{path}: {error.strerror}: expected a key file") from None
-    found = dict(_KEY_LINE.findall(text))
-    public, secret, server = (found.get(name, "") for name in ("public-key", "secret-key", "server-key"))
+    fields = dict(_KEY_LINE.findall(text))
+    public, secret, server = (fields.get(name, "") for name in ("public-key", "secret-key", "server-key"))
     keys = ClientKeys(public, secret, server_key or server)
     if not all(len(key) == _Z85_LENGTH for key in keys):
         raise DaemonError("forbidden", f"{path}: expected a key file as `desdaemon keys new` writes them")
@@ -97,9 +97,9 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
 
 
 def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> None:
-    """Set keys, keep-alive and reconnection of a socket, and connect it; raises `NoDaemon` without an endpoint.
+    """Set a socket's keys, keep-alive and reconnection, and connect it. Raises `NoDaemon` without an endpoint.
 
-    The heartbeats of libzmq are off, and its receive queue is unbounded: a heartbeat that meets a full queue and a
+    libzmq's heartbeats are off and its receive queue is unbounded, because a heartbeat that meets a full queue and a
     broken connection aborts the process (``stream_engine_base.cpp``). The daemon bounds its replies.
     """
     socket.linger = 0
@@ -127,9 +127,7 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
 
 
 class DaemonLink:
-    """A DEALER socket, connected once: after `LOST` make a new link, so that libzmq never repeats a request by
-    itself.
-    """
+    """A DEALER socket that connects once, so that libzmq never repeats a request. After `LOST` make a new link."""
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: DaemonAddress) -> None:
         self.target = target
@@ -151,11 +149,10 @@ class DaemonLink:
             raise
 
     def send(self, body: bytes) -> None:
-        """Send a body; never blocks."""
         self.socket.send_multipart((b"", body), zmq.DONTWAIT)
 
     def received(self) -> list[bytes]:
-        """Return the bodies received so far."""
+        """Return the bodies received since the last call."""
         bodies = []
         while True:
             try:
@@ -164,9 +161,7 @@ class DaemonLink:
                 return bodies
 
     def news(self) -> list[str]:
-        """Return the new events of the connection, `CONNECTED` or `LOST`; sets ``refusal`` if reconnecting is
-        useless.
-        """
+        """Return the connection's new events, `CONNECTED` or `LOST`; set ``refusal`` if reconnecting is useless."""
         events: list[str] = []
         while True:
             try:
@@ -184,13 +179,14 @@ class DaemonLink:
                 mismatch = (
                     event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL and value == zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH
                 )
-                # A daemon that is killed leaves a handshake unfinished, too; one with another key does it each time.
+                # A daemon that is killed leaves a handshake unfinished as well; one with another key does so every
+                # time.
                 unsaid = event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
                 if not unsaid or (self.target.keys and self._failures >= _FAILURES_UNTIL_REFUSED):
                     self.refusal = f"{self.target.requests}: {self._reason(mismatch)}"
 
     def _reason(self, mismatch: bool) -> str:
-        """Return the reason for a failed handshake; ``mismatch``: only one side uses keys."""
+        """Return the reason of a failed handshake; ``mismatch``: only one side uses keys."""
         if not self.target.keys:
             return "the daemon wants a key: expected one that `desdaemon keys allow` has let in"
         if mismatch:
@@ -198,7 +194,7 @@ class DaemonLink:
         return "the daemon refuses this key: expected one that `desdaemon keys allow` has let in, and the daemon's own"
 
     def close(self, linger_ms: int = 0) -> None:
-        """Close the connection; unsent bodies are dropped after ``linger_ms``."""
+        """Close the connection; bodies not sent within ``linger_ms`` are dropped."""
         self.socket.disable_monitor()
         self.monitor.close(linger=0)
         self.socket.close(linger=linger_ms)

@@ -14,10 +14,10 @@ from typing import Any
 
 
 class DaemonError(Exception):
-    """A request without a result. ``code`` is the reason in a word, ``field`` the argument at fault or "".
+    """A request without a result. ``code`` is the reason as a word, ``field`` the argument at fault or "".
 
-    ``found`` has the results so far, in the form of the final, of an analysis that was cancelled or ended by the
-    daemon's shutdown; otherwise None.
+    ``found`` has the results so far, in the form of the final, of an analysis that was cancelled or ended with the
+    daemon; else None.
     """
 
     def __init__(self, code: str, message: str, field: str = "") -> None:
@@ -36,35 +36,35 @@ class Cancelled(DaemonError):
 
 
 class TimedOut(DaemonError):
-    """No answer within the time allowed."""
+    """No answer in the time allowed; the request was cancelled."""
 
     def __init__(self, message: str) -> None:
         super().__init__("timed_out", message)
 
 
 class ConnectionLost(DaemonError):
-    """The connection broke before the answer came; the request may have been carried out or not."""
+    """The connection broke before the answer; the request may have been carried out."""
 
     def __init__(self, message: str) -> None:
         super().__init__("connection_lost", message)
 
 
 class Forked(DaemonError):
-    """The client was inherited over a fork: its connection and its threads belong to the process that made it."""
+    """The client was inherited over a fork: its connection and threads belong to the process that made it."""
 
     def __init__(self, maker: int) -> None:
         super().__init__("forked", f"this client belongs to process {maker}: expected one made after the fork")
 
 
 class NoDaemon(DaemonError):
-    """There is no daemon there."""
+    """No daemon answers at the endpoint, or no endpoint is known."""
 
     def __init__(self, message: str) -> None:
         super().__init__("no_daemon", message)
 
 
 def from_reply(error: object) -> DaemonError:
-    """Return the exception for the `error` map of a reply."""
-    found = error if isinstance(error, dict) else {}
-    code, message, field = (str(found.get(name) or "") for name in ("code", "message", "field"))
+    """Return the exception for the map `error` of a reply."""
+    fields = error if isinstance(error, dict) else {}
+    code, message, field = (str(fields.get(name) or "") for name in ("code", "message", "field"))
     return Cancelled(message, field) if code == "cancelled" else DaemonError(code or "internal", message, field)

@@ -19,7 +19,7 @@ _MOST_PARTIALS_KEPT = 1_000
 class AsyncHandle(Generic[P, F]):
     """A request in flight: iterate its partials of type P, await its final of type F, or `cancel` it.
 
-    If nobody iterates, the newest thousand partials are kept. ``warnings`` are the daemon's, in order.
+    Of partials that nobody takes the newest thousand are kept. ``warnings`` are the daemon's, in order.
     """
 
     def __init__(
@@ -38,33 +38,33 @@ class AsyncHandle(Generic[P, F]):
         self.deadline = 0.0
         self.warnings: list[str] = []
         self._read_partial = read_partial
-        """Partials for which it returns None are left out."""
+        """Converts a partial; None leaves it out."""
         self._read_final = read_final
         self._send_cancel = send_cancel
         self._partials: deque[P] = deque(maxlen=_MOST_PARTIALS_KEPT)
         self._changed = asyncio.Event()
         self._final: asyncio.Future[F] = asyncio.get_running_loop().create_future()
-        # A final that nobody asks for may be an error without anybody being told.
+        # Otherwise asyncio reports an error of a request whose final nobody asks for.
         self._final.add_done_callback(lambda future: future.cancelled() or future.exception())
 
     @property
     def done(self) -> bool:
-        """Whether the final or an error has come."""
+        """Whether the final or an error has arrived."""
         return self._final.done()
 
     def outcome(self) -> F:
-        """Return the final of a request that is `done`; raises its error instead."""
+        """Return the final of a request that is `done`, or raise its error."""
         return self._final.result()
 
     def when_done(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` soon after the final or an error has come."""
+        """Call ``callback`` soon after the final or an error has arrived."""
         self._final.add_done_callback(lambda future: callback())
 
     async def cancel(self, *, keep: bool = False) -> bool:
-        """Cancel the request. Returns whether it was still running.
+        """Cancel the request. Returns whether it was running.
 
-        `result` then raises `Cancelled`, whose ``found`` has the results so far. With ``keep`` an analysis that has
-        results returns them instead.
+        Then `result` raises `Cancelled`, whose ``found`` has the results so far; with ``keep`` it returns the results
+        of an analysis that has any.
         """
         return not self.done and await self._send_cancel(self, keep)
 
@@ -74,9 +74,9 @@ class AsyncHandle(Generic[P, F]):
         return self.done
 
     async def result(self, timeout_s: float | None = None) -> F:
-        """Return the final; raises the error of the reply, or `TimedOut`, which cancels the request.
+        """Return the final. Raises the reply's error, or `TimedOut`, which cancels the request.
 
-        Cancelling the task that waits here cancels the request too.
+        Cancelling the waiting task cancels the request too.
         """
         try:
             done, _ = await asyncio.wait((self._final,), timeout=timeout_s)
@@ -90,7 +90,7 @@ class AsyncHandle(Generic[P, F]):
 
     def _give_up(self) -> None:
         task = asyncio.ensure_future(self.cancel())
-        # The daemon may be gone meanwhile; this answer is not waited for.
+        # Nobody waits for this answer, which may fail if the daemon is gone.
         task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
     def __await__(self) -> Generator[Any, None, F]:
@@ -108,7 +108,7 @@ class AsyncHandle(Generic[P, F]):
         return self._partials.popleft()
 
     def take(self, reply: Data) -> bool:
-        """Handle a reply. Returns True when it was the last one."""
+        """Take a reply. Returns True if it was the last."""
         self.warnings += map(str, reply.get("warnings") or ())
         data = reply.get("data")
         try:

@@ -8,19 +8,19 @@ from typing import Any, TypedDict
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 
-# Answered at once, whatever the daemon is doing: they wait behind requests of the same kind only.
+# Answered at once, whatever the daemon does: these wait only behind each other.
 PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
 
 
 class AnalysisLimits(TypedDict, total=False):
     """The arguments of an analysis, all optional.
 
-    One of ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` and ``time_ms`` limits it; ``multipv``
-    is the number of moves that get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``, ``ignore``
-    or ``only``; ``partial_ms`` asks for a partial at most that often; a higher ``priority`` goes first. Without any
-    other limit ``until="cancelled"`` searches until `cancel`; ``game_nodes`` is for all plies of a game together.
-    ``threads`` is the most that may search the position together, 0 (the default) for all that are idle;
-    ``deterministic`` results are the same every time, on every machine.
+    One of ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` and ``time_ms`` limits it, or without
+    any ``until="cancelled"`` searches until `cancel`. ``game_nodes`` are for all plies of a game together. ``multipv``
+    moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``, ``ignore`` or ``only``.
+    ``partial_ms`` is the least time between partials; a higher ``priority`` goes first. Up to ``threads`` search the
+    position together, 0 (the default) for all idle ones; ``deterministic`` results are the same every time, on every
+    machine.
     """
 
     level: int
@@ -41,9 +41,7 @@ class AnalysisLimits(TypedDict, total=False):
 
 
 class BatchLimits(TypedDict, total=False):
-    """The arguments of an analysis for each item of a batch: the applicable ones of `AnalysisLimits`, and ``plies`` of
-    every item.
-    """
+    """The arguments of an analysis for each item of a batch: those of `AnalysisLimits` that apply, and ``plies``."""
 
     level: int
     depth: int
@@ -65,10 +63,10 @@ BatchItem = str | Mapping[str, str | int]
 
 def batch_args(items: Iterable[BatchItem] | None, file: str | None, limits: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `analyze.batch`."""
-    found: dict[str, Any] = dict(limits)
+    args: dict[str, Any] = dict(limits)
     if items is not None:
-        found["items"] = [{"moves": item} if isinstance(item, str) else dict(item) for item in items]
-    return {**found, "file": file} if file is not None else found
+        args["items"] = [{"moves": item} if isinstance(item, str) else dict(item) for item in items]
+    return {**args, "file": file} if file is not None else args
 
 
 ListedPosition = str | Mapping[str, str]
@@ -77,14 +75,14 @@ ListedPosition = str | Mapping[str, str]
 
 def list_args(positions: Iterable[ListedPosition], limits: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `analyze` for a list of positions."""
-    listed = [{"moves": found} if isinstance(found, str) else dict(found) for found in positions]
+    listed = [{"moves": position} if isinstance(position, str) else dict(position) for position in positions]
     return {"positions": listed, **limits}
 
 
 def position_args(board: str | None, moves: str) -> dict[str, Any]:
-    """Return a position: 64 squares and the side to move (None: the standard start), and moves played from it."""
-    found = {"board": board} if board is not None else {}
-    return {**found, "moves": moves} if moves else found
+    """Return the arguments for a position: a board (None: the standard start), and moves played from it."""
+    args = {"board": board} if board is not None else {}
+    return {**args, "moves": moves} if moves else args
 
 
 def analyze_args(board: str | None, moves: str, limits: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,9 +91,9 @@ def analyze_args(board: str | None, moves: str, limits: Mapping[str, Any]) -> di
 
 
 def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `analyze` for plies of a game: ply n is the position after n moves; None is all of them.
+    """Return the arguments of `analyze` for plies of a game, None for all: ply n is the position after n moves.
 
-    Passes count as moves, also those that ``moves`` leaves out.
+    Passes count as moves, even those that ``moves`` leaves out.
     """
     if plies is None:
         plies = range(_length(board, moves) + 1)
@@ -103,9 +101,7 @@ def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits
 
 
 def _length(board: str | None, moves: str) -> int:
-    """Return the number of moves of a game, passes counted; 0 if they cannot be read, so that the daemon reports the
-    error.
-    """
+    """Return the number of moves in a game, passes counted; 0 if unreadable, which the daemon will report."""
     try:
         return len(play_moves(START if board is None else parse_board(board), parse_moves(moves)))
     except BadInput:

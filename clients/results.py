@@ -1,7 +1,7 @@
-"""Replies as named tuples: readers of the maps that the daemon sends, for `asynchronous` and `handle`.
+"""Replies as named tuples: readers of the maps that the daemon sends.
 
-The types of single replies are in `shapes`. Fields that a newer daemon adds are left out. A reader raises `TypeError`
-or `KeyError` if a required field is missing.
+The types of single replies are in `shapes`. Fields that a newer daemon adds are ignored. A reader raises `TypeError` or
+`KeyError` if a required field is missing.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ Data = Mapping[str, Any]
 class BatchResult(NamedTuple):
     """The result of an item of a batch: ``item`` is its place in the batch from 0, ``id`` its own id or its place.
 
-    ``found`` is the analysed position; ``plies`` are the analysed plies if any were asked for. Without either, ``code``
-    and ``message`` are the error.
+    ``found`` is the analysed position, or ``plies`` are the analysed plies of a game. Without either, ``code`` and
+    ``message`` are the error.
     """
 
     item: int
@@ -58,7 +58,7 @@ class BatchResult(NamedTuple):
 
 
 class BatchPage(NamedTuple):
-    """A page of the results of a batch, with the ``cursor`` of the next page; ``done`` if this is the last one.
+    """A page of a batch's results, with the ``cursor`` of the next page; ``done``: it is the last.
 
     ``answered`` of ``items`` positions have a result or an error.
     """
@@ -72,7 +72,7 @@ class BatchPage(NamedTuple):
 
 
 class JobDone(NamedTuple):
-    """The outcome of a command on the book: positions added, changed and in the book, seconds, and all ``data``."""
+    """The outcome of a book command: positions added, changed and in the book, seconds, and all ``data``."""
 
     job: int
     added: int
@@ -83,24 +83,24 @@ class JobDone(NamedTuple):
 
 
 def _of(kind: Any, data: Data, /, **changed: Any) -> Any:
-    known = {name: data[name] for name in kind._fields if data.get(name) is not None}
-    return kind(**{**known, **changed})
+    fields = {name: data[name] for name in kind._fields if data.get(name) is not None}
+    return kind(**{**fields, **changed})
 
 
 def hello(data: Data) -> Hello:
     """Read the final of `hello`."""
-    found: Hello = _of(Hello, data, ops=tuple(data["ops"]), features=tuple(data["features"]))
-    return found
+    reply: Hello = _of(Hello, data, ops=tuple(data["ops"]), features=tuple(data["features"]))
+    return reply
 
 
 def analysed(data: Data) -> Analysed:
     """Read a partial or final of `analyze` about one position."""
-    found: Analysed = _of(Analysed, data, moves=tuple(_of(AnalysedMove, move) for move in data["moves"]))
-    return found
+    reply: Analysed = _of(Analysed, data, moves=tuple(_of(AnalysedMove, move) for move in data["moves"]))
+    return reply
 
 
 def analysed_and_done(data: Data) -> Analysed | None:
-    """Read a partial of `analyze` about a ply of a game; None for one that is still being searched."""
+    """Read a partial of `analyze` about a ply of a game; None if the ply is not done."""
     return analysed(data) if data.get("done", True) else None
 
 
@@ -117,14 +117,14 @@ def list_analysed(data: Data) -> tuple[Analysed, ...]:
 def legal(data: Data) -> Legal:
     """Read the final of `legal`."""
     black, white = data["discs"]
-    found: Legal = _of(Legal, data, moves=tuple(data["moves"]), discs=(black, white))
-    return found
+    reply: Legal = _of(Legal, data, moves=tuple(data["moves"]), discs=(black, white))
+    return reply
 
 
 def book_position(data: Data) -> BookPosition:
     """Read the final of `book.get` about one position."""
     leaf, games = data.get("leaf"), data.get("results")
-    found: BookPosition = _of(
+    reply: BookPosition = _of(
         BookPosition,
         data,
         links=tuple(_of(BookLink, link) for link in data.get("links", ())),
@@ -132,19 +132,19 @@ def book_position(data: Data) -> BookPosition:
         results=_of(GameResults, games) if games else None,
         children=tuple(_book_child(child) for child in data.get("children", ())),
     )
-    return found
+    return reply
 
 
 def _book_child(data: Data) -> BookChild:
     games = data.get("results")
-    found: BookChild = _of(BookChild, data, results=_of(GameResults, games) if games else None)
-    return found
+    reply: BookChild = _of(BookChild, data, results=_of(GameResults, games) if games else None)
+    return reply
 
 
 def batch_page(data: Data) -> BatchPage:
     """Read the final of `batch.results`."""
-    found: BatchPage = _of(BatchPage, data, results=tuple(map(_batch_result, data["results"])))
-    return found
+    reply: BatchPage = _of(BatchPage, data, results=tuple(map(_batch_result, data["results"])))
+    return reply
 
 
 def _batch_result(data: Data) -> BatchResult:
@@ -159,12 +159,12 @@ def _batch_result(data: Data) -> BatchResult:
 
 def progress(data: Data) -> JobProgress:
     """Read a partial of a job on the book."""
-    found: JobProgress = _of(JobProgress, data)
-    return found
+    reply: JobProgress = _of(JobProgress, data)
+    return reply
 
 
 def job_done(data: Data) -> JobDone:
-    """Read the final of an operation on the book; its job is 0 if it was done at once."""
-    known = {"job": 0, "added": 0, "changed": 0, "positions": 0, "time_s": 0.0, **data}
-    found: JobDone = _of(JobDone, known, data=data)
-    return found
+    """Read the final of a book command; ``job`` is 0 for one that was carried out at once."""
+    fields = {"job": 0, "added": 0, "changed": 0, "positions": 0, "time_s": 0.0, **data}
+    reply: JobDone = _of(JobDone, fields, data=data)
+    return reply

@@ -1,4 +1,4 @@
-"""`desdaemon shell`: the text protocol of a daemon, on this machine or another, with history and completion.
+"""`desdaemon shell`: the text protocol of a daemon, here or elsewhere, with history and completion.
 
 Each line is sent as the operation `text`: answers go to standard output, error messages to standard error, and the exit
 status tells of errors. An interrupt sends `stop`, a second one cancels. With ``--json`` a line is an operation and a
@@ -41,7 +41,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the shell; returns the exit status: 0, 1 when a daemon or a command failed, 2 for a bad command line."""
+    """Run the shell. Returns the exit status: 0, 1 if a daemon or command failed, 2 for a bad command line."""
     named = command_line().parse_args(arguments)
     try:
         with connected(named) as client:
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
 
 
 class Shell:
-    """Runs lines, one after another."""
+    """Carries out lines, one after another."""
 
     def __init__(self, client: Client, structured: bool) -> None:
         self.client = client
@@ -62,7 +62,7 @@ class Shell:
         self._connections = client.connections
 
     def run(self, lines: Iterator[str]) -> int:
-        """Run lines until one of them is `quit`. Returns 1 if any failed."""
+        """Carry out lines until one is `quit`. Returns 1 if any failed, else 0."""
         failed = False
         for line in lines:
             if not self._structured and read_line(line).name == "quit":
@@ -123,8 +123,8 @@ class Shell:
         try:
             self._tell("final", handle.result())
         except DaemonError as error:
-            found = {"code": error.code, "message": error.message}
-            self._tell("error", {**found, "field": error.field} if error.field else found)
+            fields = {"code": error.code, "message": error.message}
+            self._tell("error", {**fields, "field": error.field} if error.field else fields)
             return False
         finally:
             for warning in handle.warnings:
@@ -144,7 +144,7 @@ class Shell:
         try:
             readline = platform.line_editing()
         except ImportError:
-            # The console edits lines itself.
+            # The console has line editing of its own.
             readline = None
         first_state = None
         if readline is not None:
@@ -178,7 +178,7 @@ class Shell:
         platform.complete_with_tab(readline)
 
     def candidates(self, line: str, word: str) -> list[str]:
-        """Return the possible completions of the last word of a line."""
+        """Return the words that the last word of a line may become."""
         if not self._structured:
             return candidates(line, word)
         first = not line[: len(line) - len(word)].strip()
@@ -186,17 +186,17 @@ class Shell:
 
 
 class _Shown:
-    """Writes what a line prints, once, however it comes: a partial may be lost, and the reply has all of it."""
+    """Writes a line's output once: partials may be lost, and the reply has all of it again."""
 
     def __init__(self) -> None:
         self._length = 0
 
-    def write(self, at: int, text: str) -> None:
-        """Write what is new of ``text``, which begins at the ``at``-th character of all."""
-        if at <= self._length < at + len(text):
-            sys.stdout.write(text[self._length - at :])
+    def write(self, start: int, text: str) -> None:
+        """Write the new part of ``text``, which begins at character ``start`` of the output."""
+        if start <= self._length < start + len(text):
+            sys.stdout.write(text[self._length - start :])
             sys.stdout.flush()
-            self._length = at + len(text)
+            self._length = start + len(text)
 
     def follow(self, handle: Handle[Data, Data]) -> None:
         """Write partials until there are no more; at a terminal with the progress in a line of its own."""
@@ -211,9 +211,9 @@ class _Shown:
 
 @contextlib.contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Defer an interrupt: its `KeyboardInterrupt` is raised at the end of the block.
+    """Defer interrupts: the `KeyboardInterrupt` is raised at the end of the block.
 
-    An interrupt between sending a request and assigning its handle would lose the handle.
+    Between sending a request and assigning its handle it would lose the handle.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -231,12 +231,12 @@ def _interrupts_deferred() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _nth(found: list[str], at: int) -> str | None:
-    return found[at] + " " if at < len(found) else None
+def _nth(words: list[str], index: int) -> str | None:
+    return words[index] + " " if index < len(words) else None
 
 
 def _operation_of(line: str) -> tuple[str, dict[str, Any]]:
-    """Parse ``analyze {"level": 3}`` into the name and the map; raises `BadInput`."""
+    """Parse ``analyze {"level": 3}`` into the name and the map. Raises `BadInput`."""
     op, _, rest = line.strip().partition(" ")
     try:
         args = json.loads(rest) if rest.strip() else {}

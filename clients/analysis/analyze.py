@@ -1,4 +1,4 @@
-"""The command line of `desdaemon analyze`: reads games, has them judged, writes the reports."""
+"""The command line of `desdaemon analyze`: reads games, has them judged, writes reports."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _OUTPUTS = ("html", "json", "csv", "save")
 
 
 def main(arguments: list[str]) -> int:
-    """Analyse games.
+    """Analyse games. Returns the exit status.
 
-    Returns 0, 1 if the games or the daemon cannot be used, 2 for a bad command line, 128 plus the signal's number if a
-    signal ended it, after writing the results so far.
+    0; 1 if the games or the daemon cannot be used; 2 for a bad command line; 128 plus the signal's number after a
+    signal, once the results so far are written.
     """
     options = _checked(command_line(), arguments)
     signals = StoppedBySignals(ProcessGroups())
@@ -100,7 +100,7 @@ def command_line() -> Parser:
 
 
 def _checked(parser: Parser, arguments: list[str]) -> argparse.Namespace:
-    """Read the options; exit with status 2 if they do not go together."""
+    """Read the options; exit with status 2 if they contradict each other."""
     options = parser.parse_args(arguments)
     streams = [f"--{name} -" for name in _OUTPUTS if getattr(options, name) == "-"]
     if len(streams) > 1:
@@ -135,7 +135,7 @@ def _judge(options: argparse.Namespace) -> OwnEngine | RemoteDaemon:
     return RemoteDaemon(Client.connect(options.server or None, key=options.key, server_key=options.server_key))
 
 
-# Choosing games
+# The choice of games
 
 
 def _mention(line: str) -> None:
@@ -193,7 +193,7 @@ def _list(options: argparse.Namespace) -> None:
         print_text(f"{game.number:6}  {names:44}  {result_text(result):16}  {about}".rstrip() + "\n")
 
 
-# At work
+# The work
 
 
 def _interrupt() -> None:
@@ -203,9 +203,7 @@ def _interrupt() -> None:
 def _analyzed(
     options: argparse.Namespace, game: FileGame, judge: OwnEngine | RemoteDaemon, signals: StoppedBySignals, label: str
 ) -> GameAnalysis:
-    """Return the analysis of a game, or of its first moves if a signal arrived; ``label`` begins the line of
-    progress.
-    """
+    """Return the analysis of a game, or of its first moves after a signal; ``label`` begins the line of progress."""
 
     line = ProgressLine()
 
@@ -263,11 +261,11 @@ def _all(options: argparse.Namespace, signals: StoppedBySignals) -> None:
         raise BadInput(f"{error.filename or 'output'}: {error.strerror}: expected room to write") from None
 
 
-# What comes out
+# Output
 
 
 def _columns() -> int:
-    """Return the columns of the terminal on standard output; without one a large number."""
+    """Return the width of the terminal on standard output in columns; a large number without one."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):

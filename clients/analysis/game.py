@@ -1,4 +1,4 @@
-"""The analysis of a game: its judged moves, all or only the first ones, and a summary for each player."""
+"""The analysis of a game: judged moves, all or the first ones, and a summary for each player."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 Data = Mapping[str, Any]
 
 MARKS = {"blunder": "??", "mistake": "?", "inaccuracy": "?!", "": ""}
-"""The marks of the grades, as in chess."""
+"""The sign of each grade, as in chess."""
 
 
 class Judge(Protocol):
-    """An engine that judges games: one in this process, or a daemon."""
+    """Something that judges games: an engine in this process, or a daemon."""
 
     engine: str
-    """Name and version."""
+    """Name and version of the engine."""
 
     def judge(self, record: GameRecord, effort: Data) -> Iterator[JudgedMove]:
-        """Yield the judged moves of a game in order, without passes.
+        """Yield a judgement of each move of a game, in order, without passes.
 
-        ``effort`` has the wire protocol's level, depth or time_ms, and book. Raises `DaemonError`.
+        ``effort`` has arguments of the wire protocol: level, depth or time_ms, and book. Raises `DaemonError`.
         """
 
 
 class GameAnalysis(NamedTuple):
-    """An analysed game: its moves, the engine and its effort; ``result`` is Black's score, None if unknown.
+    """An analysed game. ``steps`` are its judged moves, ``result`` is Black's score, None if unknown.
 
-    ``whole`` is the game as played. If the analysis was interrupted, ``game`` has only the moves analysed so far.
+    ``whole`` is the game as played; ``game`` ends with the last move analysed, earlier if the analysis was interrupted.
     """
 
     game: FileGame
@@ -55,12 +55,12 @@ class GameAnalysis(NamedTuple):
 
     @property
     def xot(self) -> str:
-        """Its opening's place in the list of XOT, such as ``XOT 17``, or ""."""
+        """The opening's place in the list of XOT, such as ``XOT 17``; "" if it is not in the list."""
         return xot.numbered([*(step.position for step in self.steps), self.game.record.final])
 
     @property
     def about(self) -> list[str]:
-        """Event, date and `xot`, as far as they are known."""
+        """Event, date and `xot`, as far as known."""
         return [part for part in (self.game.event, self.game.date, self.xot) if part]
 
     def summary(self, black: bool) -> PlayerSummary:
@@ -68,7 +68,7 @@ class GameAnalysis(NamedTuple):
         return summary(self.steps, black)
 
     def scores(self) -> list[BlackScore]:
-        """Return the scores before each move from Black's side, then the result if it is known."""
+        """Return Black's score before each move and, if known, at the end."""
         scores = [step.black_score for step in self.steps]
         final = self.game.record.final
         return [*scores, black_score(final)] if final.over else scores
@@ -81,10 +81,10 @@ def analyze_game(
     tell: Callable[[int, int], None],
     stopped: Callable[[], bool] = lambda: False,
 ) -> GameAnalysis:
-    """Analyse every move of a game; ``effort`` is as in `Judge.judge`.
+    """Analyse every move of a game; ``effort`` as in `Judge.judge`.
 
-    ``tell`` is called with the number of moves done, and their total. An error or an interrupt ends the analysis: if
-    ``stopped`` then returns true, the analysis of the first moves is returned.
+    ``tell`` is called with the numbers of moves done and in all. After an error or an interrupt the analysis of the
+    first moves is returned if ``stopped`` returns true; otherwise the exception is raised.
     """
     record = game.record
     total = sum(played.move != PASS for played in record.moves)
@@ -104,9 +104,7 @@ def analyze_game(
 
 
 def _steps(record: GameRecord, judged: dict[int, JudgedMove]) -> Iterator[JudgedMove]:
-    """Yield all moves, passes included, up to the first that is not judged; a pass has the score of the position after
-    it.
-    """
+    """Yield all moves, passes included, up to the first not judged; a pass has the score of the next position."""
     position = record.initial
     for ply, played in enumerate(record.moves, 1):
         if played.move != PASS:
@@ -131,7 +129,7 @@ def _effort_text(effort: Data) -> str:
 
 
 def as_json(analysis: GameAnalysis) -> dict[str, Any]:
-    """Return the analysis as JSON data. Scores of moves are the mover's, ``black_scores`` and ``result`` Black's."""
+    """Return an analysis as JSON data. Scores of moves are their player's, ``black_scores`` and ``result`` Black's."""
     record = analysis.game.record
     return {
         "black": record.black,
@@ -176,12 +174,12 @@ def summary_data(account: PlayerSummary) -> dict[str, Any]:
 
 
 def side_names(game: FileGame) -> tuple[str, str]:
-    """Names of Black and White: the players', or the colours."""
+    """Return the names of Black and White: the players', or else the colours."""
     return game.record.black or "Black", game.record.white or "White"
 
 
 def result_text(score: int | None) -> str:
-    """Return a result in words, from Black's score."""
+    """Return a result, Black's score, in words."""
     if score is None:
         return "not finished"
     if score == 0:
@@ -190,7 +188,7 @@ def result_text(score: int | None) -> str:
 
 
 def line_text(line: Sequence[int], black: bool, most: int = 99) -> str:
-    """Return a line of play, a blank between moves: Black's in upper case, White's in lower."""
+    """Return a line of play with blanks between moves: Black's in upper case, White's in lower."""
     words = []
     for move in line[:most]:
         words.append(move_text(move) if black else move_text(move).lower())

@@ -1,4 +1,4 @@
-"""Input of `desdaemon analyze`: games of a file, a pipe or standard input, or moves on the command line."""
+"""The games for `desdaemon analyze`: from files, pipes, standard input, or moves on the command line."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ STANDARD_INPUT = "-"
 
 
 def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
-    """Yield the games that the words of a command line name: files, ``-``, or moves such as ``f5 d6 c3``.
+    """Yield the games that a command line's words name: files, ``-``, or moves such as ``f5 d6 c3``.
 
-    Each game that cannot be read adds a line to ``bad``. Raises `BadInput`.
+    ``bad`` is called with a line for each game that cannot be read. Raises `BadInput`.
     """
     name = " ".join(words)
     if name == STANDARD_INPUT:
@@ -53,7 +53,7 @@ def _moves(text: str) -> GameRecord:
 
 
 def _bytes_of(descriptor: int, name: str) -> bytes:
-    """Read all bytes up to the end of the input; raises `BadInput` if there are too many."""
+    """Read a descriptor to its end. Raises `BadInput` for too many bytes."""
     parts: list[bytes] = []
     size = 0
     while True:

@@ -1,7 +1,6 @@
-"""Analyses as HTML pages that need no other file: one of a game with board, graph, mistakes and all moves, and the
-index of many games.
+"""Analyses as HTML pages that need no other file: a game with board, graph, mistakes and moves; an index of games.
 
-Pages are complete without scripts; a small one steps through the game.
+The pages are complete without scripts; a small one steps through the game.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ _LINE_MOVES = 8
 
 
 def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
-    """Return the HTML page of an analysis.
+    """Return the page of a game.
 
-    ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` are replaced by those of a position;
-    ``index`` is the address of the page about all games.
+    ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` stand for those of a position; ``index`` is
+    the address of the page about all games. "" leaves them out.
     """
     black, white = side_names(analysis.game)
     final = analysis.whole.record.final
@@ -84,7 +83,7 @@ Coloured moves lost discs: {_legend()}; circles for Black, diamonds for White.</
 
 
 def _head(title: str) -> str:
-    """Return the beginning of a page, up to the start of its body."""
+    """Return the start of a page, up to the opening tag of its body."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -104,7 +103,7 @@ def _resource(name: str) -> str:
 
 
 def _legend() -> str:
-    """Return the legend: the colours of the grades, and the discs from which they apply."""
+    """Return the legend: the colours of the grades, with the discs from which they apply."""
     return " ".join(f'<span class="key {name}">●</span> {least} or more' for least, name in GRADES)
 
 
@@ -113,15 +112,15 @@ def _last_move(analysis: GameAnalysis) -> int:
 
 
 def _start(analysis: GameAnalysis) -> int:
-    """Return the number of the position shown first: before the first mistake, otherwise the end."""
+    """Return the ply of the position shown first: before the first mistake, else the end."""
     return next((step.ply - 1 for step in analysis.steps if step.grade), len(analysis.steps))
 
 
-def _board(analysis: GameAnalysis, at: int) -> str:
-    if at == len(analysis.steps):
+def _board(analysis: GameAnalysis, ply: int) -> str:
+    if ply == len(analysis.steps):
         final = analysis.game.record.final
         return board(final, f"The board at the end, {_discs(final)}", played=_last_move(analysis), name="board")
-    step = analysis.steps[at]
+    step = analysis.steps[ply]
     return board(step.position, _sentence(step), played=step.move, best=step.best.move, name="board")
 
 
@@ -131,21 +130,21 @@ def _interrupted(analysis: GameAnalysis) -> str:
     return f", interrupted after {len(analysis.steps)} of {len(analysis.whole.record.moves)} moves"
 
 
-def _links(analysis: GameAnalysis, link: str, index: str, at: int) -> str:
-    """Return the links to other pages, if any."""
+def _links(analysis: GameAnalysis, link: str, index: str, ply: int) -> str:
+    """Return links to a board and to the index, if there are any."""
     links = []
     if link:
-        links.append(f'<a id="link" href="{escape(_address(analysis, link, at))}">This position on a board</a>')
+        links.append(f'<a id="link" href="{escape(_address(analysis, link, ply))}">This position on a board</a>')
     if index:
         links.append(f'<a href="{escape(index)}">All games</a>')
     return f'<p class="links">{"".join(links)}</p>' if links else ""
 
 
-def _address(analysis: GameAnalysis, link: str, at: int) -> str:
-    """Return the address of a position on the board."""
+def _address(analysis: GameAnalysis, link: str, ply: int) -> str:
+    """Return the address of a board with the position after ``ply`` moves."""
     steps = analysis.steps
-    moves = moves_text([step.move for step in steps[:at]])
-    position = steps[at].position if at < len(steps) else analysis.game.record.final
+    moves = moves_text([step.move for step in steps[:ply]])
+    position = steps[ply].position if ply < len(steps) else analysis.game.record.final
     return link.replace("{moves}", moves).replace("{board}", quote(board_text(position)))
 
 
@@ -160,8 +159,8 @@ def _sentence_at_end(analysis: GameAnalysis) -> str:
     return f"The end: {result_text(analysis.result)}, {_discs(final)}."
 
 
-def _sentence_at(analysis: GameAnalysis, at: int) -> str:
-    return _sentence(analysis.steps[at]) if at < len(analysis.steps) else _sentence_at_end(analysis)
+def _sentence_at(analysis: GameAnalysis, ply: int) -> str:
+    return _sentence(analysis.steps[ply]) if ply < len(analysis.steps) else _sentence_at_end(analysis)
 
 
 def _sentence(step: JudgedMove) -> str:
@@ -184,7 +183,7 @@ def _signed(score: int) -> str:
 
 
 def _summary(analysis: GameAnalysis) -> str:
-    """Return both players' summaries, a line for each figure."""
+    """Return a table of both players' figures."""
     accounts = [analysis.summary(black) for black in (True, False)]
     rows = [
         _summary_row("Accuracy", [f"{account.accuracy:.1f}&nbsp;%" for account in accounts]),
@@ -206,9 +205,7 @@ def _summary_row(name: str, cells: list[str]) -> str:
 
 
 def _table(label: str, kind: str, heads: Sequence[tuple[str, str]], rows: Sequence[str]) -> str:
-    """Return a table that scrolls if it is too wide, by the keyboard too; ``heads`` are names and classes of
-    columns.
-    """
+    """Return a table that scrolls, by keyboard too, if it is too wide; ``heads`` are columns' names and classes."""
     head = "".join(
         f'<th scope="col"{f" class={chr(34)}{style}{chr(34)}" if style else ""}>{name}</th>' for name, style in heads
     )
@@ -262,11 +259,9 @@ def _moves(analysis: GameAnalysis) -> str:
 
 
 def _data(analysis: GameAnalysis, link: str) -> str:
-    """Return the data of the page's script: for each position the board, the side to move, the marks, a sentence, the
-    lines of play.
-    """
+    """Return the data of the page's script: each position's board, side to move, marks, sentence and lines of play."""
     places: list[dict[str, object]] = []
-    for at, step in enumerate(analysis.steps):
+    for ply, step in enumerate(analysis.steps):
         passes = step.move == PASS
         places.append(
             {
@@ -277,7 +272,7 @@ def _data(analysis: GameAnalysis, link: str) -> str:
                 "told": _sentence(step),
                 "line": "" if passes else moves_text(step.best.line),
                 "followed": "" if passes or not step.loss else moves_text(step.played.line),
-                **({"link": _address(analysis, link, at)} if link else {}),
+                **({"link": _address(analysis, link, ply)} if link else {}),
             }
         )
     final = analysis.game.record.final
@@ -300,8 +295,9 @@ def _data(analysis: GameAnalysis, link: str) -> str:
 
 
 class GameRow(NamedTuple):
-    """A row of the index: the summary of a game's analysis. ``page`` is the file name of its page or ""; names may be
-    "".
+    """A row of the index: a game's analysis in short.
+
+    ``page`` is the file of the game's page, or ""; names may be "".
     """
 
     number: int
@@ -315,7 +311,7 @@ class GameRow(NamedTuple):
 
 
 class PlayerRow(NamedTuple):
-    """A player, identified by name, over all games."""
+    """A player, known by name only, over all games."""
 
     name: str
     games: int
@@ -326,14 +322,14 @@ class PlayerRow(NamedTuple):
 
 def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
     """Return the named players, the most accurate first; accuracy is the mean over all their choices."""
-    found: dict[str, list[tuple[int, float, int]]] = {}
+    results: dict[str, list[tuple[int, float, int]]] = {}
     for row in rows:
         for name, account in zip((row.black, row.white), row.summaries, strict=True):
             if not name:
                 continue
-            found.setdefault(name, []).append((account.choices, account.accuracy, account.lost))
+            results.setdefault(name, []).append((account.choices, account.accuracy, account.lost))
     listed = []
-    for name, games in found.items():
+    for name, games in results.items():
         choices = sum(count for count, _, _ in games)
         accuracy = sum(count * value for count, value, _ in games) / choices if choices else 100.0
         listed.append(PlayerRow(name, len(games), choices, accuracy, sum(lost for _, _, lost in games)))
@@ -341,7 +337,7 @@ def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
 
 
 def index_page(rows: Sequence[GameRow], engine: str) -> str:
-    """Return the index of many games: the games, and each player's losses in all of them."""
+    """Return the index: the games, and each player's losses over all of them."""
     games = f"{len(rows)} {'game' if len(rows) == 1 else 'games'}"
     return f"""{_head(f"{games}, analysed by {escape(engine)}")}<header><h1>{games}</h1>
 <p>analysed by {escape(engine)}</p></header>
@@ -368,7 +364,7 @@ _HEADS = (
     ("Costliest", "minor"),
     ("Event", "text minor"),
 )
-"""The columns of the games with their CSS classes; ``minor`` ones are left out on narrow screens."""
+"""Columns of the table of games, with CSS classes; ``minor`` ones are hidden on narrow screens."""
 
 
 def _game_table(rows: Sequence[GameRow]) -> str:
@@ -379,9 +375,9 @@ def _game_table(rows: Sequence[GameRow]) -> str:
         for name, account in zip((row.black, row.white), row.summaries, strict=True):
             cells.append(f'<td class="text">{escape(name or "?")}</td>')
             cells.append(f'<td>{account.accuracy:.1f}&nbsp;%</td><td class="minor">{account.lost}</td>')
-        at = max((0, 1), key=lambda side: _cost(row, side))
-        worst = row.summaries[at].worst
-        text = escape(row.worst[at])
+        worse = max((0, 1), key=lambda side: _cost(row, side))
+        worst = row.summaries[worse].worst
+        text = escape(row.worst[worse])
         if worst and row.page:
             text = f'<a href="{escape(row.page)}#{worst}">{text}</a>'
         cells.append(f'<td class="text">{_result(row.result)}</td><td class="minor">{text}</td>')
@@ -397,7 +393,7 @@ def _result(score: int | None) -> str:
 
 
 def _cost(row: GameRow, side: int) -> int:
-    """Return the loss of a side's costliest move."""
+    """Return the discs that a side's costliest move lost."""
     return int(row.worst[side].rpartition(" ")[2] or 0)
 
 

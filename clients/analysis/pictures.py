@@ -1,4 +1,4 @@
-"""Boards and the graph of the score as SVG, in the colours of the page around them."""
+"""Boards and graphs of scores as SVG, in the colours of the page around them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 12, 16, 26
 def board(
     position: Position, title: str, *, played: int = PASS, best: int = PASS, name: str = "", small: bool = False
 ) -> str:
-    """Return a board of 8 by 8 with its coordinates; ``played`` gets a ring, ``best`` a cross, ``name`` becomes
-    its id.
+    """Return a board with coordinates.
+
+    ``played`` gets a ring, ``best`` a cross; ``name`` becomes the picture's id.
     """
     identity = f' id="{name}"' if name else ""
     kind = "board small" if small else "board"
@@ -40,17 +41,16 @@ def board(
 
 
 def _mark(kind: str, square: int) -> str:
-    """Return a ring around the move that was made, or a cross on the best one. It is always in the picture, so that a
-    script may move it.
-    """
+    """Return the ring for the played move or the cross for the best; off the board hidden, for a script to move."""
     x, y = centre_of(square) if square != PASS else (-99, -99)
     shape = '<circle r="12"/>' if kind == "played" else '<path d="M-8 0H8M0 -8V8"/>'
     return f'<g class="mark {kind}" transform="translate({x} {y})">{shape}</g>'
 
 
 def graph(analysis: GameAnalysis) -> str:
-    """Return the graph of the score before each move and at the end, Black's side up; mistakes are marked, a script may
-    move the cursor.
+    """Return the graph of the scores before each move and at the end, Black's advantage up.
+
+    Mistakes are marked; a script may move the cursor.
     """
     scores = analysis.scores()
     largest = max(8, *map(abs, scores))
@@ -75,7 +75,7 @@ def graph(analysis: GameAnalysis) -> str:
         parts.append(f'<text class="tick value{minor}" x="{_LEFT - 6}" y="{y + 4:.1f}">{abs(value)}</text>')
     for ply in (1, *range(10, len(scores) + 1, 10)):
         parts.append(f'<text class="tick ply" x="{_x(ply - 1, len(scores)):.1f}" y="{HEIGHT - 8}">{ply}</text>')
-    points = [(_x(at, len(scores)), _y(score, largest)) for at, score in enumerate(scores)]
+    points = [(_x(index, len(scores)), _y(score, largest)) for index, score in enumerate(scores)]
     zero = _y(0, largest)
     line = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     area = f"M{points[0][0]:.1f} {zero:.1f}L{line}L{points[-1][0]:.1f} {zero:.1f}Z"
@@ -101,29 +101,28 @@ def _described(scores: list[BlackScore]) -> str:
 
 
 def _solved_from(steps: tuple[JudgedMove, ...]) -> int:
-    """Return the index from which on all positions have exact scores."""
-    at = len(steps)
-    while at and (steps[at - 1].sure in ("exact", "")):
-        at -= 1
-    return at
+    """Return the index from which all positions have exact scores."""
+    index = len(steps)
+    while index and (steps[index - 1].sure in ("exact", "")):
+        index -= 1
+    return index
 
 
-def _blot(step: JudgedMove, at: tuple[float, float]) -> str:
-    """Return a mistake's mark: round for Black, a square on its corner for White."""
+def _blot(step: JudgedMove, centre: tuple[float, float]) -> str:
+    """Return a mistake's mark: a circle for Black, a square on its corner for White."""
     black = step.position.black_to_move
     shape = '<circle r="5"/>' if black else '<path d="M0 -6.5L6.5 0L0 6.5L-6.5 0Z"/>'
     text = f"{step.ply}. {'Black' if black else 'White'} {move_text(step.move)}: {step.grade}, {step.loss} lost"
-    return (
-        f'<g class="blot {step.grade}" transform="translate({at[0]:.1f} {at[1]:.1f})"><title>{text}</title>{shape}</g>'
-    )
+    place = f"translate({centre[0]:.1f} {centre[1]:.1f})"
+    return f'<g class="blot {step.grade}" transform="{place}"><title>{text}</title>{shape}</g>'
 
 
 def _inner() -> int:
     return HEIGHT - _TOP - _BOTTOM
 
 
-def _x(at: int, count: int) -> float:
-    return _LEFT + at * (WIDTH - _LEFT - _RIGHT) / max(1, count - 1)
+def _x(index: int, count: int) -> float:
+    return _LEFT + index * (WIDTH - _LEFT - _RIGHT) / max(1, count - 1)
 
 
 def _y(score: int, largest: int) -> float:

@@ -1,5 +1,6 @@
-"""Reports on analyses besides the pages: a table for the terminal, lines of CSV, comments in a game's file; and the
-reports on many games in one run.
+"""Reports on analyses besides the pages: a table for the terminal, CSV, comments in a file of the game.
+
+`Collection` writes those on many games in one run.
 """
 
 from __future__ import annotations
@@ -28,15 +29,13 @@ _HALF = 16
 """Columns of the bar on either side of its middle."""
 _LINE_MOVES = 7
 WIDE = 108
-"""Columns of the whole table."""
+"""Width of the whole table in columns."""
 _PLAIN = 49
-"""Columns before the line of play if bars are left out."""
+"""Columns before the line of play in a table without bars."""
 
 
 def table(analysis: GameAnalysis, width: int = WIDE) -> str:
-    """Return the report, lines with their ends; narrower than `WIDE` columns it has no bars and shorter lines
-    of play.
-    """
+    """Return the report as text; narrower than `WIDE` columns it has no bars and shorter lines of play."""
     lines = [heading(analysis), f"{analysis.engine}, {analysis.effort}", ""]
     if not analysis.complete:
         moves = len(analysis.whole.record.moves)
@@ -54,7 +53,7 @@ def table(analysis: GameAnalysis, width: int = WIDE) -> str:
 
 
 def heading(analysis: GameAnalysis) -> str:
-    """Return the title line: players, event, date, result."""
+    """Return the title: players, event, date, result."""
     game = analysis.game
     black, white = side_names(game)
     names = " - ".join(
@@ -85,7 +84,7 @@ def _bar(score: int, largest: int) -> str:
 
 
 def summary_lines(analysis: GameAnalysis) -> list[str]:
-    """Return a line for each player that names the worst move."""
+    """Return a line for each player, with the worst move."""
     names = dict(zip((True, False), side_names(analysis.game), strict=True))
     width = max(map(len, names.values()))
     grades = "  ".join(f"{MARKS[name]:>2}" for _, name in GRADES)
@@ -113,7 +112,7 @@ _NOTE_MOVES = 12
 
 
 def note_format(path: str) -> str:
-    """Return the member of `NOTE_FORMATS` that fits a file's name; raises `BadInput`."""
+    """Return the format of a file for comments, one of `NOTE_FORMATS`, by its name. Raises `BadInput`."""
     format = format_to_write(path)
     if format not in NOTE_FORMATS:
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(NOTE_FORMATS)}")
@@ -121,9 +120,9 @@ def note_format(path: str) -> str:
 
 
 def with_notes(analysis: GameAnalysis, format: str) -> str:
-    """Return the game in ``format`` with a comment about the players and one on each move that had an alternative.
+    """Return the game in ``format``, with a comment on the players and one on each move that had an alternative.
 
-    GGF has no comments on moves: it gets their scores.
+    GGF has scores in place of comments on moves.
     """
     whole = analysis.whole
     notes = [_note(step) for step in analysis.steps]
@@ -153,8 +152,9 @@ def _about(analysis: GameAnalysis) -> str:
 
 
 def _note(step: JudgedMove) -> str:
-    """Return ``-30 exact?? G7 -2: G7 f7 E8``: the move's score and its reliability, its mark, the better move, and the
-    line.
+    """Return a comment such as ``-30 exact?? G7 -2: G7 f7 E8``.
+
+    It has the move's score, how sure that is, the grade, the better move with its score, and the line of best play.
     """
     if step.move == PASS or step.choices < 2:
         return ""
@@ -191,7 +191,7 @@ def csv_line(analysis: GameAnalysis) -> str:
 
 
 def csv_head() -> str:
-    """Return the head line of the CSV file: the names of its columns."""
+    """Return the first line of the CSV file, the names of its columns."""
     return _csv(list(CSV_COLUMNS))
 
 
@@ -202,7 +202,7 @@ def _csv(cells: list[object]) -> str:
 
 
 def text_line(row: GameRow) -> str:
-    """Return a game as a line of the table on standard output."""
+    """Return a game as a row of the table on standard output."""
     sides = "  ".join(f"{account.accuracy:5.1f} % {account.lost:4}" for account in row.summaries)
     names = f"{row.black or '?'} - {row.white or '?'}"
     return f"{row.number:6}  {names:40}  {result_text(row.result):16}  {sides}\n"
@@ -212,7 +212,7 @@ TEXT_HEAD = f"{'game':>6}  {'':40}  {'':16}  {'Black, lost':>12}  {'White, lost'
 
 
 def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
-    """Return the row of a game in the index."""
+    """Return a game's row in the index."""
     accounts = (analysis.summary(True), analysis.summary(False))
     worst = []
     for account in accounts:
@@ -226,14 +226,14 @@ def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
 
 
 class Collection:
-    """Writes the reports on many games, each as soon as it is ready; `close` writes the index.
+    """Writes the reports on many games, each when it is ready; the end of the context writes the index.
 
-    ``json_file`` and ``csv_file`` get a line a game, ``notes`` the games with comments in ``note_format``, the folder
-    ``html`` a page a game and ``index.html``. ``-`` is standard output, which otherwise has the table.
+    ``json_file`` and ``csv_file`` get a line for each game, ``notes`` the games with comments in ``note_format``, the
+    folder ``html`` a page for each game and ``index.html``. ``-`` is standard output, which otherwise has the table.
     """
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:
-        """Raises `BadInput` if something cannot be written."""
+        """Open the outputs. Raises `BadInput` if one cannot be written."""
         self._rows: list[GameRow] = []
         self._engine = ""
         self._files = contextlib.ExitStack()
@@ -281,7 +281,7 @@ class Collection:
 
     @property
     def count(self) -> int:
-        """Games so far."""
+        """The number of games so far."""
         return len(self._rows)
 
     def __enter__(self) -> Collection:

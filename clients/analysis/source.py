@@ -1,4 +1,4 @@
-"""The two judges of games: an engine in this process, and a running daemon."""
+"""The judges of games: an engine in this process, and a running daemon."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 
 class OwnEngine:
-    """An engine in this process, with weights, book and threads of the configuration file unless they are given."""
+    """An engine in this process; weights, book and threads come from the configuration file unless they are given."""
 
     def __init__(self, threads: int | None, eval_file: str, *, book: bool) -> None:
-        """Raises `BadInput`."""
         from desdaemon import __version__
         from desdaemon.api import Engine
         from desdaemon.core.settings import SessionSettings
@@ -50,21 +49,18 @@ class OwnEngine:
         return self._engine.judge_game(board, book=effort["book"] == "use", **how)
 
     def close(self) -> None:
-        """End the searches."""
         self._engine.close()
 
 
 class RemoteDaemon:
-    """A running daemon, reached by the client library."""
+    """A running daemon, asked through the client library."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self.engine = f"{client.hello.name} {client.hello.version}"
 
     def judge(self, record: GameRecord, effort: Data) -> Iterator[JudgedMove]:
-        """See `game.Judge`. If the move played was not the best, its score is requested as soon as the best move is
-        known.
-        """
+        """Yield a judgement of each move. A played move that is not best is analysed as soon as the best is known."""
         moves = [played.move for played in record.moves]
         positions = [record.initial]
         for move in moves:
@@ -73,8 +69,8 @@ class RemoteDaemon:
         best: dict[int, SearchedMove] = {}
         others: dict[int, Analysis] = {}
 
-        def take(ply: int, found: AnalysedMove) -> None:
-            best[ply] = _searched_move(found)
+        def take(ply: int, move: AnalysedMove) -> None:
+            best[ply] = _searched_move(move)
             if as_played(positions[ply], best[ply], moves[ply]) is None:
                 allow = [move_text(moves[ply]).lower()]
                 others[ply] = self._client.analyze(board_text(positions[ply]), allow=allow, **effort)
@@ -88,29 +84,28 @@ class RemoteDaemon:
         if not waiting:
             return
         game = self._client.analyze_game(moves_text(moves), board_text(record.initial), waiting[:], **effort)
-        for found in game:
-            # After a reconnection the same come again.
-            if found.ply is not None and found.ply not in best and found.moves:
-                take(found.ply, found.moves[0])
+        for analysed in game:
+            # After a reconnection earlier plies come again.
+            if analysed.ply is not None and analysed.ply not in best and analysed.moves:
+                take(analysed.ply, analysed.moves[0])
             while waiting and waiting[0] in best and (waiting[0] not in others or others[waiting[0]].done):
                 yield judged(waiting.pop(0))
-        for found in game.result():
-            if found.ply is not None and found.ply not in best:
-                take(found.ply, found.moves[0])
+        for analysed in game.result():
+            if analysed.ply is not None and analysed.ply not in best:
+                take(analysed.ply, analysed.moves[0])
         yield from map(judged, waiting)
 
     def close(self) -> None:
-        """Close the client."""
         self._client.close()
 
 
-def _searched_move(found: AnalysedMove) -> SearchedMove:
+def _searched_move(move: AnalysedMove) -> SearchedMove:
     return SearchedMove(
-        parse_move(found.move),
-        MoverScore(found.score),
-        found.depth,
-        Selectivity(found.selectivity),
-        found.exact,
-        line=tuple(parse_moves(found.pv)),
-        of_book=found.source == "book",
+        parse_move(move.move),
+        MoverScore(move.score),
+        move.depth,
+        Selectivity(move.selectivity),
+        move.exact,
+        line=tuple(parse_moves(move.pv)),
+        of_book=move.source == "book",
     )

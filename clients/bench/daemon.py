@@ -1,4 +1,4 @@
-"""The daemon under measurement, started in folders of its own, and the plain ZeroMQ sockets that measure it."""
+"""The daemon to measure, started in folders of its own, and the plain ZeroMQ sockets that measure it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import read_connection
 
 PROGRAM = (sys.executable, "-P", "-m", "desdaemon")
-"""``-P`` keeps modules in the current folder, which is the user's, from being imported."""
+"""This program; ``-P`` keeps modules in the current folder, which is the user's, from being imported."""
 _START_S, _REPLY_S, _END_S = 120, 600, 30
 _ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGINT end the block by an exception, so that the processes it has started are ended too.
+    """Make a block that SIGTERM and SIGINT end by an exception, so that the processes it has started are ended.
 
-    The `SystemExit` has the status of a program that was ended by the signal. Main thread only.
+    The `SystemExit` has the status of a program ended by the signal. Main thread only.
     """
     heeded = [number for number in _ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
 
@@ -45,19 +45,19 @@ def ended_by_signals() -> Iterator[None]:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             raise SystemExit(128 + number) from None
-        # The signal may come within a finalizer, which would lose an exception.
+        # Not raised here: within a finalizer, where the signal may come, an exception is lost.
         loop.call_soon_threadsafe(sys.exit, 128 + number)
 
-    before = {number: signal.signal(number, end) for number in heeded}
+    old_handlers = {number: signal.signal(number, end) for number in heeded}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in old_handlers.items():
             signal.signal(number, handler)
 
 
 def random_line(dice: random.Random, plies: int) -> str:
-    """Return a line of random legal moves from the start, without passes."""
+    """Return a line of random legal moves from the standard start, without passes."""
     while True:
         player, opponent = rules.START
         moves: list[int] = []
@@ -69,12 +69,12 @@ def random_line(dice: random.Random, plies: int) -> str:
 
 
 class BenchDaemon:
-    """`desdaemon serve` as a process, with an empty book; ``folder`` holds all its files."""
+    """`desdaemon serve` as a process, with an empty book; ``folder`` has all its files."""
 
     def __init__(self, folder: Path, threads: int) -> None:
         self.threads = threads
         self._folder = folder
-        # A thousand connections are a thousand descriptors, and a client has two for each.
+        # Each of a thousand connections takes a descriptor there and two here.
         platform.raise_open_files()
 
     def __enter__(self) -> BenchDaemon:
@@ -83,7 +83,7 @@ class BenchDaemon:
         file = self._folder / "run" / "connection.json"
         environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(self._folder / "run")}
         arguments = ["serve", "--bind", "tcp://127.0.0.1:0", "--data", str(data), "-n", str(self.threads)]
-        # Full within a minute, so that the memory of a mixed load is that of a daemon which has run for days.
+        # So small that it is full within a minute: then the memory is that of a daemon which has run for days.
         arguments += ["--limit", f"analyses_bytes={4 << 20}"]
         with (self._folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
@@ -101,7 +101,7 @@ class BenchDaemon:
         return self
 
     def _prepare(self, file: Path) -> None:
-        """Wait until the daemon has written its endpoints and is ready; raises `NoDaemon`."""
+        """Wait until the daemon has written its endpoints and is ready. Raises `NoDaemon`."""
         due = time.monotonic() + _START_S
         while not file.exists():
             if self.process.poll() is not None or time.monotonic() > due:
@@ -109,27 +109,27 @@ class BenchDaemon:
                 raise NoDaemon(f"the daemon to be measured did not start: {said[-500:]}")
             time.sleep(0.02)
         try:
-            found = read_connection(str(file))
+            endpoints = read_connection(str(file))
         except BadInput as error:
             raise NoDaemon(str(error)) from None
-        self.endpoints, self.events = list(found.endpoints), list(found.events)
-        self.ipc = found.endpoints[0]
-        self.tcp = next(endpoint for endpoint in found.endpoints if endpoint.startswith("tcp:"))
+        self.endpoints, self.events = list(endpoints.endpoints), list(endpoints.events)
+        self.ipc = endpoints.endpoints[0]
+        self.tcp = next(endpoint for endpoint in endpoints.endpoints if endpoint.startswith("tcp:"))
         with BenchPeer(self.ipc) as peer:
             self.in_flight = int(peer.ask("hello")["limits"]["in_flight"])
             peer.ask("book.new", {"level": 4, "depth": 40})
-            # The engine is there when the first search is over.
+            # After the first search the engine is loaded.
             peer.ask("analyze", {"level": 1})
 
     def beside(self, *arguments: str, lines: str = "") -> str:
-        """Return the output of another `desdaemon` with these arguments and lines of input. Raises `DaemonError`."""
+        """Run another `desdaemon` with these arguments and lines of input. Returns its output; raises `DaemonError`."""
         done = subprocess.run([*PROGRAM, *arguments], input=lines, capture_output=True, text=True)
         if done.returncode:
             raise DaemonError("internal", f"desdaemon {' '.join(arguments)}: {done.stderr[-200:]}")
         return done.stdout
 
     def end(self) -> float:
-        """Shut it down. Returns the seconds until it has exited."""
+        """Shut the daemon down. Returns the seconds until it has exited."""
         began = time.perf_counter()
         self.process.terminate()
         self.process.wait(_END_S)
@@ -145,14 +145,12 @@ class BenchDaemon:
 
     @property
     def memory_mb(self) -> float:
-        """Return the resident memory of its own, MB; libraries and weights are left out, because other processes map
-        these files too.
-        """
+        """Return the daemon's own resident memory, MB, without files that it shares with other processes."""
         return platform.own_bytes(self.process.pid) / (1 << 20)
 
     @property
     def descriptors(self) -> int:
-        """Return the number of open files, connections included."""
+        """Return the number of open descriptors, connections included."""
         return platform.open_files(self.process.pid)
 
     def until_running(self, peer: BenchPeer, count: int) -> None:
@@ -184,7 +182,6 @@ class BenchPeer:
         self.close()
 
     def close(self) -> None:
-        """Close the socket."""
         self._socket.close()
         if self._own:
             self.context.term()
@@ -207,7 +204,7 @@ class BenchPeer:
                 return reply
 
     def ask(self, op: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the final data of a request; raises `DaemonError`."""
+        """Return the final data of a request. Raises `DaemonError`."""
         reply = self._final(self.send(op, args))
         if reply["type"] == "error":
             raise from_reply(reply["error"])
@@ -215,20 +212,20 @@ class BenchPeer:
         return data
 
     def timed(self, op: str, args: dict[str, Any] | None = None) -> float:
-        """Return the seconds from a request to its last reply."""
+        """Return the seconds from a request to its final."""
         began = time.perf_counter()
         self._final(self.send(op, args))
         return time.perf_counter() - began
 
     def keep_busy(self, searches: int) -> None:
-        """Start searches that end with this client."""
+        """Start endless searches, which end with this client."""
         for seed in range(searches):
             self.send("analyze", {"moves": random_line(random.Random(-1 - seed), 6), "level": 60, "book": "ignore"})
         while self.ask("status")["running"] < searches:
             time.sleep(0.02)
 
     def throughput(self, op: str, choices: list[dict[str, Any]], count: int, window: int) -> float:
-        """Replies a second with a window of requests in flight, encoded beforehand."""
+        """Return the replies a second with ``window`` requests in flight, encoded beforehand."""
         bodies = [
             codec.encode({"v": constants.VERSION, "id": number, "op": op, "args": choices[number % len(choices)]})
             for number in range(count)
@@ -253,7 +250,7 @@ class BenchPeer:
 
     @staticmethod
     def finish_all(peers: list[BenchPeer]) -> list[float]:
-        """Wait for the finals of all peers; return each one's seconds since `begin`."""
+        """Wait for all peers' finals. Returns each one's seconds since `begin`."""
         poller = zmq.Poller()
         waiting = {peer._socket: peer for peer in peers}
         for socket in waiting:
@@ -273,7 +270,7 @@ class BenchPeer:
         return waits
 
     def first_reply(self, op: str, args: dict[str, Any]) -> float:
-        """Seconds to the first reply of a request."""
+        """Return the seconds to the first reply of a request."""
         began = time.perf_counter()
         number = self.send(op, args)
         while self._reply()["id"] != number:
@@ -281,7 +278,7 @@ class BenchPeer:
         return time.perf_counter() - began
 
     def cancelled(self) -> float:
-        """Cancel the last request; return the seconds until it ends."""
+        """Cancel the last request. Returns the seconds until it ends."""
         number = self._last
         began = time.perf_counter()
         self.send("cancel", {"target": number})

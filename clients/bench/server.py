@@ -1,7 +1,7 @@
-"""`desdaemon bench server`: the latency and throughput of a daemon whose search threads are all busy.
+"""`desdaemon bench server`: latency and throughput of a daemon whose search threads are all busy.
 
-It starts its own daemon, in folders of its own, and measures with plain sockets on the same machine: client and daemon
-share the processors.
+The daemon is started in folders of its own and measured by plain sockets on the same machine; client and daemon share
+its processors.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .daemon import BenchDaemon, BenchPeer, ended_by_signals, random_line
 
 _BATCH = 100
 _LISTS = 8
-"""Lists of positions in flight."""
+"""Lists of positions in flight at a time."""
 
 
 class MeasuredFigure(NamedTuple):
-    """A figure with its unit, and its aim: an upper or a lower bound, None for none."""
+    """A measured figure; ``aim`` is an upper bound, or a lower one with ``at_least``, None without."""
 
     name: str
     value: float
@@ -50,16 +50,16 @@ class MeasuredFigure(NamedTuple):
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """Return the smallest value that is not less than ``percent`` percent of them."""
+    """Return the least value that ``percent`` percent of the values do not exceed."""
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
 
 
 Measure = Callable[[BenchDaemon, int], list[MeasuredFigure]]
-"""A function that measures figures of a daemon; numbers of requests are divided by the second argument."""
+"""Measures figures of a daemon; numbers of requests are divided by the second argument."""
 
 
 def command_line(program: str = "desdaemon bench server", measurements: Mapping[str, Measure] | None = None) -> Parser:
-    """Return the command line, with the names of the measurements."""
+    """Return the command line's parser, with the names of the measurements."""
     names = sorted(measurements or MEASUREMENTS)
     parser = Parser(program, description="Measure a daemon under load from many clients.")
     parser.add_argument(
@@ -76,12 +76,12 @@ def command_line(program: str = "desdaemon bench server", measurements: Mapping[
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print a table; returns the exit status: 0, 1 when an aim was missed or the daemon failed."""
+    """Measure and print a table. Returns the exit status: 0, 1 for a missed aim or a failed daemon."""
     return run("desdaemon bench server", MEASUREMENTS, arguments)
 
 
 def run(program: str, measurements: Mapping[str, Measure], arguments: list[str]) -> int:
-    """Take each measurement with a daemon of its own; see `main`."""
+    """Take each measurement with a new daemon. Returns as `main`."""
     named = command_line(program, measurements).parse_args(arguments)
     figures: list[MeasuredFigure] = []
     try:
@@ -155,12 +155,12 @@ def _book(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
         lines = [random_line(random.Random(seed), 8) for seed in range(40)]
         for line in lines:
             admin.ask("book.store", {"moves": line})
-        found = [line[:cut] for line in lines for cut in range(0, len(line) + 1, 2)]
+        positions = [line[:cut] for line in lines for cut in range(0, len(line) + 1, 2)]
         admin.keep_busy(daemon.threads)
         with BenchPeer(daemon.ipc) as peer:
             window = max(1, daemon.in_flight - 2)
-            rate = peer.throughput("book.get", [{"moves": line} for line in found], 100_000 // divisor, window)
-            one = statistics.median(peer.timed("book.get", {"moves": found[5]}) for _ in range(2_000 // divisor))
+            rate = peer.throughput("book.get", [{"moves": line} for line in positions], 100_000 // divisor, window)
+            one = statistics.median(peer.timed("book.get", {"moves": positions[5]}) for _ in range(2_000 // divisor))
     return [
         MeasuredFigure("book.get, in flight on one connection", rate, "/s", 25_000, True, f"{window} in flight"),
         MeasuredFigure("book.get, one after another, p50", 1000 * one, "ms"),
@@ -170,7 +170,7 @@ def _book(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 def _partials(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     firsts, cancels = [], []
     with BenchPeer(daemon.ipc) as admin, BenchPeer(daemon.ipc) as peer:
-        # Book searches have all the slots, so that each analysis has to interrupt one.
+        # Searches for the book have all slots, so that each analysis must interrupt one.
         learn = {"depth": 40, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 16}
         admin.send("book.learn", learn)
         daemon.until_running(peer, daemon.threads)
@@ -187,19 +187,19 @@ def _partials(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 
 
 def _batches(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Measure four clients that look positions up in batches."""
+    """Measure four clients that look up positions in lists."""
     with BenchPeer(daemon.ipc) as admin:
         lines = [random_line(random.Random(seed), 12) for seed in range(1500)]
         for line in lines[:40]:
             admin.ask("book.store", {"moves": line})
         items = [{"moves": line[:cut]} for line in lines for cut in range(2, len(line) + 1, 2)]
-        batches = [{"positions": items[at : at + _BATCH]} for at in range(0, len(items), _BATCH)]
+        batches = [{"positions": items[first : first + _BATCH]} for first in range(0, len(items), _BATCH)]
         admin.throughput("book.get", batches, len(batches), 8)
-        found: list[float] = []
+        times: list[float] = []
 
         def ask() -> None:
             with BenchPeer(daemon.ipc) as peer:
-                found.append(_BATCH * peer.throughput("book.get", batches, 4_000 // divisor, 8))
+                times.append(_BATCH * peer.throughput("book.get", batches, 4_000 // divisor, 8))
 
         threads = [threading.Thread(target=ask) for _ in range(4)]
         for thread in threads:
@@ -207,22 +207,22 @@ def _batches(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
         for thread in threads:
             thread.join()
     return [
-        MeasuredFigure("book.get, 4 clients, batches of 100", sum(found), "/s", 60_000, True, f"{len(items)} positions")
+        MeasuredFigure("book.get, 4 clients, batches of 100", sum(times), "/s", 60_000, True, f"{len(items)} positions")
     ]
 
 
 def _rates(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Measure analyses of distinct positions at level 5, in lists and one a request, and the engine's own rate."""
+    """Measure analyses of different positions at level 5, in lists and singly, and the engine without a daemon."""
     (row,) = json.loads(daemon.beside("bench", "short", "--json"))["rows"]
     alone = int(row["note"].split()[0]) / float(row["seconds"])
     dice = random.Random(7)
     positions = sorted({random_line(dice, dice.randrange(8, 20)) for _ in range(60_000 // divisor)})
     limits = {"level": 5, "book": "ignore"}
-    # Distinct lines may lead to one position, or its mirror image: few do.
+    # A few of the lines lead to the same position, or to a mirror image.
     singles, listed = positions[::3], [line for number, line in enumerate(positions) if number % 3]
     lists = [
-        {"positions": [{"moves": line} for line in listed[at : at + _BATCH]], **limits}
-        for at in range(0, len(listed), _BATCH)
+        {"positions": [{"moves": line} for line in listed[first : first + _BATCH]], **limits}
+        for first in range(0, len(listed), _BATCH)
     ]
     with BenchPeer(daemon.ipc) as peer:
         together = peer.throughput("analyze", lists, len(lists), _LISTS) * len(listed) / len(lists)

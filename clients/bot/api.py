@@ -1,6 +1,6 @@
-"""Requests to a site with lichess's API: streams of JSON lines, and posts, polite and patient.
+"""Requests to a site with lichess's API: streams of JSON lines, and posts.
 
-A request that meets a broken connection or an overloaded server is sent again after 1, 2, 4 ... up to 60 seconds, one
+A request that meets a broken connection or an overloaded server is sent again after 1, 2, 4 ... up to 60 seconds; one
 that is told to slow down (status 429) after a minute, as the API asks.
 """
 
@@ -17,7 +17,7 @@ from desdaemon import __version__
 from desdaemon.protocol.errors import BadInput, quoted
 
 SILENCE_S = 30.0
-"""A stream sends an empty line every few seconds; after this long without one it is taken for broken."""
+"""Seconds without a line after which a stream counts as broken; a whole one sends an empty line every few seconds."""
 
 SLOW_DOWN_S = 60.0
 LONGEST_PAUSE_S = 60.0
@@ -25,7 +25,7 @@ _LONGEST_LINE = 1 << 20
 
 
 class ApiRefusal(Exception):
-    """The server has refused a request for good: a status from 400 to 499 other than 429, and its message."""
+    """The server refuses a request for good: a ``status`` from 400 to 499 other than 429, with its message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class ApiRefusal(Exception):
 
 
 class _Later(Exception):
-    """The request may be sent again, in ``pause`` seconds or, for 0, in as many as the tries so far suggest."""
+    """The request may be sent again, in ``pause`` seconds, or for 0 in a time that grows with the tries."""
 
     def __init__(self, pause: float, message: str) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class Api:
     """A site and a token for it. Any thread may call the methods; posts are sent one at a time."""
 
     def __init__(self, url: str, token: str, tell: Callable[[str], None], pauses: threading.Event) -> None:
-        """``tell`` takes a message about each wait; ``pauses`` ends waits, and with them all requests, when it is set.
+        """``tell`` gets a message about each wait. Setting ``pauses`` ends waits, and with them all requests.
 
         Raises `BadInput`.
         """
@@ -61,18 +61,18 @@ class Api:
         self._posts = threading.Lock()
 
     def get(self, path: str) -> Any:
-        """Return the answer to a GET. Raises `ApiRefusal`; `InterruptedError` once closing."""
+        """Return the answer to a GET. Raises `ApiRefusal`, and `InterruptedError` once ``pauses`` is set."""
         return self._patiently(lambda: self._once("GET", path, None))
 
     def post(self, path: str, form: Mapping[str, str] | None = None) -> None:
-        """Send a POST. Raises `ApiRefusal`; `InterruptedError` once closing."""
+        """Send a POST. Raises `ApiRefusal`, and `InterruptedError` once ``pauses`` is set."""
         with self._posts:
             self._patiently(lambda: self._once("POST", path, form or {}))
 
     def lines(self, path: str) -> Iterator[dict[str, Any]]:
-        """Yield the objects of a stream until the server ends it; a broken one is asked for again.
+        """Yield the objects of a stream until the server ends it; a broken stream is asked for again.
 
-        Raises `ApiRefusal`; `InterruptedError` once closing.
+        Raises `ApiRefusal`, and `InterruptedError` once ``pauses`` is set.
         """
         tries = 0
         while True:
@@ -138,7 +138,7 @@ class Api:
     def _ask(
         self, method: str, path: str, form: Mapping[str, str] | None
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Send a request and return its response, of status 200. Raises `ApiRefusal`, `_Later`."""
+        """Send a request and return its response, of status 200. Raises `ApiRefusal` and `_Later`."""
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._host, self._port, timeout=SILENCE_S)
         headers = dict(self._headers)
@@ -164,7 +164,7 @@ class Api:
 
 
 def _error_of(text: bytes, response: http.client.HTTPResponse) -> str:
-    """Return the server's message about a refusal, as one line for people."""
+    """Return the server's message about a refusal as one line."""
     try:
         error = json.loads(text)["error"]
     except (ValueError, KeyError, TypeError):

@@ -43,10 +43,10 @@ games that go on are taken up at the next start.
 """
 
 LAG_MS = 500.0
-"""Kept back from the server's clock for the way there and back."""
+"""Ms subtracted from the server's clock for the way there and back."""
 
 _FAULTS = 3
-"""Faults of the engine in one game, after which the bot resigns it."""
+"""Faults of the engine in one game after which the bot resigns."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -97,7 +97,7 @@ def command_line() -> Parser:
 
 
 class Bot:
-    """The bot. `run` reads the stream of events on the caller's thread."""
+    """Answers challenges and plays their games. `run` reads the stream of events on the caller's thread."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Bot:
         most: int,
         games_file: str,
     ) -> None:
-        """``most`` games are played at a time; finished ones go to ``games_file`` unless it is ""."""
+        """Up to ``most`` games are played at a time; finished ones go to ``games_file`` unless it is ""."""
         self._api = api
         self._rules = rules
         self._command, self._protocol, self._groups = command, protocol, groups
@@ -120,9 +120,9 @@ class Bot:
         self._lock = threading.Lock()
         self._account = ""
         self._games: dict[str, threading.Thread] = {}
-        """The games that are played, by id."""
+        """Games in play, by id."""
         self._accepted: set[str] = set()
-        """Challenges that were accepted and whose games have not begun."""
+        """Accepted challenges whose games have not begun."""
 
     def run(self, *, upgrade: bool = False) -> None:
         """Play until the process is told to end. Raises `BadInput`, `ApiRefusal`; `InterruptedError` once closing."""
@@ -140,7 +140,7 @@ class Bot:
                 return
 
     def finish(self) -> None:
-        """Wait for the end of the games that are played."""
+        """Wait for the end of the games in play."""
         with self._lock:
             threads = list(self._games.values())
         if threads:
@@ -159,7 +159,7 @@ class Bot:
         except (BadInput, KeyError, TypeError) as error:
             _tell(f"an event that cannot be read: {error}")
         except ApiRefusal as error:
-            # The challenge has been withdrawn.
+            # The challenge was withdrawn.
             _tell(str(error))
 
     def _answer(self, challenge: Challenge) -> None:
@@ -184,7 +184,7 @@ class Bot:
 
     def _begin(self, game: str) -> None:
         with self._lock:
-            # The id of a game is that of its challenge.
+            # A game has the id of its challenge.
             self._accepted.discard(game)
             if game in self._games:
                 return
@@ -213,12 +213,12 @@ class Bot:
             if self._games_file and record.moves:
                 date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
                 write_games(self._games_file, [FileGame(record, event="PlayStrategy", date=date)], append=True)
-            # The next may begin while this one's engine ends.
+            # The next game may begin while this one's engine ends.
             self._games.pop(game, None)
 
 
 class _Game:
-    """One game: its stream, and its engine, which is started with the first move."""
+    """One game: its stream, and its engine, which starts with the bot's first move."""
 
     def __init__(self, api: Api, game: str, account: str, start: Callable[[], EngineClient]) -> None:
         self._api = api
@@ -231,7 +231,7 @@ class _Game:
         """The moves that the engine knows."""
 
     def play(self, over: Callable[[Over], None]) -> None:
-        """Play the game to its end; ``over`` is called with it. Raises `ApiRefusal`, `BadInput`, `EngineFault`."""
+        """Play the game to its end, then call ``over``. Raises `ApiRefusal`, `BadInput` and `EngineFault`."""
         try:
             while True:
                 for message in self._api.lines(self._stream):
@@ -251,14 +251,14 @@ class _Game:
         try:
             self._api.post(f"{self._where}/move/{quote(self._table.move_name(position, move), safe='@')}")
         except ApiRefusal as refusal:
-            # The stream has another message if the game has gone on or ended meanwhile.
+            # If the game has gone on or ended meanwhile, the stream says so.
             _tell(f"{move_text(move)} was refused: {refusal}")
             if refusal.status == 400 and self._table.other_ranks():
                 self._api.post(f"{self._where}/move/{quote(self._table.move_name(position, move), safe='@')}")
 
     def _chosen(self, turn: BotTurn) -> int:
-        """Return the engine's move; starts an engine that fails again. Resigns and raises `EngineFault` at the third
-        fault.
+        """Return the engine's move, restarting an engine that fails. At the third fault resigns and raises
+        `EngineFault`.
         """
         position = turn.record.final
         if position.must_pass:
@@ -304,7 +304,7 @@ class _Game:
 
 
 def _rules(accept: str, rated: bool, clock: str) -> Rules:
-    """Return the rules of the options; raises `BadInput`."""
+    """Return the rules in the options. Raises `BadInput`."""
     names = {name.strip().lower() for name in accept.split(",") if name.strip()}
     least, colon, most = clock.partition(":")
     try:
@@ -318,7 +318,7 @@ def _rules(accept: str, rated: bool, clock: str) -> Rules:
 
 @contextlib.contextmanager
 def _stopped_by_signals(bot: Bot) -> Iterator[None]:
-    """Make a context that the first ending signal leaves when all games are over, and a second at once."""
+    """Make a context that the first ending signal leaves when all games are over, the second at once."""
     previous: dict[int, Any] = {}
 
     def arrived(number: int, frame: object) -> None:

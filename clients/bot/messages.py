@@ -23,26 +23,26 @@ from desdaemon.protocol.othello.notation import START, Position, parse_move, pla
 from desdaemon.protocol.othello.rules import PASS, squares
 
 OTHELLO = "flipello"
-"""The key of Othello among the site's variants."""
+"""The site's key of Othello among its variants."""
 
 PLAYING = ("created", "started")
-"""The statuses of a game that goes on."""
+"""Statuses of a game in play."""
 
-# A pass is a move from a square to itself.
+# A pass is written as a move from a square to itself.
 _MOVE = re.compile(r"(?:(?P<piece>[A-Za-z])@)?(?P<square>[a-h][1-8])(?P<pass>(?P=square))?")
 _SIDES = {"p1": "black", "white": "black", "p2": "white", "black": "white"}
-"""The site's words for who moves first and second, and Othello's."""
+"""The sides, by the site's words for the players who move first and second."""
 
 _OTHER_RANKS = 56
-"""Exclusive-or with a square mirrors it top to bottom."""
+"""Exclusive-or with this mirrors a square top to bottom."""
 
 
 class Challenge(NamedTuple):
-    """Somebody's wish to play; the clock is in seconds, None without one."""
+    """A challenge to a game; ``clock`` is seconds at the start and added with each move, None without a clock."""
 
     id: str
     opponent: str
-    """The name in lower case."""
+    """The opponent's name in lower case."""
     bot: bool
     variant: str
     rated: bool
@@ -70,19 +70,18 @@ class Challenge(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The challenges to accept; nobody's by default."""
+    """Which challenges to accept; none by default. A clock needs ``least_s`` to ``most_s`` seconds at the start."""
 
     people: bool = False
     bots: bool = False
     names: frozenset[str] = frozenset()
-    """Others who are accepted, in lower case."""
+    """Other players who are accepted, by name in lower case."""
     rated: bool = False
     least_s: float = 60.0
-    """Seconds of the clock at the start of a game."""
     most_s: float = 3600.0
 
     def refusal(self, challenge: Challenge) -> str:
-        """Return the API's reason for declining, "" to accept."""
+        """Return the API's reason for declining a challenge; "" to accept."""
         welcome = self.bots if challenge.bot else self.people
         if challenge.variant != OTHELLO:
             return "variant"
@@ -98,14 +97,14 @@ class Rules(NamedTuple):
 
 
 class BotTurn(NamedTuple):
-    """The bot is to move in the final position of ``record``, with ``left_ms`` on its clock."""
+    """The bot is to move in the last position of ``record``, with ``left_ms`` on its clock."""
 
     record: GameRecord
     left_ms: float
 
 
 class Over(NamedTuple):
-    """The game has ended; ``winner`` is ``black``, ``white`` or "" for a draw or a game that was aborted."""
+    """The game has ended. ``winner`` is ``black`` or ``white``, "" for a draw or an aborted game."""
 
     record: GameRecord
     status: str
@@ -113,20 +112,20 @@ class Over(NamedTuple):
 
 
 class GameTable:
-    """One game as its stream has it. A state machine, for one thread."""
+    """One game, as its stream tells it. A state machine, for one thread."""
 
     def __init__(self, account: str) -> None:
         """``account`` is the bot's own id."""
         self._account = account.lower()
         self._black = True
-        """The bot's side; of use only after the first message."""
+        """Whether the bot is Black; meaningless before the first message."""
         self._record = GameRecord(START, ())
         self._prefix = "P@"
-        """What stands before a square in a move."""
+        """The text before the square of a move."""
         self._from_below = True
-        """Ranks are counted from below, as in chess; then the discs of the start are mirrored."""
+        """Whether ranks are counted from below, as in chess; then the initial discs are mirrored."""
         self._begun = False
-        """The first message has come."""
+        """Whether the first message has come."""
 
     @property
     def opponent(self) -> str:
@@ -134,7 +133,7 @@ class GameTable:
         return self._record.white if self._black else self._record.black
 
     def hear(self, message: Mapping[str, Any]) -> BotTurn | Over | None:
-        """Take a message; chat and presence are nothing. Raises `BadInput` for a game that cannot be followed."""
+        """Take a message; chat and presence return None. Raises `BadInput` for a game that cannot be followed."""
         kind = message.get("type")
         state: Any = message
         if kind == "gameFull":
@@ -147,10 +146,7 @@ class GameTable:
         self._record = self._record._replace(moves=self._moves(str(state.get("moves", ""))))
         status = str(state.get("status", ""))
         if status not in PLAYING:
-            winner = {"p1": "black", "white": "black", "p2": "white", "black": "white"}.get(
-                str(state.get("winner")), ""
-            )
-            return Over(self._record, status, winner)
+            return Over(self._record, status, _SIDES.get(str(state.get("winner")), ""))
         final = self._record.final
         if final.over or final.black_to_move != self._black:
             return None
@@ -160,14 +156,14 @@ class GameTable:
         return BotTurn(self._record, float(left))
 
     def move_name(self, position: Position, move: int) -> str:
-        """Return a move of the bot as the API takes it; a pass goes from the bot's first disc to itself."""
+        """Return a move as the API writes it; a pass goes from the bot's first disc to itself."""
         if move != PASS:
             return self._prefix + self._square(move)
         first = min((square ^ _OTHER_RANKS if self._from_below else square) for square in squares(position.player))
         return square_text(first).lower() * 2
 
     def other_ranks(self) -> bool:
-        """Count ranks from the other side, after the server has refused a first move. Returns False later in a game."""
+        """Count ranks the other way, after the server refused a first move. Returns False later in a game."""
         if self._record.moves:
             return False
         self._from_below = not self._from_below
@@ -189,7 +185,7 @@ class GameTable:
 
     @staticmethod
     def _player(message: Mapping[str, Any], *names: str) -> tuple[str, str]:
-        """Return the id, in lower case, and the name of a player."""
+        """Return a player's id, in lower case, and name."""
         for name in names:
             player = message.get(name)
             if isinstance(player, Mapping):
@@ -198,18 +194,18 @@ class GameTable:
         return "", ""
 
     def _moves(self, text: str) -> tuple[PlayedMove, ...]:
-        """Return the moves of a game with the forced passes, and note how they are written."""
+        """Return the moves of a game with forced passes, and note how they are written."""
         plain: list[int] = []
         for token in text.split():
-            found = _MOVE.fullmatch(token)
-            if found is None:
+            match = _MOVE.fullmatch(token)
+            if match is None:
                 plain.append(parse_move(token))
                 continue
-            if not found["pass"]:
-                self._prefix = f"{found['piece']}@" if found["piece"] else ""
-            plain.append(PASS if found["pass"] else parse_move(found["square"]))
+            if not match["pass"]:
+                self._prefix = f"{match['piece']}@" if match["piece"] else ""
+            plain.append(PASS if match["pass"] else parse_move(match["square"]))
         if plain:
-            # No first move of Black's is one in the mirrored start.
+            # In the mirrored start Black has no first move that is legal in the standard one.
             self._from_below = not START.moves >> plain[0] & 1
         mirror = _OTHER_RANKS if self._from_below else 0
         moves = play_moves(START, [move if move == PASS else move ^ mirror for move in plain])

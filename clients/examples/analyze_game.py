@@ -14,38 +14,37 @@ from desdaemon.clients import DaemonError, connect
 from desdaemon.clients.results import Analysed
 
 
-def shown(found: Analysed, played: str) -> str:
+def shown(analysed: Analysed, played: str) -> str:
     """Return a line about one position."""
-    best = found.best
+    best = analysed.best
     if best is None:
-        return f"{found.ply:>3}  the game is over"
+        return f"{analysed.ply:>3}  the game is over"
     proof = "exact" if best.exact else f"{best.depth}@{best.selectivity}%"
-    return f"{found.ply:>3}  played {played or '--'}  best {best.move} {best.score:+d}  {proof}  {best.pv}"
+    return f"{analysed.ply:>3}  played {played or '--'}  best {best.move} {best.score:+d}  {proof}  {best.pv}"
 
 
 def main() -> None:
-    """See the module."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("moves")
     parser.add_argument("--level", type=int, default=12)
     parser.add_argument("--endpoint")
     parser.add_argument("--key")
     named = parser.parse_args()
-    played = [named.moves[at : at + 2] for at in range(0, len(named.moves), 2)] + [""]
+    played = [named.moves[ply : ply + 2] for ply in range(0, len(named.moves), 2)] + [""]
     try:
         with connect(named.endpoint, key=named.key) as client:
             analysis = client.analyze_game(named.moves, level=named.level)
-            for found in analysis:
-                print(shown(found, played[found.ply or 0]), flush=True)
-            worst, at = 0, 0
+            for analysed in analysis:
+                print(shown(analysed, played[analysed.ply or 0]), flush=True)
+            worst, ply = 0, 0
             plies = analysis.result()
             for before, after in pairwise(plies):
                 if before.best and after.best:
                     loss = before.best.score + after.best.score
                     if loss > worst:
-                        worst, at = loss, before.ply or 0
+                        worst, ply = loss, before.ply or 0
             if worst:
-                print(f"The largest loss was {worst} discs, by move {at + 1}, {played[at]}.")
+                print(f"The largest loss was {worst} discs, by move {ply + 1}, {played[ply]}.")
     except DaemonError as error:
         raise SystemExit(str(error)) from None
 

@@ -18,16 +18,15 @@ async def walk(endpoint: str | None, plies: int) -> None:
         lines = [""]
         for ply in range(plies + 1):
             looks = await client.look_up(lines)
-            known = [(line, look) for line, look in zip(lines, looks, strict=True) if look.found]
-            print(f"ply {ply}: {len(known)} positions")
-            for line, look in known[:10]:
+            in_book = [(line, look) for line, look in zip(lines, looks, strict=True) if look.found]
+            print(f"ply {ply}: {len(in_book)} positions")
+            for line, look in in_book[:10]:
                 leaf = f", next would be {look.leaf.move} {look.leaf.score:+d}" if look.leaf else ""
                 print(f"  {line or 'start'} {look.score:+d}{leaf}")
-            lines = [line + link.move for line, look in known for link in look.links]
+            lines = [line + link.move for line, look in in_book for link in look.links]
 
 
 def main() -> None:
-    """See the module."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("plies", type=int)
     parser.add_argument("--endpoint")

@@ -37,7 +37,6 @@ def follow(client: Client, number: int) -> None:
 
 
 def main() -> None:
-    """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--follow", type=int, metavar="JOB")
     parser.add_argument("--deviate", type=int, nargs=2, metavar=("RELATIVE", "ABSOLUTE"))

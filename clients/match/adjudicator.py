@@ -1,4 +1,4 @@
-"""The solver of adjudicated games: exact scores from this program as a child process."""
+"""The solver of adjudicated games: exact scores, from this program as a child process."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from .engine_process import OWN_COMMAND, EngineFault, EngineProcess
 from .process_groups import ProcessGroups
 
 MOST_EMPTIES = 24
-"""Most empty squares at which the solver takes only seconds."""
+"""Most empty squares that the solver manages in seconds."""
 
 _LINE = re.compile(rb"[^\n]*\n")
 _PATIENCE_S = 3600.0
 
 
 class Adjudicator:
-    """Solves positions exactly. `solve` may be called from any thread; the child starts with its first call and ends
-    with `close`.
-    """
+    """Solves positions in a child process, which starts with the first `solve` and ends with `close`. Any thread."""
 
     def __init__(self, groups: ProcessGroups) -> None:
         self._groups = groups
@@ -32,7 +30,7 @@ class Adjudicator:
         self._asked = 0
 
     def solve(self, position: Position) -> MoverScore:
-        """Return the exact score. Raises `BadInput` if the child fails."""
+        """Return the exact score, discs for the side to move. Raises `BadInput` if the child fails."""
         with self._lock:
             self._asked += 1
             args = {"board": board_text(position), "level": 60, "book": "ignore"}
@@ -41,8 +39,8 @@ class Adjudicator:
                     self._process = EngineProcess([*OWN_COMMAND, "--protocol", "json", "-n", "1"], groups=self._groups)
                 self._process.send(json.dumps({"v": 1, "id": self._asked, "op": "analyze", "args": args}))
                 while True:
-                    found, _ = self._process.until(_LINE, _PATIENCE_S)
-                    reply = json.loads(found[0])
+                    answer, _ = self._process.until(_LINE, _PATIENCE_S)
+                    reply = json.loads(answer[0])
                     if reply["type"] == "error":
                         raise BadInput(f"--adjudicate: {reply['error']['message']}: expected a position to solve")
                     if reply["type"] != "partial" and reply["id"] == self._asked:
@@ -51,6 +49,5 @@ class Adjudicator:
                 raise BadInput(f"--adjudicate: the solver: {fault}: expected it to answer") from None
 
     def close(self) -> None:
-        """End the child."""
         if self._process:
             self._process.close()

@@ -1,6 +1,4 @@
-"""A playing program as a child process: its output lines with their times of arrival, time-outs, its end and its exit
-status.
-"""
+"""A playing program as a child process: its output lines with times of arrival, time-outs, end and exit status."""
 
 from __future__ import annotations
 
@@ -22,14 +20,14 @@ from desdaemon.protocol.errors import BadInput, quoted
 from .process_groups import GROUPS, SIGNALS_S, MatchStopped, ProcessGroups
 
 OWN = "self"
-"""Names this program at the beginning of an engine's command line; it speaks GTP unless its options say otherwise."""
+"""Name of this program at the start of an engine's command line; it speaks GTP unless its options say otherwise."""
 
 OWN_COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
-"""``-P`` keeps modules in the current folder, which is the user's, from being imported."""
+"""This program; ``-P`` keeps modules in the current folder, which is the user's, from being imported."""
 
 _CHOOSE_PROTOCOL = {"gtp", "nboard", "protocol"}
 THREAD_OPTIONS = {"n", "n-tasks"}
-"""Names of the option that sets the number of search threads of this program; without it there is one."""
+"""Names of this program's option for the number of search threads; the match sets 1 if it is not given."""
 
 _MOST_KEPT = 1 << 20
 _GOING_S = 3.0
@@ -39,7 +37,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class EngineFault(Exception):
-    """A fault of a program that ends its game. ``kind`` is ``crash``, ``hang``, ``answer`` or ``resigned``."""
+    """A fault of a program that ends its game; ``kind`` is ``crash``, ``hang``, ``answer`` or ``resigned``."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -47,9 +45,7 @@ class EngineFault(Exception):
 
 
 def command_of(text: str) -> list[str]:
-    """Return the words of a command line, as a shell splits them; `OWN` as the first is this program. Raises
-    `BadInput`.
-    """
+    """Return the words of a command line as a shell splits them, with this program for `OWN`. Raises `BadInput`."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -59,33 +55,33 @@ def command_of(text: str) -> list[str]:
     if words[0] == OWN:
         named = {word.lstrip("-").partition("=")[0] for word in words[1:]}
         protocol = [] if named & _CHOOSE_PROTOCOL else ["-gtp"]
-        # Programs that play side by side would take each other's processors.
+        # With more threads, programs that play side by side would take each other's processors.
         threads = [] if named & THREAD_OPTIONS else ["-n", "1"]
         return [*OWN_COMMAND, *protocol, *threads, *words[1:]]
     return words
 
 
 def command_text(command: list[str]) -> str:
-    """Return a command line for people: as the user gave it, this program as `OWN`."""
+    """Return a command line for people, with `OWN` for this program."""
     own = command[: len(OWN_COMMAND)] == OWN_COMMAND
     return shlex.join([OWN, *command[len(OWN_COMMAND) :]] if own else command)
 
 
 def program_name(command: list[str]) -> str:
-    """A name for a program that does not report its own."""
+    """Return a name for a program that reports none."""
     return "desdaemon" if command[: len(OWN_COMMAND)] == OWN_COMMAND else Path(command[0]).name
 
 
 class EngineProcess:
-    """A running program. Every wait is bounded: it returns the line waited for or raises `EngineFault`."""
+    """A running program. Every wait is bounded: it returns the awaited line or raises `EngineFault`."""
 
     def __init__(
         self, command: list[str], log: Path | None = None, *, quiet: bool = True, groups: ProcessGroups = GROUPS
     ) -> None:
-        """Start it, in a process group of its own; ``log`` takes the dialogue and its standard error.
+        """Start the program in a process group of its own; ``log`` takes the dialogue and its standard error.
 
-        Standard error is read for `error_line`, or, unless ``quiet``, passed through. Raises `BadInput` if there is no
-        such program, `EngineFault` after ``groups`` was stopped.
+        Standard error is read for `error_line` or, unless ``quiet``, passed through. Raises `BadInput` if there is no
+        such program, `EngineFault` once ``groups`` was stopped.
         """
         self.command = command
         self._groups = groups
@@ -122,7 +118,7 @@ class EngineProcess:
 
     @property
     def error_line(self) -> str:
-        """Return the last line of its standard error after a colon, or ""."""
+        """Return the last line of standard error after a colon and a blank, or ""."""
         return f": {self._error_lines[-1]}" if self._error_lines else ""
 
     def _read(self, descriptor: int) -> None:
@@ -149,7 +145,6 @@ class EngineProcess:
                 self._log.flush()
 
     def send(self, *lines: str) -> None:
-        """Write lines at once."""
         data = "".join(f"{line}\n" for line in lines).encode()
         self._note(b"< ", data)
         try:
@@ -159,21 +154,23 @@ class EngineProcess:
             raise self._crash() from None
 
     def forget(self) -> None:
-        """Drop unread output."""
+        """Drop the output that was not read."""
         with self._news:
             self._said.clear()
 
     def until(self, pattern: re.Pattern[bytes], seconds: float) -> tuple[re.Match[bytes], float]:
-        """Return the first match of the pattern and its time of arrival (`time.monotonic`); consumes input up to its
+        """Return the first match of a pattern and its time of arrival (`time.monotonic`). Drops the output up to its
         end.
+
+        Raises `EngineFault` after ``seconds``.
         """
         deadline = time.monotonic() + seconds
         with self._news:
             while True:
-                found = pattern.search(bytes(self._said))
-                if found:
-                    del self._said[: found.end()]
-                    return found, self._last_news
+                match = pattern.search(bytes(self._said))
+                if match:
+                    del self._said[: match.end()]
+                    return match, self._last_news
                 if self._ended:
                     break
                 left = deadline - time.monotonic()
@@ -188,21 +185,21 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return EngineFault("crash", f"it has closed its output{self.error_line}")
         if self._error_reader:
-            # What it has started may hold the stream open.
+            # Its children may hold the stream open.
             self._error_reader.join(_LAST_LINES_S)
         if status < 0:
             return EngineFault("crash", f"it has been ended by {signal.Signals(-status).name}{self.error_line}")
         return EngineFault("crash", f"it has ended with status {status}{self.error_line}")
 
     def close(self) -> None:
-        """End it: by closing its input, and by force if it does not exit."""
+        """Close the program's input, and kill it if it does not exit."""
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             self._input.close()
             self._process.wait(_GOING_S)
         self.kill()
 
     def kill(self) -> None:
-        """End it and its own children now, and close its pipes."""
+        """Kill the program and its children, and close its pipes."""
         self._groups.end(self._process)
         self._process.wait()
         for thread in (self._reader, self._error_reader):

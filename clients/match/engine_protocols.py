@@ -1,4 +1,4 @@
-"""Clients of the protocols that Othello programs speak: GTP, NBoard's, and Edax's text dialogue."""
+"""The referee's side of the protocols that Othello programs speak: GTP, NBoard's, Edax's text dialogue."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from .process_groups import GROUPS, ProcessGroups
 from .time_control import Stopwatch, TimeControl
 
 START_S = 300.0
-"""Seconds for a program's first answer; it may compile its engine first."""
+"""Seconds for a program's first answer; it may have to compile its engine."""
 ANSWER_S = 60.0
-"""Seconds for an answer that needs no search."""
+"""Seconds for an answer without a search."""
 
 _PROBE_S = 5.0
 
 
 class EngineClient(ABC):
-    """The referee's side of a dialogue with a program. It sends the moves in order, forced passes included, and never
-    repeats the program's own move.
+    """The referee's side of a dialogue with a program.
+
+    It sends all moves in order, forced passes included, except the program's own.
     """
 
     def __init__(self, process: EngineProcess) -> None:
         self.process = process
         self.name = ""
-        """The name that the program reports; "" until then, or if it reports none."""
+        """The name that the program reports; "" if it has reported none."""
         self.alias = ""
-        """The name to show instead of the reported one; "" for none."""
+        """The name to show in place of the reported one; "" for none."""
         self.remarks: set[str] = set()
 
     @property
@@ -47,12 +48,13 @@ class EngineClient(ABC):
 
     @abstractmethod
     def send_move(self, position: Position, move: int) -> None:
-        """Tell the program that the other side, the opening or the rules played ``move`` in ``position``."""
+        """Tell the program that ``move`` was played in ``position``, by the other side, the opening or the rules."""
 
     @abstractmethod
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """Return the program's move as it writes it, and the time of its arrival. Raises `EngineFault` after
-        ``seconds``.
+        """Wait for the program's move. Returns the move as written and its time of arrival.
+
+        Raises `EngineFault` after ``seconds``.
         """
 
     def close(self) -> None:
@@ -77,10 +79,10 @@ class GtpPlayer(EngineClient):
         self._ask("boardsize 8")
 
     def _ask(self, line: str, seconds: float = ANSWER_S) -> str | None:
-        """Return the answer to a command, None if the program refuses it."""
+        """Return the answer to a command; None if the program refuses it."""
         self.process.send(line)
-        found, _ = self.process.until(self._ANSWER, seconds)
-        return found[2].decode("utf-8", "replace").strip() if found[1] == b"=" else None
+        match, _ = self.process.until(self._ANSWER, seconds)
+        return match[2].decode("utf-8", "replace").strip() if match[1] == b"=" else None
 
     def begin(self, initial: Position, control: TimeControl) -> None:
         if control.level >= 0:
@@ -109,7 +111,7 @@ class GtpPlayer(EngineClient):
                 raise BadInput(f"it refuses {line.split()[0]}: expected a program that can be given a board")
 
     def send_move(self, position: Position, move: int) -> None:
-        """See `EngineClient`. A program that refuses passes plays them by itself."""
+        """Tell the program of a move; one that refuses passes makes them by itself."""
         colour = _colour(position)
         if move != PASS:
             if self._ask(f"play {colour} {move_text(move)}") is None:
@@ -123,19 +125,19 @@ class GtpPlayer(EngineClient):
             left = max(0.0, watch.left) / 1000
             self._ask(f"time_left {colour} {left:.3f} 1" if watch.control.move else f"time_left {colour} {left:.3f} 0")
         self.process.send(f"genmove {colour}")
-        found, at = self.process.until(self._ANSWER, seconds)
-        text = found[2].decode("utf-8", "replace").strip()
-        if found[1] == b"?":
+        match, arrived = self.process.until(self._ANSWER, seconds)
+        text = match[2].decode("utf-8", "replace").strip()
+        if match[1] == b"?":
             raise EngineFault("answer", f"it refuses to move: {quoted(text)}")
         if text.lower() == "resign":
             raise EngineFault("resigned", "resigned")
-        return text, at
+        return text, arrived
 
 
 class NBoardPlayer(EngineClient):
-    """NBoard's protocol: the whole game is sent before each move.
+    """NBoard's protocol: before each move the whole game is sent.
 
-    Some programs send their name at once, some with the first depth, some never: the start ends when a ping is
+    Some programs send their name at once, some with the first depth, some never, so the start ends when a ping is
     answered.
     """
 
@@ -153,8 +155,8 @@ class NBoardPlayer(EngineClient):
         self._pings += 1
         self.process.send(f"ping {self._pings}")
         pong = re.compile(rb"((?:.*\n)?)[ \t]*pong[ \t]+%d\s" % self._pings, re.DOTALL)
-        found, _ = self.process.until(pong, seconds)
-        names = self._NAME.findall(b"\n" + found[1])
+        match, _ = self.process.until(pong, seconds)
+        names = self._NAME.findall(b"\n" + match[1])
         if names:
             self.name = names[-1].decode("utf-8", "replace")
 
@@ -162,14 +164,14 @@ class NBoardPlayer(EngineClient):
         if control.move:
             self.remarks.add("NBoard has no word for a time a move; give it in the command line")
         self._control = control
-        # A program may value draws otherwise by default.
+        # A program may value draws differently by default.
         self.process.send("set contempt 0")
         if control.level >= 0:
             self.process.send(f"set depth {control.level}")
         self._ping(ANSWER_S)
 
     def send_move(self, position: Position, move: int) -> None:
-        """See `EngineClient`."""
+        """Do nothing: `answer` sends the whole game."""
 
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
         clock = ClockTerms(self._control.main, self._control.increment)
@@ -178,12 +180,12 @@ class NBoardPlayer(EngineClient):
         self._ping(ANSWER_S)
         self.process.forget()
         self.process.send("go")
-        found, at = self.process.until(self._MOVE, seconds)
-        return found[1].decode("utf-8", "replace"), at
+        match, arrived = self.process.until(self._MOVE, seconds)
+        return match[1].decode("utf-8", "replace"), arrived
 
 
 class TextPlayer(EngineClient):
-    """Edax's text dialogue, in which the program plays its own moves by itself."""
+    """Edax's text dialogue, in which the program makes its own moves unasked."""
 
     _MOVE = re.compile(rb"\bplays[ \t]+(\w+)[ \t]*\r?\n")
     _PROMPT = re.compile(rb">")
@@ -210,8 +212,8 @@ class TextPlayer(EngineClient):
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
         self.process.forget()
         self.process.send("go")
-        found, at = self.process.until(self._MOVE, seconds)
-        return found[1].decode("utf-8", "replace"), at
+        match, arrived = self.process.until(self._MOVE, seconds)
+        return match[1].decode("utf-8", "replace"), arrived
 
 
 PLAYERS: dict[str, type[GtpPlayer] | type[NBoardPlayer] | type[TextPlayer]] = {
@@ -228,7 +230,7 @@ def _colour(position: Position) -> str:
 def start_player(
     command: list[str], protocol: str, log: Path | None = None, groups: ProcessGroups = GROUPS
 ) -> EngineClient:
-    """Start a program that speaks a protocol of `PLAYERS`; raises `EngineFault`, `BadInput`."""
+    """Start a program that speaks a protocol of `PLAYERS`. Raises `EngineFault` and `BadInput`."""
     process = EngineProcess(command, log, groups=groups)
     try:
         return PLAYERS[protocol](process)
@@ -240,10 +242,10 @@ def start_player(
 
 
 def detected_protocol(command: list[str], groups: ProcessGroups = GROUPS) -> str:
-    """Return the protocol that a program speaks: the one its command line names, or the one it answers in.
+    """Return the protocol that a program speaks: the one in its command line, or the one that it answers.
 
-    The program is asked in GTP, then in NBoard's protocol; one that answers neither is assumed to speak Edax's. Raises
-    `BadInput` if there is no such program.
+    It is asked in GTP, then in NBoard's protocol; if it answers neither, Edax's is assumed. Raises `BadInput` if there
+    is no such program.
     """
     program, *words = command[0].lower().rpartition("/")[2], *(word.lower().lstrip("-") for word in command[1:])
     for protocol in PLAYERS:

@@ -1,4 +1,4 @@
-"""The command line of `desdaemon match`: options, programs, openings; runs the match and prints its report."""
+"""The command line of `desdaemon match`: reads options, programs and openings, runs the match, prints its report."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _MOST_LEVEL = 1000
 
 
 def main(arguments: list[str]) -> int:
-    """Run a match.
+    """Run a match. Returns the exit status.
 
-    Returns 0, 1 if a program cannot be used or fails in every game, 2 for a bad command line, 128 plus the number of
-    the signal that ended it.
+    0; 1 if a program cannot be used or fails in every game; 2 for a bad command line; 128 plus the number of the signal
+    that ended it.
     """
     parser = command_line()
     options = parser.parse_args(arguments)
@@ -83,13 +83,13 @@ def main(arguments: list[str]) -> int:
                 about = _about(options, setting, openings, ending, begun, resumed)
                 _write(options, setting, journal, ending, about, programs)
                 if options.book_results and ending.kind != "stopped":
-                    found = outcome(
+                    result = outcome(
                         journal.games, setting.schedule, _names(setting, journal.games), ending.program, setting.sprt
                     )
-                    # The match has ended its own groups for good.
+                    # The match has closed its own groups.
                     counting = ProcessGroups()
                     signals.stop = counting.stop
-                    counted = count_games(options.book_results, list(_file_games(found)), options.journal, counting)
+                    counted = count_games(options.book_results, list(_file_games(result)), options.journal, counting)
                     _mention(f"{counted} games counted in {options.book_results}")
         except (BadInput, EngineFault) as error:
             if signals.number:
@@ -198,11 +198,11 @@ def command_line() -> Parser:
     return parser
 
 
-# Understanding the command line
+# The command line
 
 
 class _Asked(NamedTuple):
-    """The parsed command line, before any program or file has been checked."""
+    """The parsed command line, before programs and files are checked."""
 
     commands: list[list[str]]
     protocols: list[str]
@@ -243,7 +243,7 @@ def _asked(options: argparse.Namespace) -> _Asked:
 
 
 def _each(text: str, what: str, count: int) -> list[str]:
-    """Return one value for each program."""
+    """Return a list of one value for each program."""
     parts = [part.strip() for part in text.split(",")]
     if len(parts) not in (1, count) or not all(parts):
         raise BadInput(f"{what} {quoted(text)}: expected one value for all programs, or {count} with commas between")
@@ -267,7 +267,7 @@ def _controls(options: argparse.Namespace, count: int) -> list[TimeControl]:
 
 
 def _concurrency(text: str, commands: list[list[str]]) -> int:
-    """Return the number of games at a time. In a game only one side thinks, so it counts as one thread."""
+    """Return the number of games at a time. A game takes one thread, because only one side thinks."""
     if text == "cores":
         return max(1, _cores() // max(map(_threads, commands)))
     number = whole_number(text)
@@ -282,7 +282,7 @@ def _cores() -> int:
 
 
 def _threads(command: list[str]) -> int:
-    """Return the search threads of this program if its command line tells; 1 for other programs."""
+    """Return the search threads that a command line of this program sets; 1 for other programs."""
     if command[: len(OWN_COMMAND)] != OWN_COMMAND:
         return 1
     threads = 1
@@ -343,7 +343,7 @@ def _setting(
 
 
 def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings: Openings) -> None:
-    """Report on standard error how many openings were left out or lengthened."""
+    """Tell on standard error how many openings were left out or lengthened."""
     name = quoted(options.openings)
     if openings.coinciding:
         _mention(
@@ -368,7 +368,7 @@ def _mention(line: str) -> None:
 
 
 def _identities(setting: Setting) -> list[dict[str, Any]]:
-    """Return the identities of the programs: command, protocol, files, time control."""
+    """Return each program's identity, with protocol and time control."""
     return [
         {
             **identity(program.command),
@@ -400,13 +400,13 @@ def _opening_text(opening: GameRecord) -> str:
     return f"{board_text(opening.initial)};{moves_text([played.move for played in opening.moves])}"
 
 
-# What comes out
+# Output
 
 
 def _about(
     options: argparse.Namespace, setting: Setting, openings: Openings, ending: Ending, begun: float, resumed: int
 ) -> dict[str, Any]:
-    """Return the settings and times of a match for its report."""
+    """Return the settings and times of a match, for its report."""
     ended = time.time()
     origin: dict[str, Any] = {"list": options.openings or True, "seed": options.seed, "lengthened": openings.drawn}
     if options.openings and not xot.named(options.openings):
@@ -451,12 +451,12 @@ def _write(
     programs: list[dict[str, Any]],
 ) -> None:
     names = _names(setting, journal.games)
-    found = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
+    result = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
     heading = _heading(setting, names)
-    text = report(found, heading)
-    written = json.dumps(json_report(found, about, programs), indent=1)
+    text = report(result, heading)
+    written = json.dumps(json_report(result, about, programs), indent=1)
     if options.save:
-        write_games(options.save, _file_games(found, heading))
+        write_games(options.save, _file_games(result, heading))
     if options.json and options.json != "-":
         try:
             Path(options.json).write_text(written + "\n", encoding="utf-8")
@@ -466,32 +466,35 @@ def _write(
         print_text(written + "\n" if options.json == "-" else text)
 
 
-def _file_games(found: MatchOutcome, event: str = "match") -> Iterator[FileGame]:
+def _file_games(result: MatchOutcome, event: str = "match") -> Iterator[FileGame]:
     date = time.strftime("%Y-%m-%d")
-    for number, game in sorted(found.games.items()):
-        place = found.schedule.place(number)
-        record = game.record._replace(black=found.names[place.black], white=found.names[place.white])
+    for number, game in sorted(result.games.items()):
+        place = result.schedule.place(number)
+        record = game.record._replace(black=result.names[place.black], white=result.names[place.white])
         round = f"{place.within // 2 + 1}.{place.within % 2 + 1}"
         yield FileGame(record, number + 1, event, date, game.score, round)
 
 
 def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
-    """Return the names that were given or that the programs report, made distinct."""
+    """Return the programs' names, given or reported, made distinct."""
     said: dict[int, str] = {}
     for number, game in sorted(games.items()):
         place = setting.schedule.place(number)
         said.setdefault(place.black, game.record.black)
         said.setdefault(place.white, game.record.white)
     names = [
-        program.name or said.get(at) or program_name(program.command) for at, program in enumerate(setting.programs)
+        program.name or said.get(index) or program_name(program.command)
+        for index, program in enumerate(setting.programs)
     ]
-    told = [_told_apart(setting.programs, [at for at, other in enumerate(names) if other == name]) for name in names]
-    full = [f"{name} {words[at]}".strip() for at, (name, words) in enumerate(zip(names, told, strict=True))]
-    return [f"{name} ({at})" if full.count(name) > 1 else name for at, name in enumerate(full, 1)]
+    told = [
+        _told_apart(setting.programs, [index for index, other in enumerate(names) if other == name]) for name in names
+    ]
+    full = [f"{name} {words[index]}".strip() for index, (name, words) in enumerate(zip(names, told, strict=True))]
+    return [f"{name} ({index})" if full.count(name) > 1 else name for index, name in enumerate(full, 1)]
 
 
 def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str]:
-    """Return the options that not all programs at these places have, and their level or time, by the place."""
+    """Return, by place, the options that not all programs at these places have, and their level or time."""
     options: dict[int, list[str]] = {}
     for place in places:
         words = options.setdefault(place, [])
@@ -502,7 +505,7 @@ def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str
                 words[-1] += f" {word}"
         words.append(programs[place].control.text)
     everywhere = [word for word in options[places[0]] if all(word in other for other in options.values())]
-    return {at: " ".join(word for word in words if word not in everywhere) for at, words in options.items()}
+    return {number: " ".join(word for word in words if word not in everywhere) for number, words in options.items()}
 
 
 def _heading(setting: Setting, names: Sequence[str]) -> str:

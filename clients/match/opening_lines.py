@@ -1,9 +1,9 @@
-"""A list of 1,000 openings for matches: eight moves each, even by this program's search.
+"""1,000 openings for matches: eight moves each, even by this program's search.
 
-They were made by random moves from the opening position, never on an edge or an X-square (every square is within B2..G7
-without its corners). Both sides have at least three discs at the end, and numbers of legal moves that differ by two at
-most; no two lines lead to the same board, mirrored or turned. Of 4,600 such lines these are the first 1,000 whose score
-at level 14 is between -2 and +2 discs. They are sharper than openings that people play, and favour neither side.
+Random moves from the standard start, none outside the squares B2..G7 without their corners. At the end both sides have
+three discs or more, and numbers of moves that differ by two at most; no two lines lead to the same board, mirrored or
+turned. Of 4,600 such lines these are the first 1,000 with a score between -2 and +2 discs at level 14. They are sharper
+than openings that people play, and favour neither side.
 """
 
 LINES = """

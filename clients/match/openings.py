@@ -1,4 +1,4 @@
-"""The openings of a match: of a file of games or positions, of `opening_lines`, or of a list of XOT."""
+"""The openings of a match: from a file of games or positions, `opening_lines`, or a list of XOT."""
 
 from __future__ import annotations
 
@@ -20,25 +20,23 @@ from .opening_lines import LINES
 PLIES = 8
 """Moves of an opening in the list."""
 MOST_OPENINGS = 50_000
-"""Most openings that can be made from the list."""
+"""Most openings that can be made of the list."""
 POSITION_FORMATS = ("obf", "fen", "epd")
 
 _MIDDLE = sum(1 << square for square in range(64) if 1 <= square % 8 <= 6 and 1 <= square // 8 <= 6) & ~sum(
     1 << square for square in (9, 14, 49, 54)
 )
-"""The squares B2..G7 without the corners of that area."""
+"""The squares B2..G7 without their corners."""
 
 Key = tuple[int, int]
-"""A position with its side to move, as one of its mirrored and rotated images; positions that differ only in their
-colours are equal.
-"""
+"""A position with its side to move, turned to its canonical image; positions that differ only in colours are equal."""
 
 
 class Openings(NamedTuple):
-    """Openings with different final positions, mirror images counted as the same.
+    """Openings with different final positions, mirror images counted as equal.
 
-    ``coinciding`` counts openings of the file that were left out because another one leads to the same position,
-    ``finished`` those in which the game is over, ``drawn`` those of the list that were lengthened by random moves.
+    Left out of a file were ``coinciding`` openings that lead to the position of another one, and ``finished`` ones in
+    which the game is over. ``drawn`` ones of the list were lengthened by random moves.
     """
 
     openings: list[GameRecord]
@@ -54,16 +52,16 @@ def key_of(opening: GameRecord) -> Key:
 
 
 def listed_openings(count: int, seed: int = 1) -> Openings:
-    """Return ``count`` distinct openings of the list, in an order that depends on the seed.
+    """Return ``count`` different openings of the list, in an order that depends on ``seed``.
 
-    If the list is too short, openings from it follow that are lengthened by two random moves in the middle of the
-    board. Raises `BadInput` if there are still too few.
+    Where the list ends, openings of it follow, lengthened by two random moves in the middle of the board. Raises
+    `BadInput` if these are too few as well.
     """
     if not 1 <= count <= MOST_OPENINGS:
         raise BadInput(f"{count} openings: expected at most {MOST_OPENINGS}, or a file of openings")
     chance = random.Random(seed)
     lines = LINES.split()
-    openings = [_opening(parse_moves(lines[at])) for at in _drawn(len(lines), count, chance)]
+    openings = [_opening(parse_moves(lines[number])) for number in _drawn(len(lines), count, chance)]
     drawn = count - len(openings)
     if drawn:
         openings += _lengthened(lines, drawn, chance)
@@ -71,30 +69,27 @@ def listed_openings(count: int, seed: int = 1) -> Openings:
 
 
 def xot_openings(name: str, count: int, seed: int = 1) -> Openings:
-    """Return ``count`` openings of a list of XOT, or all of them, in an order that depends on the seed.
-
-    Raises `BadInput`.
-    """
+    """Return up to ``count`` openings of a list of XOT, in an order that depends on ``seed``. Raises `BadInput`."""
     lines = xot.lines(name)
-    found: dict[Key, GameRecord] = {}
-    for at in _drawn(len(lines), len(lines), random.Random(seed)):
+    openings: dict[Key, GameRecord] = {}
+    for number in _drawn(len(lines), len(lines), random.Random(seed)):
         try:
-            opening = _opening(play_moves(START, list(lines[at])))
+            opening = _opening(play_moves(START, list(lines[number])))
         except BadInput as error:
-            raise BadInput(f"{name}: line {at + 1}: {error}") from None
-        found.setdefault(key_of(opening), opening)
-        if len(found) == count:
+            raise BadInput(f"{name}: line {number + 1}: {error}") from None
+        openings.setdefault(key_of(opening), opening)
+        if len(openings) == count:
             break
-    return Openings(list(found.values()))
+    return Openings(list(openings.values()))
 
 
 def _drawn(size: int, count: int, chance: random.Random) -> Iterator[int]:
-    """Yield ``count`` different numbers below ``size``, or all of them, in an order drawn by lot."""
+    """Yield up to ``count`` different numbers below ``size``, in random order."""
     left = list(range(size))
     for _ in range(min(count, size)):
-        # `Random.sample` may draw otherwise in another Python.
-        at = int(chance.random() * len(left))
-        left[at], left[-1] = left[-1], left[at]
+        # `Random.sample` may depend on the version of Python.
+        index = int(chance.random() * len(left))
+        left[index], left[-1] = left[-1], left[index]
         yield left.pop()
 
 
@@ -103,9 +98,9 @@ def _opening(moves: Sequence[int]) -> GameRecord:
 
 
 def _lengthened(lines: list[str], count: int, chance: random.Random) -> list[GameRecord]:
-    found: dict[Key, GameRecord] = {}
+    openings: dict[Key, GameRecord] = {}
     finals = [(opening, opening.final) for opening in map(_opening, map(parse_moves, lines))]
-    while len(found) < count:
+    while len(openings) < count:
         opening, position = finals[int(chance.random() * len(finals))]
         moves = list(opening.moves)
         for _ in range(2):
@@ -117,28 +112,28 @@ def _lengthened(lines: list[str], count: int, chance: random.Random) -> list[Gam
             moves.append(PlayedMove(move, 0.0))
         else:
             if position.moves and legal_moves(position.opponent, position.player):
-                found.setdefault(canonical(position.player, position.opponent), GameRecord(START, tuple(moves)))
-    return list(found.values())
+                openings.setdefault(canonical(position.player, position.opponent), GameRecord(START, tuple(moves)))
+    return list(openings.values())
 
 
 def openings_of_file(path: str, plies: int = 60) -> Openings:
-    """Return the games of a file, each cut after ``plies`` moves, or its positions; each position once.
+    """Return the games of a file, cut after ``plies`` moves, or its positions, each final position once.
 
-    Positions are lines of OBF or FEN, in a file with such a name or a text whose first line is one. Raises `BadInput`.
+    Positions are lines of OBF or FEN, in a file named so or a text whose first line is one. Raises `BadInput`.
     """
-    found: dict[Key, GameRecord] = {}
+    openings: dict[Key, GameRecord] = {}
     coinciding = finished = 0
     for opening in _positions(path) or _cut(path, plies):
         key = key_of(opening)
         if opening.final.over:
             finished += 1
-        elif key in found:
+        elif key in openings:
             coinciding += 1
         else:
-            found[key] = opening
-    if not found:
+            openings[key] = opening
+    if not openings:
         raise BadInput(f"{quoted(path)}: expected games that go on after {plies} plies, or positions")
-    return Openings(list(found.values()), coinciding, finished)
+    return Openings(list(openings.values()), coinciding, finished)
 
 
 def _cut(path: str, plies: int) -> Iterator[GameRecord]:
@@ -147,7 +142,7 @@ def _cut(path: str, plies: int) -> Iterator[GameRecord]:
 
 
 def _positions(path: str) -> list[GameRecord]:
-    """Return the positions of a file of positions; an empty list for a file of games."""
+    """Return the positions of a file of positions; [] for a file of games."""
     extension = extension_of(path)
     if extension not in (*POSITION_FORMATS, "txt", ""):
         return []
@@ -157,15 +152,15 @@ def _positions(path: str) -> list[GameRecord]:
     ]
     if extension not in POSITION_FORMATS and not (lines and _is_position(lines[0][1])):
         return []
-    found = []
+    positions = []
     for number, line in lines:
         try:
-            found.append(GameRecord(parse_board(line.split("%", 1)[0]), ()))
+            positions.append(GameRecord(parse_board(line.split("%", 1)[0]), ()))
         except BadInput as error:
             raise BadInput(f"{quoted(path)}: line {number}: {error}") from None
-    if not found:
+    if not positions:
         raise BadInput(f"{quoted(path)}: expected a position a line, in OBF or FEN")
-    return found
+    return positions
 
 
 def _is_position(line: str) -> bool:

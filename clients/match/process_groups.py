@@ -1,8 +1,8 @@
 """Process groups of child programs, which end together with this process.
 
-Every program gets its own group, so that its children end with it. A group is ended by its owner, by
-`ProcessGroups.stop` at a signal, or, if this process is killed, by a guard: a small process (`platform.GUARD`) that
-holds the other end of a pipe, keeps the list of groups, and ends them when the pipe closes.
+Each program gets a group, so that its children end with it. A group is ended by its owner, by `ProcessGroups.stop` at a
+signal or, if this process is killed, by a guard: a small process (`platform.GUARD`) that reads the list of groups from
+a pipe, and ends them when the pipe closes.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from typing import IO, Any
 from desdaemon.protocol.system import platform
 
 SIGNALS_S = 0.1
-"""Seconds that the main thread may wait at a time.
+"""Longest wait of the main thread, seconds.
 
-Python runs signal handlers only in the main thread, between two steps; a signal that arrives just before a wait begins
-does not end the wait.
+Python runs signal handlers only there, between two steps; a signal that comes just before a wait begins does not end
+the wait.
 """
 
 _GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", platform.GUARD)
 
 
 class MatchStopped(Exception):
-    """The match has been stopped: no program may be started."""
+    """The match was stopped: no program may be started."""
 
 
 class ProcessGroups:
-    """The running groups. All methods may be called from any thread, `stop` from a signal handler too."""
+    """The running groups. Any thread may call the methods, a signal handler `stop`."""
 
     def __init__(self) -> None:
-        # A signal handler may come between any two steps of the main thread, those under the lock included.
+        # Reentrant: a signal handler may interrupt the main thread while that holds the lock.
         self._lock = threading.RLock()
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         self._stopped = False
@@ -49,7 +49,7 @@ class ProcessGroups:
     def start(
         self, command: Sequence[str], error: IO[bytes] | int | None, environment: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start a program with pipes for its input and output, in ``environment`` or in ours.
+        """Start a program with pipes for input and output, in ``environment`` or this process's.
 
         Raises `OSError`, and `MatchStopped` after `stop`.
         """
@@ -73,15 +73,15 @@ class ProcessGroups:
                 self._dismiss_guard()
                 raise
             self._running[process.pid] = process
-            # Killed before this, the process leaves a program that only sees the end of its input.
+            # If this process is killed before the guard knows of the program, only the end of its input tells it.
             self._tell(f"+{process.pid}")
-            # The handler of a signal may have called `stop` since the first look.
+            # A signal handler may have called `stop` since the first look.
             if self._stopped:
                 platform.end_group(process)
             return process
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a group now; a thread that waits for its program sees the end of its output."""
+        """End a group; a thread that waits for its program sees the end of the output."""
         with self._lock:
             platform.end_group(process)
             self._running.pop(process.pid, None)
@@ -96,7 +96,7 @@ class ProcessGroups:
                 platform.end_group(process)
 
     def _dismiss_guard(self) -> None:
-        """End the guard once no groups are left."""
+        """End the guard if no groups are left."""
         if not self._running and self._guard is not None:
             guard, self._guard = self._guard, None
             assert guard.stdin
@@ -113,10 +113,10 @@ class ProcessGroups:
 
 
 class StoppedBySignals:
-    """A context in which SIGINT, SIGTERM and SIGHUP end the programs of some groups and call `stop`.
+    """A context in which SIGINT, SIGTERM and SIGHUP end the groups' programs and call `stop`.
 
-    ``number`` is the first signal received, 0 before. A second signal raises `KeyboardInterrupt`. A signal that was
-    ignored before stays ignored. Outside the main thread the context does nothing.
+    ``number`` is the first signal received, 0 before. A second one raises `KeyboardInterrupt`. Ignored signals stay
+    ignored. Outside the main thread the context does nothing.
     """
 
     def __init__(self, groups: ProcessGroups) -> None:
@@ -146,4 +146,4 @@ class StoppedBySignals:
 
 
 GROUPS = ProcessGroups()
-"""The groups of commands that do not stop all of them together."""
+"""The groups of commands that do not end all groups at once."""

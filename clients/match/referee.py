@@ -1,6 +1,6 @@
-"""Referee of one game between two programs: it keeps the board and the clocks, and ends the game at a fault.
+"""The referee of a game between two programs: it keeps board and clocks, and ends the game at a fault.
 
-It trusts neither program: moves are checked on its own board, times are taken by its own clock.
+It trusts neither program: it checks moves on its own board and takes times by its own clock.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .engine_protocols import EngineClient
 from .time_control import Stopwatch, TimeControl
 
 ENDINGS = ("played", "adjudicated", "resigned", "illegal", "time", "answer", "hang", "crash")
-"""The ways a game can end. After all but the first two the side named loses, whatever the board says."""
+"""How a game can end. After all but the first two the side at fault loses, whatever the board says."""
 
 FAULTS = ENDINGS[2:]
 
 MOST_SOLVED = 10
-"""Most empty squares that `solve` solves within a second or two."""
+"""Most empty squares that `solve` manages within a second or two."""
 
 
 class MatchTerms(NamedTuple):
     """Rules that all games of a match share.
 
-    ``margin`` is the allowed delay of a move; ``patience`` is the time limit of a side without a clock, and the wait
-    for a late answer; both in ms. From ``adjudicate`` empty squares on (0: never) the referee ends the game by
-    ``solver``, which returns the exact score of a position for the side to move and raises `BadInput` if it fails.
+    ``margin`` is the delay that a move may have, ms; ``patience`` the time limit of a side without a clock, ms; after
+    its time a side's answer is awaited for ``overhead`` ms. From ``adjudicate`` empty squares on (0: never) the game
+    ends with the score by ``solver``, which returns the exact score for the side to move or raises `BadInput`.
     """
 
     margin: float = 0.0
@@ -45,10 +45,10 @@ class MatchTerms(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """A finished game. ``score`` is Black's, empty squares to the winner; -64 or 64 after a fault.
+    """A finished game. ``score`` is Black's, empty squares given to the winner; -64 or 64 after a fault.
 
-    ``ending`` is one of `ENDINGS`, ``faulty`` the side at fault (0 Black, 1 White, -1 none), ``note`` the details.
-    ``used`` and ``longest`` are ms, ``moves`` the numbers of moves chosen by each side, Black first.
+    ``ending`` is one of `ENDINGS`, ``faulty`` the side at fault (0 Black, 1 White, -1 none), ``note`` tells more.
+    ``used`` and ``longest`` are ms, ``moves`` numbers of moves that the sides chose, Black first.
     """
 
     record: GameRecord
@@ -67,9 +67,7 @@ def play_game(
     controls: tuple[TimeControl, TimeControl],
     terms: MatchTerms,
 ) -> Finished:
-    """Play a game from the end of an opening; players and controls are Black's and White's. The players are not
-    closed.
-    """
+    """Play a game from the end of an opening. Players and controls are Black's and White's; players stay open."""
     watches = tuple(Stopwatch(control, terms.margin) for control in controls)
     moves: list[PlayedMove] = []
     position = opening.initial
@@ -96,35 +94,35 @@ def play_game(
             else:
                 record = GameRecord(opening.initial, tuple(moves))
                 text, ms = _chosen(players[side], record, watches[side], terms)
-                kept = watches[side].spend(ms)
+                in_time = watches[side].spend(ms)
                 move, wrong = _understood(text, position)
                 if wrong:
                     return finished(
                         "illegal", side, f"{wrong} after {moves_text([m.move for m in moves]) or 'no move'}"
                     )
-                if not kept:
+                if not in_time:
                     return finished("time", side, f"move {len(moves) + 1} took {ms / 1000:.3f} s")
                 receivers = [1 - side]
-            before, position = position, position.after(move)
+            moved_from, position = position, position.after(move)
             moves.append(PlayedMove(move, ms))
             for side in receivers:
-                players[side].send_move(before, move)
+                players[side].send_move(moved_from, move)
     except EngineFault as fault:
         return finished(fault.kind, side, str(fault))
     return finished("played", -1, "")
 
 
 def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: MatchTerms) -> tuple[str, float]:
-    """Return a player's answer and its time in ms; waits no longer than the terms allow."""
+    """Return a player's answer and its time in ms. Waits as long as the terms allow."""
     limit = watch.left
     longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.overhead
     begun = time.monotonic()
-    text, at = player.answer(record, watch, longest / 1000)
-    return text, max(0.0, at - begun) * 1000
+    text, arrived = player.answer(record, watch, longest / 1000)
+    return text, max(0.0, arrived - begun) * 1000
 
 
 def _understood(text: str, position: Position) -> tuple[int, str]:
-    """Return the move in an answer, and the fault in it or ""."""
+    """Return the move in an answer, and a fault or ""."""
     try:
         move = parse_move(text)
     except BadInput:
@@ -135,7 +133,7 @@ def _understood(text: str, position: Position) -> tuple[int, str]:
 
 
 def _final_score(position: Position, solver: Callable[[Position], MoverScore] | None) -> BlackScore:
-    """Return the score from Black's side; an unfinished game is solved first."""
+    """Return Black's score; an unfinished game is solved first."""
     if position.over:
         return black_score(position)
     if position.empties <= MOST_SOLVED or solver is None:
@@ -155,7 +153,7 @@ def solve(player: int, opponent: int, alpha: int, beta: int) -> MoverScore:
     replies = []
     for move in rules.squares(moves):
         after = rules.play(player, opponent, move)
-        # The fewer the replies, the sooner the cut.
+        # Moves that leave the fewest replies first: these cut sooner.
         replies.append((rules.legal_moves(*after).bit_count(), after))
     best = MoverScore(-64)
     for _, after in sorted(replies):

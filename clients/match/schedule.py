@@ -1,6 +1,4 @@
-"""The schedule of a match: its games by number. The journal refers to these numbers, which do not depend on the match's
-length.
-"""
+"""The schedule of a match: its games by number. Numbers do not depend on the match's length, for the journal's sake."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ KINDS = ("round-robin", "gauntlet")
 
 
 class ScheduledGame(NamedTuple):
-    """A scheduled game: its pairing, its number within the pairing, the programs that play Black and White, its
-    opening.
-    """
+    """A game: its pairing, its number ``within`` the pairing, the programs with Black and White, its opening."""
 
     pairing: int
     within: int
@@ -24,10 +20,10 @@ class ScheduledGame(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """All games of a match: ``games`` for each pairing, in pairs with the same opening and exchanged colours.
+    """All games of a match: ``games`` for each pairing, in pairs with one opening and exchanged colours.
 
-    Game numbers count from 0: round after round, in each the two games of each pairing. They do not depend on
-    ``games``. If there are fewer ``openings`` than rounds, they repeat.
+    Games are numbered from 0, round after round, with the two games of each pairing in a round. If there are fewer
+    ``openings`` than rounds, they repeat.
     """
 
     programs: int
@@ -37,7 +33,7 @@ class Schedule(NamedTuple):
 
     @property
     def pairings(self) -> list[tuple[int, int]]:
-        """The pairs of programs that meet, the one that has Black first."""
+        """The pairs of programs that meet, the one that begins with Black first."""
         others = range(1, self.programs)
         if self.kind == "gauntlet":
             return [(0, other) for other in others]
@@ -50,7 +46,7 @@ class Schedule(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Games in all."""
+        """The number of games."""
         return self.games * len(self.pairings)
 
     def numbers(self) -> Iterator[int]:
@@ -60,7 +56,7 @@ class Schedule(NamedTuple):
                 yield number
 
     def place(self, number: int) -> ScheduledGame:
-        """Return the game of a number."""
+        """Return the game with that number."""
         pairings = self.pairings
         pair, second = divmod(number, 2)
         turn, pairing = divmod(pair, len(pairings))

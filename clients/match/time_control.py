@@ -8,7 +8,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 
 
 class TimeControl(NamedTuple):
-    """The time limit of one side: ms for each move, or ms for the game and ms added after each move; 0 is no limit.
+    """The time of one side: ms for each move, or ms for the game with ms added after each move; 0: no limit.
 
     ``level`` is the strength that the program is told, -1 for none.
     """
@@ -20,7 +20,7 @@ class TimeControl(NamedTuple):
 
     @property
     def text(self) -> str:
-        """For people: ``1 s a move``, ``60 s + 0.5 s a move``, ``level 10``."""
+        """The time for people: ``1 s a move``, ``60 s + 0.5 s a move``, ``level 10``."""
         parts = []
         if self.move:
             parts.append(f"{self.move / 1000:g} s a move")
@@ -37,9 +37,7 @@ class TimeControl(NamedTuple):
         return bool(self.move or self.main)
 
     def allowed(self, used: float, moves: int) -> float:
-        """Return the milliseconds for the next move, after ``moves`` own moves that took ``used`` ms; infinite without
-        a limit.
-        """
+        """Return the ms for the next move after ``moves`` own moves, which took ``used`` ms; infinite without limit."""
         limits = [self.move] if self.move else []
         if self.main:
             limits.append(self.main + moves * self.increment - used)
@@ -47,10 +45,10 @@ class TimeControl(NamedTuple):
 
 
 class Stopwatch:
-    """One side's clock in one game, kept by the referee's thread."""
+    """One side's clock in a game, kept by the referee's thread."""
 
     def __init__(self, control: TimeControl, margin: float) -> None:
-        """``margin``: ms that a move may be late without losing the game."""
+        """``margin`` are the ms that a move may be late without losing the game."""
         self.control, self._margin = control, margin
         self.used = 0.0
         self.moves = 0
@@ -58,20 +56,20 @@ class Stopwatch:
 
     @property
     def left(self) -> float:
-        """The milliseconds for the next move."""
+        """The ms for the next move."""
         return self.control.allowed(self.used, self.moves)
 
     def spend(self, ms: float) -> bool:
         """Count a move that took ``ms``. Returns False if that was too long."""
-        kept = ms <= self.left + self._margin
+        in_time = ms <= self.left + self._margin
         self.used += ms
         self.moves += 1
         self.longest = max(self.longest, ms)
-        return kept
+        return in_time
 
 
 def parse_seconds(text: str, what: str) -> float:
-    """Return the milliseconds of a number of seconds above 0, or 0 for ``none``; raises `BadInput`."""
+    """Return the ms of a number of seconds above 0, or 0 for ``none``. Raises `BadInput`."""
     if text == "none":
         return 0.0
     try:
@@ -84,7 +82,7 @@ def parse_seconds(text: str, what: str) -> float:
 
 
 def parse_clock(text: str, what: str) -> tuple[float, float]:
-    """Return main time and increment in ms of ``60+0.5`` or ``60``, zeros for ``none``; raises `BadInput`."""
+    """Return main time and increment in ms of ``60+0.5`` or ``60``; zeros for ``none``. Raises `BadInput`."""
     main, plus, increment = text.partition("+")
     try:
         return parse_seconds(main, what), parse_seconds(increment, what) if plus else 0.0

@@ -1,4 +1,4 @@
-"""The threads that play a match, each with its own programs, and the journal that takes the finished games."""
+"""The threads that play a match, each with its own programs, and the thread that collects finished games."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .time_control import TimeControl
 _GOING_S = 10.0
 
 _SILENT_S = 10.0
-"""Seconds that a program may be silent at its start before a message mentions it."""
+"""Seconds of a program's silence at its start before a message tells of it."""
 
 
 class Program(NamedTuple):
-    """A program of the match: its command line, its protocol, its name or "", its time control."""
+    """A program of the match: command line, protocol, name or "", time control."""
 
     command: list[str]
     protocol: str
@@ -39,7 +39,7 @@ class Program(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """Everything that defines a match: programs, schedule, openings, terms, and the condition that ends it."""
+    """All that defines a match. ``sprt`` are the two Elo differences of the sequential test, None without one."""
 
     programs: list[Program]
     schedule: Schedule
@@ -51,10 +51,9 @@ class Setting(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The end of a match: ``finished``, ``decided`` by the sequential test, ``stopped``, ``failed`` by a program, or
-    ``error``.
+    """How a match ended: ``finished``, ``decided`` by the sequential test, ``stopped``, ``failed`` or ``error``.
 
-    ``program`` is the one that failed in every game, or -1; ``message`` is the error in one line.
+    ``program`` is the one that failed in every game, or -1; ``message`` is an error as one line.
     """
 
     kind: str
@@ -63,7 +62,7 @@ class Ending(NamedTuple):
 
 
 def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequential | None:
-    """Return the state of the sequential test; None if none was asked for."""
+    """Return the state of the sequential test; None if there is none."""
     return statistics.sequential(tallies[0].paired_sample, *setting.sprt) if setting.sprt else None
 
 
@@ -79,7 +78,7 @@ def started(program: Program, groups: ProcessGroups, log: Path | None = None) ->
 
 
 class Match:
-    """A running match: the games still to play, the threads that play them, the results so far."""
+    """A running match: the games to play, the threads that play them, the results so far."""
 
     def __init__(self, setting: Setting, journal: Journal, groups: ProcessGroups) -> None:
         self._setting = setting
@@ -99,7 +98,6 @@ class Match:
             self._changed_name(number, game)
 
     def run(self) -> Ending:
-        """Play the match. Call it once."""
         if self._groups.stopped:
             return Ending("stopped")
         todo = [number for number in self._setting.schedule.numbers() if number not in self._journal.games]
@@ -124,13 +122,13 @@ class Match:
             self._line.clear()
 
     def stop(self) -> None:
-        """End the match with the games played so far; for signal handlers."""
+        """End the match with the games played so far. For signal handlers."""
         self._stopping.set()
-        # Workers that are between two games, or still to be started, do not wait for a program.
+        # Wakes workers that wait for no program: those between two games or not started yet.
         self._done.put(None)
 
     def _collect(self, games: int, working: int) -> Ending:
-        """Collect finished games until none are left or the match is decided."""
+        """Collect finished games until all are played or the match is decided."""
         while games and working:
             self._line.show(self._progress())
             result = self._next()
@@ -149,14 +147,14 @@ class Match:
                 self._journal.add(*result)
             except BadInput as error:
                 return Ending("error", message=str(error))
-            # The account of all games takes its time when they are many: it is made once for each.
+            # Judged once for all games at hand: with many games that takes time.
             ending = self._judged(not games)
             if ending:
                 return ending
         return Ending("error", message="all programs have ended: expected games")
 
     def _next(self) -> tuple[int, Finished] | Exception | None:
-        """Return the next message of a worker, for the main thread."""
+        """Wait for the next message of a worker. On the main thread."""
         while True:
             try:
                 return self._done.get(timeout=SIGNALS_S)
@@ -164,7 +162,7 @@ class Match:
                 continue
 
     def _judged(self, ended: bool) -> Ending | None:
-        """Return the reason for ending the match after the games so far, if any."""
+        """Return how the match ends after the games so far, None if it goes on."""
         self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
         failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
         if failed >= 0:
@@ -175,14 +173,14 @@ class Match:
         return Ending("finished") if ended else None
 
     def _changed_name(self, number: int, game: Finished) -> str:
-        """Return an error if a program gives another name than in earlier games."""
+        """Return an error if a program reports another name than in earlier games; else ""."""
         place = self._setting.schedule.place(number)
         for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
-            known = self._names.setdefault(program, name)
-            if known != name:
+            first_name = self._names.setdefault(program, name)
+            if first_name != name:
                 return (
-                    f"program {program + 1} calls itself {quoted(name)}, in the games before {quoted(known)}: expected "
-                    "the same version, or another journal"
+                    f"program {program + 1} calls itself {quoted(name)}, in the games before {quoted(first_name)}: "
+                    "expected the same version, or another journal"
                 )
         return ""
 

@@ -1,6 +1,6 @@
-"""Access to the gateway: the token in the address, the cookie that it is exchanged for, Host and Origin.
+"""Access to the gateway: the token in the address, the cookie given for it, Host and Origin.
 
-Used by `gateway` on the event loop's thread. HTTP appears here only as the values of four headers.
+`gateway` uses this on the event loop's thread. HTTP appears here only as the values of four headers.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import NamedTuple
 from desdaemon.protocol.system import files, platform
 
 COOKIE_AGE_S = 30 * 86_400
-"""Lifetime of a cookie in seconds."""
+"""Seconds after which a cookie is refused."""
 
 _KEY_BYTES = 32
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Place(NamedTuple):
-    """The gateway's own address: ``scheme`` is ``http`` or ``https``, ``hosts`` the allowed names in a Host header.
+    """The gateway's own address: ``scheme`` ``http`` or ``https``, and the ``hosts`` that a Host header may name.
 
-    A name is in the form of a URL: ``localhost``, ``127.0.0.1``, ``[::1]``.
+    Hosts are written as in a URL: ``localhost``, ``127.0.0.1``, ``[::1]``.
     """
 
     scheme: str
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The address of the page, without the token."""
+        """The page's address, without the token."""
         return f"{self.scheme}://{self.hosts[0]}{self._port_text}/"
 
     @property
@@ -42,21 +42,19 @@ class Place(NamedTuple):
         return "" if self.port == _DEFAULT_PORTS[self.scheme] else f":{self.port}"
 
     def knows_host(self, header: str) -> bool:
-        """Whether a Host header names this gateway. The header of a foreign page whose name DNS has rebound to this
-        address does not.
-        """
+        """Whether a Host header names this gateway: not that of a foreign page whose name DNS was made to turn here."""
         given = header.strip().lower()
         return any(given in (f"{host}{self._port_text}", f"{host}:{self.port}") for host in self.hosts)
 
     def knows_origin(self, origin: str, host: str) -> bool:
-        """Whether an Origin header is that of our own page, requested under the name in ``host``."""
+        """Whether an Origin header is that of the gateway's page, under the name that ``host`` asks for."""
         return bool(origin) and self.knows_host(host) and origin.strip().lower() == f"{self.scheme}://{host}".lower()
 
 
 class Access:
     """The token of this start, and cookies signed with a key that survives restarts.
 
-    ``key`` is the secret (32 bytes); ``now`` returns seconds since 1970.
+    ``key`` is the secret of 32 bytes; ``now`` returns seconds since 1970.
     """
 
     def __init__(self, key: bytes, now: Callable[[], float] = time.time) -> None:
@@ -69,12 +67,12 @@ class Access:
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     def cookie(self) -> str:
-        """Return a new cookie's value: the time, and its signature."""
+        """Return a new cookie's value: the time and its signature."""
         issued = str(int(self._now()))
         return f"{issued}.{self._signature(issued)}"
 
     def knows_cookie(self, given: str) -> bool:
-        """Whether ``given`` is a cookie signed with our key and not too old."""
+        """Whether ``given`` is a cookie signed with the key and not too old."""
         issued, _, signature = given.partition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(issued).encode()):
             return False
@@ -85,11 +83,10 @@ class Access:
 
 
 def lasting_key(folder: Path, port: int, *, renew: bool = False) -> bytes:
-    """Return the key that signs the cookies of a port, kept in ``folder`` (mode 0600) so that pages survive a restart
-    of the gateway.
+    """Return the key for the cookies of a port, kept in ``folder`` (mode 0600) so that pages survive restarts.
 
     With ``renew`` a new key replaces the old one, whose cookies are then refused. If the folder is not this user's
-    alone, or cannot be written, nothing is kept and every start has a new key.
+    alone or cannot be written, every start has a new key.
     """
     path = folder / f"web-{port}.key"
     try:
@@ -99,8 +96,8 @@ def lasting_key(folder: Path, port: int, *, renew: bool = False) -> bytes:
             return secrets.token_bytes(_KEY_BYTES)
         if renew:
             path.unlink(missing_ok=True)
-        elif path.exists() and len(kept := path.read_bytes()) == _KEY_BYTES:
-            return kept
+        elif path.exists() and len(old_key := path.read_bytes()) == _KEY_BYTES:
+            return old_key
         key = secrets.token_bytes(_KEY_BYTES)
         files.replace(path, key, mode=files.PRIVATE)
         return key

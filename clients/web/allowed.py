@@ -1,8 +1,7 @@
-"""The operations that a page may request, by role, derived from the protocol's own tables.
+"""The operations that a page may request, by role, from the protocol's tables.
 
-Over ipc the gateway is an admin of the daemon; its pages never are. Operations not listed here are refused: `shutdown`,
-`text`, `cache.clear`, batches, and every book command that names a file or replaces the book; `SAVE` is allowed
-without a name.
+Over ipc the gateway is the daemon's admin; its pages never are. Refused are `shutdown`, `text`, `cache.clear`, batches,
+and every book command that names a file or replaces the book; `SAVE` is allowed without a name.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from desdaemon.protocol.wire.messages import (
 )
 
 LARGEST_FRAME = 256 << 10
-"""Largest frame from a page, in bytes."""
+"""Largest frame from a page, bytes."""
 
 MOST_GAMES = 5_000
-"""Most games read or written in one request."""
+"""Most games that one request reads or writes."""
 
 _LONGEST_NAME = 1000
 _GAME = (
@@ -71,7 +70,7 @@ _OWN = (
 _OPERATIONS = {**BY_NAME, **{operation.name: operation for operation in _OWN}}
 
 GRANTED = (READER, EDITOR)
-"""The roles that a gateway can give to its pages."""
+"""The roles that a gateway can give its pages."""
 
 _BASIC = ("ping", "hello", "status", "analyze", "legal", "book.get", "jobs", "cancel")
 
@@ -81,7 +80,7 @@ COMMANDS = tuple(
 """The book commands that pages may give."""
 
 SAVE = "book.save"
-"""The operation that writes the book; of one that takes no changes a copy, which the gateway names."""
+"""The operation that writes the book; for a book that takes no changes the gateway names a copy."""
 
 _NEEDED = {
     **{operation.name: operation.role for operation in BASIC_OPERATIONS if operation.name in _BASIC},
@@ -97,7 +96,7 @@ def operations(role: str) -> list[str]:
 
 
 def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list[str]]:
-    """Return the operation of a request, its arguments and warnings about them; raises `RequestError`."""
+    """Return a request's operation, arguments and warnings about them. Raises `RequestError`."""
     operation, given = check_request(message, _OPERATIONS)
     needed = _NEEDED.get(operation.name)
     if needed is None:
@@ -113,7 +112,7 @@ def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list
 
 
 def command_forms(role: str) -> list[dict[str, Any]]:
-    """Return the book commands of a role as a page's forms need them: name, help, parameters with their ranges."""
+    """Return a role's book commands as a page's forms need them: name, help, parameters with ranges."""
     return [
         {
             "name": command.name,

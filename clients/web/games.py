@@ -1,6 +1,6 @@
-"""Operations that the gateway answers itself, by the protocol package: reading and writing games, names of openings.
+"""Operations that the gateway answers itself: reading and writing games, names of openings.
 
-The functions are pure; `tab` calls them on a thread of its own, because large files take long.
+The functions are pure; `tab` calls them on another thread, because large files take long.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Data = dict[str, Any]
 
 
 def read(args: Data) -> Data:
-    """Answer `web.read`: the games in ``text``, or in ``data`` (base64); ``name`` is the file's. Raises `BadInput`."""
+    """Answer `web.read`: the games of a file called ``name`` in ``text`` or ``data`` (base64). Raises `BadInput`."""
     if "data" in args:
         try:
             data = base64.b64decode(args["data"], validate=True)
@@ -49,10 +49,10 @@ def read(args: Data) -> Data:
     else:
         data = args.get("text", "").encode("utf-8", "replace")
     complaints: list[str] = []
-    found = parse_pasted(data, Path(args.get("name", "")).name, complaints.append)
-    if complaints and not found:
+    games = parse_pasted(data, Path(args.get("name", "")).name, complaints.append)
+    if complaints and not games:
         raise BadInput(complaints[0])
-    return {"games": [_as_data(game) for game in found[:MOST_GAMES]], "complaints": complaints[:100]}
+    return {"games": [_as_data(game) for game in games[:MOST_GAMES]], "complaints": complaints[:100]}
 
 
 def _as_data(game: FileGame) -> Data:
@@ -70,10 +70,9 @@ def _as_data(game: FileGame) -> Data:
 
 
 def write(args: Data) -> Data:
-    """Answer `web.write`: ``games`` in a ``format`` of `BASE_FORMATS`, as ``text`` or as ``data`` (base64). Raises
-    `BadInput`.
+    """Answer `web.write`: ``games`` in a ``format`` of `BASE_FORMATS`, as ``text`` or as ``data`` (base64).
 
-    The arguments have passed `allowed.check`.
+    The arguments have passed `allowed.check`. Raises `BadInput`.
     """
     format, given = args["format"], args["games"]
     if not given:
@@ -109,36 +108,36 @@ def _as_game(about: Data, number: int) -> FileGame:
     initial = parse_board(texts["board"]) if texts["board"] else START
     moves = play_moves(initial, parse_moves(texts["moves"]))
     black = initial.black_to_move
-    played = follow(initial, [(black ^ bool(at % 2), move, 0.0) for at, move in enumerate(moves)])
+    played = follow(initial, [(black ^ bool(ply % 2), move, 0.0) for ply, move in enumerate(moves)])
     record = GameRecord(initial, played, texts["black"], texts["white"])
     return FileGame(record, number, texts["event"], texts["date"], about.get("result"))
 
 
 def names(args: Data) -> Data:
-    """Answer `web.names`: the positions of named openings, with their names in each language."""
+    """Answer `web.names`: the positions of named openings, with a name in each language."""
     return {"openings": _openings()}
 
 
 @cache
 def _openings() -> list[Data]:
-    found = []
+    rows = []
     for opening in openings():
         position = START
         for move in opening.moves:
             position = position.after(move)
         named = {language: list(names) for language, names in opening.names.items()}
-        found.append({"key": canonical_text(position), "names": named})
-    return found
+        rows.append({"key": canonical_text(position), "names": named})
+    return rows
 
 
 def canonical_text(position: Position) -> str:
-    """Return a text common to a position's eight mirror images: the least of their 64 squares, ``X`` to move, ``O``,
-    ``-``.
-    """
+    """Return a text that a position's eight mirror images share: the least of their 64 squares, ``X`` to move."""
     images = []
     for symmetry in range(8):
         player, opponent = (rules.transform(bits, symmetry) for bits in (position.player, position.opponent))
-        images.append("".join("X" if player >> at & 1 else "O" if opponent >> at & 1 else "-" for at in range(64)))
+        images.append(
+            "".join("X" if player >> square & 1 else "O" if opponent >> square & 1 else "-" for square in range(64))
+        )
     return min(images)
 
 

@@ -1,7 +1,7 @@
 """The gateway as a web server: the page's files, and a web socket for each tab.
 
-Every request is first checked for its Host and its cookie, a web socket for its Origin too. Everything here runs on the
-event loop's thread. Only this module imports Tornado.
+Each request is checked for its Host and cookie first, a web socket for its Origin too. All of this runs on the event
+loop's thread; only this module imports Tornado.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CONNECT_S = 2.0
 _GOING_AWAY, _POLICY, _TOO_SLOW = 1001, 1008, 1013
 
 Connect = Callable[[float], Awaitable[AsyncClient]]
-"""A function that makes a client of the daemon within a number of seconds; raises `DaemonError`."""
+"""Makes a client of the daemon within a number of seconds. Raises `DaemonError`."""
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -84,11 +84,11 @@ class Gateway:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie. It has the port in it, because browsers send a host's cookies to all of its ports."""
+        """The cookie's name. It has the port in it, because browsers send a host's cookies to all its ports."""
         return f"desdaemon-{self.settings.place.port}"
 
     def application(self) -> Application:
-        """Return the application with its paths: the page, its files by name, the socket; nothing else exists."""
+        """Return the application: the page, its files by name, the web socket, and nothing else."""
         shared = {"gateway": self}
         return Application(
             [
@@ -103,11 +103,10 @@ class Gateway:
         )
 
     def watch(self) -> None:
-        """Start to forward the daemon's events, and to tell whether it is reachable."""
+        """Start to forward the daemon's events, and to tell tabs whether the daemon is reachable."""
         self._tasks.append(asyncio.get_running_loop().create_task(self._watch()))
 
     async def close(self) -> None:
-        """Close all tabs."""
         for task in self._tasks:
             task.cancel()
         for socket in list(self.tabs):
@@ -141,7 +140,7 @@ class Gateway:
 
 
 class _Guarded(RequestHandler):
-    """A handler that refuses requests unless Host and cookie are right."""
+    """A handler that refuses requests without the right Host and cookie."""
 
     def initialize(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -152,7 +151,6 @@ class _Guarded(RequestHandler):
             self.set_header(name, value)
 
     def prepare(self) -> None:
-        """Refuse requests without the right Host and cookie."""
         settings = self.gateway.settings
         if not settings.place.knows_host(_only(self.request.headers, "Host")):
             self._refuse(403, "403: this is not the name of the host\n")
@@ -170,7 +168,7 @@ class _Guarded(RequestHandler):
 
 
 class _Nothing(_Guarded):
-    """The handler of any other path."""
+    """The handler of all other paths."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -184,11 +182,11 @@ class _File(_Guarded):
     SUPPORTED_METHODS = ("GET", "HEAD")
 
     def prepare(self) -> None:
-        """Exchange the token of the address for a cookie; refuse requests with neither."""
+        """Exchange the token in the address for a cookie; refuse requests with neither."""
         settings = self.gateway.settings
         given = self.get_query_arguments("token")
-        known = settings.place.knows_host(_only(self.request.headers, "Host"))
-        if self.request.path == "/" and given and known:
+        right_host = settings.place.knows_host(_only(self.request.headers, "Host"))
+        if self.request.path == "/" and given and right_host:
             if not settings.access.knows_token(given[0]):
                 self._refuse(403, NOT_LET_IN)
                 return
@@ -200,14 +198,14 @@ class _File(_Guarded):
                 samesite="Strict",
                 secure=settings.place.scheme == "https",
             )
-            # Not a redirect: a browser that comes from elsewhere, our own file included, would leave the cookie out.
+            # No redirect: after one from another site, or a file, the browser would leave the cookie out.
             self.set_header("Content-Type", "text/html; charset=utf-8")
             self.finish(_ENTRANCE)
             return
         super().prepare()
 
     def get(self, name: str) -> None:
-        """Send a file of the list."""
+        """Send a file of the page."""
         file = self.gateway.files.get(name or "index.html")
         if file is None:
             self._refuse(404, "404\n")
@@ -239,7 +237,7 @@ class _Socket(_Guarded, WebSocketHandler):
         self._left = False
 
     def prepare(self) -> None:
-        """Check the request like all others, and require our own Origin."""
+        """Check Host, cookie and Origin."""
         super().prepare()
         if self._finished:
             return
@@ -250,11 +248,11 @@ class _Socket(_Guarded, WebSocketHandler):
             self._refuse(503, f"503: {MOST_TABS} tabs are open\n")
 
     def check_origin(self, origin: str) -> bool:
-        """Accept every origin: `prepare` has checked it, and tornado does not call this without one."""
+        """Accept every origin: `prepare` has checked it, also where this is not called, without an origin."""
         return True
 
     def get_compression_options(self) -> dict[str, Any] | None:
-        """Disable compression: frames are short, and compressing text together with a secret would help to guess it."""
+        """Disable compression: frames are short, and compressing text together with a secret helps to guess it."""
         return None
 
     def open(self, *args: str, **kwargs: str) -> None:
@@ -264,7 +262,7 @@ class _Socket(_Guarded, WebSocketHandler):
         self._tasks = [loop.create_task(self._begin()), loop.create_task(self._send())]
 
     async def _begin(self) -> None:
-        """Connect to the daemon, however long that takes, then read."""
+        """Connect to the daemon, however long that takes, then read frames."""
         settings = self.gateway.settings
         sent = False
         while True:
@@ -286,7 +284,7 @@ class _Socket(_Guarded, WebSocketHandler):
             self._drop()
 
     async def _send(self) -> None:
-        """Send the frames of the outbox, no faster than the browser reads them."""
+        """Send the outbox's frames, no faster than the browser reads them."""
         while True:
             await self._filled.wait()
             self._filled.clear()
@@ -298,7 +296,7 @@ class _Socket(_Guarded, WebSocketHandler):
 
     def on_message(self, message: str | bytes) -> None:
         if self.tab is None:
-            # The page waits until the message that the daemon is there.
+            # The page waits until a message tells it that the daemon is there.
             self.close(_POLICY, "expected to be told of the daemon first")
             return
         try:
@@ -317,7 +315,7 @@ class _Socket(_Guarded, WebSocketHandler):
         asyncio.get_running_loop().create_task(self.leave())
 
     async def leave(self) -> None:
-        """Handle a closed tab: cancel its requests."""
+        """Cancel the requests of a tab that was closed."""
         if self._left:
             return
         self._left = True
@@ -329,16 +327,16 @@ class _Socket(_Guarded, WebSocketHandler):
 
 
 def _only(headers: HTTPHeaders, name: str) -> str:
-    """Return the value of a header, "" if it comes twice."""
+    """Return the value of a header; "" if it comes twice."""
     values = headers.get_list(name)
     return values[0] if len(values) == 1 else ""
 
 
 class Listener:
-    """A gateway that listens on some addresses of this machine."""
+    """A gateway that listens at addresses of this machine."""
 
     def __init__(self, gateway: Gateway, addresses: list[str], tls: ssl.SSLContext | None) -> None:
-        """Bind to the addresses; raises `OSError` if the first is taken."""
+        """Listen at the addresses. Raises `OSError` if the first is taken."""
         self._server = HTTPServer(
             gateway.application(),
             ssl_options=tls,
@@ -347,14 +345,14 @@ class Listener:
             idle_connection_timeout=_IDLE_S,
             body_timeout=_IDLE_S,
         )
-        for at, address in enumerate(addresses):
+        for number, address in enumerate(addresses):
             try:
                 self._server.add_sockets(bind_sockets(gateway.settings.place.port, address))
             except OSError:
-                if at == 0:
+                if number == 0:
                     raise
 
     async def close(self) -> None:
-        """Stop accepting connections and end the present ones."""
+        """Accept no more connections and end the present ones."""
         self._server.stop()
         await self._server.close_all_connections()

@@ -6,27 +6,27 @@ from collections import OrderedDict
 from collections.abc import Hashable
 
 MOST_BEHIND = 4 << 20
-"""Bytes that may wait for a tab; one that reads more slowly is closed."""
+"""Most bytes that may wait for a tab; one that reads more slowly is closed."""
 
 
 class TooFarBehind(Exception):
-    """The tab reads too slowly: more than `MOST_BEHIND` bytes wait for it."""
+    """More than `MOST_BEHIND` bytes wait for the tab."""
 
 
 class Outbox:
-    """Frames in sending order. A state machine for one thread, without I/O."""
+    """Frames in the order of sending. A state machine for one thread."""
 
     def __init__(self, most_behind: int = MOST_BEHIND) -> None:
         self._frames: OrderedDict[Hashable, str] = OrderedDict()
         self._number = 0
         self._most_behind = most_behind
         self.behind = 0
-        """Characters that wait to be sent; frames are ASCII, so these are bytes."""
+        """Characters that wait to be sent, which are bytes, because frames are ASCII."""
         self.dropped = 0
-        """Number of partials and events that a newer one has replaced."""
+        """Number of partials and events that newer ones have replaced."""
 
     def put(self, frame: str, replaces: Hashable = None) -> None:
-        """Add a frame. A waiting frame with the same ``replaces`` is dropped; raises `TooFarBehind`."""
+        """Add a frame, in place of a waiting one with the same ``replaces``. Raises `TooFarBehind`."""
         self._number += 1
         key = ("frame", self._number) if replaces is None else ("newest", replaces)
         old = self._frames.pop(key, None)
@@ -39,7 +39,7 @@ class Outbox:
         self.behind += len(frame)
 
     def take(self) -> str | None:
-        """Return the next frame to send, None if there is none."""
+        """Return the next frame to send; None if there is none."""
         if not self._frames:
             return None
         _, frame = self._frames.popitem(last=False)

@@ -1,4 +1,4 @@
-"""The daemon that the gateway starts if no endpoint is named; its socket is removed with it, its data are kept."""
+"""The daemon that the gateway starts if no endpoint is named. Its socket is removed at the end, its data are kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _END_S = 20.0
 
 
 def make_book(path: str) -> None:
-    """Make a new book in the file ``path``; raises `NoDaemon` if that fails."""
+    """Make a new book in a file. Raises `NoDaemon` if that fails."""
     lines = f'book new\nbook save "{path}"\nquit\n'
     done = subprocess.run([*OWN_COMMAND, "-q", "-n", "1"], input=lines, capture_output=True, text=True)
     if not Path(path).is_file():
@@ -35,22 +35,21 @@ def make_book(path: str) -> None:
 
 
 class OwnDaemon:
-    """`desdaemon serve --supervise` as a child, reached over a socket in its own folder (on systems whose sockets have
-    paths).
+    """`desdaemon serve --supervise` as a child, reached over a socket in a folder of its own, where sockets have paths.
 
     It ends with this process, even if that is killed. Its log goes to standard error.
     """
 
     def __init__(self, options: Sequence[str] = ()) -> None:
-        """Start it and wait until it listens; raises `NoDaemon`. ``options`` are those of `desdaemon serve`."""
+        """Start the daemon and wait until it listens. ``options`` are those of `desdaemon serve`. Raises `NoDaemon`."""
         self._folder = tempfile.TemporaryDirectory(prefix="desdaemon-web-")
         folder = Path(self._folder.name)
         self.key: str | None = None
         connection = folder / "connection.json"
-        # A folder of its own: a daemon that runs already numbers its jobs in the default one.
+        # In the default folder a running daemon may number its jobs.
         command = [*OWN_COMMAND, "serve", "--supervise", "--data", str(Path(folders.data()) / "web")]
         command += ["--log-level", "warning", *options]
-        # Its connection file must not hide that of a daemon which runs already.
+        # Apart from the connection file of a daemon that runs already.
         environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(folder)}
         try:
             self._process = GROUPS.start(command, None, environment)
@@ -64,14 +63,14 @@ class OwnDaemon:
                 raise NoDaemon("the daemon started for the page has ended; what it said is above")
             time.sleep(_POLL_S)
         try:
-            found = read_connection(str(connection))
+            endpoints = read_connection(str(connection))
         except (BadInput, OSError) as error:
             self.close()
             raise NoDaemon(str(error)) from None
-        self.endpoint, self.key = found.endpoints[0], found.key_file
+        self.endpoint, self.key = endpoints.endpoints[0], endpoints.key_file
 
     def close(self) -> None:
-        """End it; all changes of its book are already on the disk."""
+        """End the daemon; changes of its book are on the disk already."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 platform.ask_to_end(self._process, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The files of the page: an explicit list, read once, with their types and digests; nothing else is served."""
+"""The files of the page: a fixed list, read once, with types and digests; nothing else is served."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ STATIC_FILES = (
     "panes/settingspane.js",
     "panes/setup.js",
 )
-"""Names below `static`, and paths of the gateway; `index.html` is served as ``/``."""
+"""File names below `static`, and paths of the gateway; `index.html` is served as ``/``."""
 
 COLOURS = "colours.css"
-"""The style sheet made from the colours that all pictures of boards share."""
+"""The style sheet made of the colours that all pictures of boards share."""
 
 _COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
 _LINE_COMMENT_OR_MARGIN = re.compile(r"^[ \t]+(?://.*)?|^//.*", re.MULTILINE)
@@ -60,7 +60,7 @@ _TYPES = {
 
 
 class PageFile(NamedTuple):
-    """A file: its type, its bytes, the same gzipped, and its entity tag."""
+    """A file: its type, its bytes, plain and gzipped, and its entity tag."""
 
     type: str
     data: bytes
@@ -71,26 +71,24 @@ class PageFile(NamedTuple):
 def page_files() -> dict[str, PageFile]:
     """Return all files by name."""
     folder = resources.files(__package__) / "static"
-    found = {name: _light(name, (folder / name).read_bytes()) for name in STATIC_FILES}
-    page = found["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links())
+    contents = {name: _light(name, (folder / name).read_bytes()) for name in STATIC_FILES}
+    page = contents["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links())
     page = page.replace(_GRADES, escape(json.dumps({"grades": GRADES, "half": HALF_ACCURACY})))
-    found["index.html"] = page.encode()
-    found[COLOURS] = colour_sheet().encode()
-    return {name: _file(name, data) for name, data in found.items()}
+    contents["index.html"] = page.encode()
+    contents[COLOURS] = colour_sheet().encode()
+    return {name: _file(name, data) for name, data in contents.items()}
 
 
 def _light(name: str, data: bytes) -> bytes:
-    """Return a script or a style sheet without comments and indentation, which only readers of the source need; line
-    numbers stay the same, for error messages of browsers.
-    """
+    """Return a script or style sheet without comments and indentation; lines keep their numbers."""
     if not name.endswith((".js", ".css")):
         return data
-    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), data.decode())
+    text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), data.decode())
     return _LINE_COMMENT_OR_MARGIN.sub("", text).encode()
 
 
 def _module_links() -> str:
-    """Return links by which a browser loads all modules at once, instead of one import after the other."""
+    """Return links by which a browser loads all modules at once, not one import after another."""
     scripts = [name for name in STATIC_FILES if name.endswith(".js")]
     preloads = [f'<link rel="modulepreload" href="{name}">' for name in scripts]
     return "\n".join([*preloads, '<script type="module" src="main.js"></script>'])
@@ -102,6 +100,6 @@ def _file(name: str, data: bytes) -> PageFile:
 
 
 def page_weight() -> tuple[int, int]:
-    """Return the bytes of all files together, and gzipped as browsers get them."""
+    """Return the bytes of all files together, plain and gzipped."""
     files = page_files().values()
     return sum(len(file.data) for file in files), sum(len(file.gzipped) for file in files)

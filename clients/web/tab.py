@@ -1,4 +1,4 @@
-"""A tab's conversation: frames in, frames out, and the tab's own client of the daemon.
+"""A tab's conversation: frames in, frames out, and its own client of the daemon.
 
 A frame is a message of the wire protocol as JSON. `Tab` runs on the event loop's thread and knows no HTTP; its frames
 go into an `Outbox`.
@@ -44,7 +44,7 @@ class Unwanted(Exception):
 
 
 class Tab:
-    """One open page. ``client`` is its client of the daemon, ``role`` the highest role that the page may have.
+    """One open page: ``client`` is its client of the daemon, ``role`` the highest role that it may have.
 
     ``wake`` is called when a frame is put into the outbox.
     """
@@ -70,7 +70,7 @@ class Tab:
         return len(self._handles)
 
     def take(self, frame: str | bytes) -> None:
-        """Handle a frame: start a request, or answer anything else with an error. Raises `Unwanted`."""
+        """Take a frame: start a request, or answer anything else with an error. Raises `Unwanted`."""
         number: str | int | None = None
         try:
             message = _parsed(frame)
@@ -87,12 +87,12 @@ class Tab:
         task.add_done_callback(self._tasks.discard)
 
     def tell(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Forward an event of the daemon or of the gateway, if this tab wants it."""
+        """Forward an event, of the daemon or the gateway, if the tab wants it."""
         if topic.startswith(_SHARED_TOPICS) or topic in ("daemon", *self._following):
             self._put({"event": topic, "data": data}, ("event", topic))
 
     async def close(self) -> None:
-        """Cancel the tab's analyses, because it is closed."""
+        """Cancel the analyses of a tab that was closed."""
         for task in self._tasks:
             task.cancel()
         await self._client.close()
@@ -135,8 +135,8 @@ class Tab:
             self._put({**reply, "type": "error", "error": error.data()})
         except DaemonError as error:
             refusal = {"code": error.code, "message": error.message, **({"field": error.field} if error.field else {})}
-            found = {"data": error.found} if isinstance(error.found, dict) else {}
-            self._put({**reply, "type": "error", "error": refusal, **found})
+            so_far_data = {"data": error.found} if isinstance(error.found, dict) else {}
+            self._put({**reply, "type": "error", "error": refusal, **so_far_data})
         except Exception as error:
             told = logs.trace(error)
             if told:
@@ -146,28 +146,28 @@ class Tab:
             self._handles.pop(number, None)
 
     async def _ask(self, number: str | int, op: str, args: Data, reply: Data) -> Data:
-        """Send a request to the daemon and forward its partials, numbered by ``reply``; return the final's data."""
+        """Send a request to the daemon and forward its partials, numbered in ``reply``. Returns the final's data."""
         handle: AsyncHandle[Data, Data] = self._client.start(op, args)
         self._handles[number] = handle
         async for partial in handle:
             replaces = (number, partial.get("ply")) if op == "analyze" else (number,)
             self._put({**reply, "type": "partial", "data": partial}, replaces)
             reply["seq"] += 1
-        found = await handle
+        final = await handle
         if handle.warnings:
             reply["warnings"] = [*reply.get("warnings", ()), *handle.warnings]
-        return self._reduced(found) if op == "hello" else found
+        return self._reduced(final) if op == "hello" else final
 
     async def _copy(self) -> Data:
-        """Return the arguments that save a book which takes no changes as a new file; none for any other book."""
+        """Return the arguments that save a book which takes no changes as a new file; {} for other books."""
         book = (await self._client.status())["book"]
         if book["writable"]:
             return {}
         return {"file": f"{Path(book['path']).stem}-{time.strftime('%Y%m%d-%H%M%S')}.book"}
 
     def _reduced(self, hello: Data) -> Data:
-        """Return the daemon's greeting for a page: the lesser of the two roles, and only the operations that the page
-        may request.
+        """Return the daemon's greeting for a page: the lower of the roles, and the operations that a page may
+        request.
         """
         role = min(str(hello.get("role")), self._role, key=lambda one: ROLES.index(one) if one in ROLES else 0)
         offered = hello.get("ops", ())
@@ -210,13 +210,13 @@ def _no_constant(name: str) -> None:
 
 
 def _parsed(frame: str | bytes) -> Data:
-    """Return the map that a frame holds; raises `RequestError`."""
+    """Return the map in a frame. Raises `RequestError`."""
     if isinstance(frame, bytes):
         raise RequestError("bad_request", "binary data: expected a text frame with JSON")
     try:
-        found = json.loads(frame, parse_constant=_no_constant)
+        message = json.loads(frame, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise RequestError("bad_request", "the frame is no JSON: expected a map of v, id, op and args") from None
-    if not isinstance(found, dict):
+    if not isinstance(message, dict):
         raise RequestError("bad_request", "the frame is no map: expected one of v, id, op and args")
-    return found
+    return message

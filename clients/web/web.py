@@ -67,7 +67,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve pages until a signal; returns 0, 1 for an unusable daemon or address, 2 for a bad command line."""
+    """Serve pages until a signal. Returns 0, 1 for an unusable daemon or address, 2 for a bad command line."""
     parser = command_line()
     named = parser.parse_args(arguments)
     try:
@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
 
 @contextlib.contextmanager
 def _daemon(named: argparse.Namespace) -> Iterator[str]:
-    """Yield the endpoint of the daemon to use; a daemon started here lives as long as the block."""
+    """Yield the endpoint of the daemon to use; one that is started here ends with the block."""
     if named.endpoint:
         yield named.endpoint
         return
@@ -165,7 +165,7 @@ async def _serve(named: argparse.Namespace, endpoint: str) -> int:
 
 
 def _open_browser(folder: Path, address: str) -> None:
-    """Open the browser with a file that only this user can read: all users of the machine can see command lines."""
+    """Open the browser by a file that only this user can read, because other users can see command lines."""
     file = folder / "desdaemon.html"
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as page:
         page.write(f'<!DOCTYPE html><meta http-equiv="refresh" content="0;url={escape(address)}">\n')
@@ -175,10 +175,10 @@ def _open_browser(folder: Path, address: str) -> None:
 
 def _address(text: str) -> tuple[str, int | None]:
     """Return host and port of ``--listen``; an empty host is this machine alone. Raises `BadInput`."""
-    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]*)(?::(\d{1,5}))?", text)
-    if not found or int(found[2] or 0) > 65_535:
+    match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]*)(?::(\d{1,5}))?", text)
+    if not match or int(match[2] or 0) > 65_535:
         raise BadInput(f"--listen {quoted(text)}: expected HOST, HOST:PORT or :PORT")
-    return found[1].strip("[]"), int(found[2]) if found[2] else None
+    return match[1].strip("[]"), int(match[2]) if match[2] else None
 
 
 def _is_loopback(host: str) -> bool:
@@ -191,7 +191,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """Yield the addresses to try to listen at, in order: the port asked for, or the default one and the next ones."""
+    """Yield the addresses to try to listen at: the port asked for, or the default one and those after it."""
     from .access import Place
 
     shown = f"[{host}]" if ":" in host else host

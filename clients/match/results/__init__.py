@@ -1,1 +1,1 @@
-"""Results of matches: journal, statistics, ratings and reports."""
+"""The results of matches: journal, statistics, ratings, reports."""

@@ -1,7 +1,7 @@
-"""The journal of a match: a JSON line with the terms, then one for each finished game.
+"""The journal of a match: a line of JSON with the terms, then one for each finished game.
 
-A line is synced to the disk before the next game counts, so that a match can be interrupted at any moment, even by a
-power failure, and continues from there. An incomplete last line is ignored: its game is played again.
+A line is on the disk before the next game counts, so that a match can be interrupted at any moment, even by a power
+failure, and resumed. A torn last line is ignored: its game is played again.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ VERSION = 2
 
 
 class Journal:
-    """The finished games of a match by number, and the file that keeps them; without a path they are in memory only."""
+    """The finished games of a match, by number, and their file; without a path they are in memory only."""
 
     def __init__(self, path: str, terms: dict[str, Any]) -> None:
-        """Open or create a journal. Raises `BadInput` for another kind of file, or a match with other settings."""
+        """Open or create a journal. Raises `BadInput` for a file of another kind or a match with other terms."""
         self.games: dict[int, Finished] = {}
         self._path = path
         self._file = None
@@ -58,13 +58,13 @@ class Journal:
                 if number > 1:
                     self.games[int(entry["game"])] = entry_game(entry)
                     continue
-                kept = {name: value for name, value in entry.items() if name != "match"}
-                known = entry["match"] == VERSION
+                old_terms = {name: value for name, value in entry.items() if name != "match"}
+                same_version = entry["match"] == VERSION
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise BadInput(f"{quoted(self._path)}: line {number}: expected the journal of a match") from error
-            if not known:
+            if not same_version:
                 raise BadInput(f"{quoted(self._path)}: version {entry['match']!r}: expected {VERSION}")
-            _compare(self._path, kept, terms)
+            _compare(self._path, old_terms, terms)
 
     def add(self, number: int, game: Finished) -> None:
         """Write a finished game. Raises `BadInput` if that fails."""
@@ -87,14 +87,14 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file:
-            # What could not be written has been told.
+            # A failed write was reported before.
             with contextlib.suppress(OSError):
                 self._file.close()
 
 
-def _compare(path: str, kept: dict[str, Any], terms: dict[str, Any]) -> None:
-    """Raise `BadInput` for the first difference between the terms of a journal and of this match."""
-    difference = _difference("", kept, terms)
+def _compare(path: str, old_terms: dict[str, Any], terms: dict[str, Any]) -> None:
+    """Raise `BadInput` for the first difference between the terms of the journal and of this match."""
+    difference = _difference("", old_terms, terms)
     if difference:
         raise BadInput(
             f"the journal {quoted(path)} belongs to a different match ({difference}): use the same settings or another "
@@ -103,13 +103,15 @@ def _compare(path: str, kept: dict[str, Any], terms: dict[str, Any]) -> None:
 
 
 def _difference(name: str, old: object, new: object) -> str:
-    """Return the first value that differs, by its name, and both; "" where there is none."""
+    """Return the name of the first value that differs, and both values; "" if none does."""
     if isinstance(old, dict) and isinstance(new, dict):
         parts = (_difference(f"{name} {key}".strip(), old.get(key), new.get(key)) for key in {**old, **new})
         return next(filter(None, parts), "")
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True), 1)
-        return next(filter(None, (_difference(f"{name.removesuffix('s')} {at}", *pair) for at, pair in pairs)), "")
+        return next(
+            filter(None, (_difference(f"{name.removesuffix('s')} {number}", *pair) for number, pair in pairs)), ""
+        )
     if old == new:
         return ""
     if name == "openings sha256":
@@ -117,7 +119,7 @@ def _difference(name: str, old: object, new: object) -> str:
     if name.endswith(" sha256"):
         return f"{name.removesuffix(' sha256')}: its files have changed, weights included"
     if isinstance(old, str) and isinstance(new, str):
-        # Long commands often begin alike.
+        # Long commands often begin with the same words, which are left out.
         words, others = old.split(), new.split()
         alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False)))
         old, new = (" ".join(["...", *each[alike:]] if alike else each) for each in (words, others))
@@ -130,7 +132,7 @@ def _short(value: object) -> str:
 
 
 def game_entry(game: Finished) -> dict[str, Any]:
-    """Return a finished game as plain values, times rounded to a tenth of a ms."""
+    """Return a finished game as plain values; times are rounded to a tenth of a ms."""
     record = game.record
     return {
         "black": record.black,
@@ -144,7 +146,7 @@ def game_entry(game: Finished) -> dict[str, Any]:
 
 
 def entry_game(entry: dict[str, Any]) -> Finished:
-    """Read a game from its `game_entry`; raises `ValueError`, `KeyError` or `TypeError` for anything else."""
+    """Return the game of a `game_entry`. Raises `ValueError`, `KeyError` or `TypeError` for anything else."""
     initial = parse_board(entry["board"])
     moves = play_moves(initial, parse_moves(entry["moves"]))
     played = tuple(PlayedMove(move, float(ms)) for move, ms in zip(moves, entry["ms"], strict=True))

@@ -1,7 +1,7 @@
-"""Ratings of more than two programs: the maximum-likelihood Elo numbers for the results of all games.
+"""Ratings of more than two programs: the Elo numbers that make all results most likely.
 
-The model is that of `statistics.expected_score`, a draw half a win and half a loss. The errors are those of sums over
-clusters of results (see `statistics`), so that repeated games do not reduce them.
+The model is `statistics.expected_score`, a draw half a win and half a loss. Errors are those of sums over clusters of
+results (see `statistics`), so that repeated games do not reduce them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ENOUGH = 1e-9
 
 
 class Pairing(NamedTuple):
-    """The results of program ``first`` against program ``second``, seen from ``first``."""
+    """The results of program ``first`` against ``second``, for ``first``."""
 
     first: int
     second: int
@@ -26,11 +26,10 @@ class Pairing(NamedTuple):
 
 
 class Ratings(NamedTuple):
-    """Elo numbers with mean 0 and their 95 % errors.
+    """Elo numbers with mean 0, and their 95 % errors.
 
-    If a program, or a group of programs, has won or lost everything against all others, the likelihood has no maximum:
-    each pairing then counts one drawn game more, and ``bounded`` is true. There are no ratings unless chains of games
-    connect all programs.
+    If a group of programs has won, or lost, all games against the others, no numbers are most likely: then each pairing
+    counts one more game, drawn, and ``bounded`` is true.
     """
 
     elo: list[float]
@@ -39,7 +38,7 @@ class Ratings(NamedTuple):
 
 
 def ratings(programs: int, pairings: Sequence[Pairing]) -> Ratings | None:
-    """Return the ratings of ``programs`` programs; None if their games do not connect them all."""
+    """Return the ratings of ``programs`` programs; None unless chains of games connect them all."""
     played = [pairing for pairing in pairings if any(pairing.clusters)]
     games = {(p.first, p.second): (_points(p), _games(p)) for p in played}
     if programs < 2 or not _connected(programs, list(games)):
@@ -58,7 +57,7 @@ def ratings(programs: int, pairings: Sequence[Pairing]) -> Ratings | None:
             gradient[second] -= rest
             _add(information, first, second, _SLOPE**2 * (count + extra) * expected * (1 - expected))
         step = _solve(information, gradient)
-        # Newton's step, cut where the likelihood is far from its parabola.
+        # A step of Newton's method, shortened where the likelihood is far from a parabola.
         cut = min(1.0, 200 / max(1e-300, *map(abs, step)))
         elo = [rating + cut * change for rating, change in zip(elo, step, strict=True)]
         if max(map(abs, step)) < _ENOUGH:
@@ -77,21 +76,23 @@ def _games(pairing: Pairing) -> float:
 def _errors(programs: int, played: list[Pairing], elo: list[float], extra: float) -> list[float]:
     """Return the 95 % error of each program's rating.
 
-    It comes from the covariance of the estimate: the inverse of the information matrix, times a matrix of the squares
-    of what each cluster of games scored above or below its expectation, times the inverse again.
+    From the covariance: the inverse of the information matrix, times the matrix of squared sums over clusters of
+    (points less expected points), times the inverse again.
     """
     information = [[0.0] * programs for _ in range(programs)]
     squares = [[0.0] * programs for _ in range(programs)]
     for first, second, clusters in played:
         expected = expected_score(elo[first] - elo[second])
-        kept = [cluster for cluster in clusters if cluster]
-        games = sum(2 * weight for cluster in kept for _, weight in cluster)
-        rests = [sum(2 * weight * (point - expected) for point, weight in cluster) for cluster in kept]
-        # As in `statistics.elo`: where all went alike, as if one cluster had been half a point a pair away.
-        spread = max(sum(rest**2 for rest in rests), (0.25 * games / len(kept)) ** 2)
+        played_clusters = [cluster for cluster in clusters if cluster]
+        games = sum(2 * weight for cluster in played_clusters for _, weight in cluster)
+        rests = [sum(2 * weight * (point - expected) for point, weight in cluster) for cluster in played_clusters]
+        # As in `statistics.elo`: if all went alike, as if one cluster had differed by half a point a pair.
+        spread = max(sum(rest**2 for rest in rests), (0.25 * games / len(played_clusters)) ** 2)
         _add(information, first, second, _SLOPE**2 * (games + extra) * expected * (1 - expected))
         _add(squares, first, second, _SLOPE**2 * spread)
-    inverse = [_solve(information, [(at == row) - 1 / programs for at in range(programs)]) for row in range(programs)]
+    inverse = [
+        _solve(information, [(column == row) - 1 / programs for column in range(programs)]) for row in range(programs)
+    ]
     return [
         DEVIATIONS
         * math.sqrt(max(0.0, sum(row[a] * squares[a][b] * row[b] for a in range(programs) for b in range(programs))))
@@ -107,30 +108,30 @@ def _add(matrix: list[list[float]], first: int, second: int, value: float) -> No
 
 
 def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Return the solution whose mean is 0; every row of the matrix has the sum 0, so that it leaves the mean open."""
+    """Return the solution with mean 0. Rows of the matrix sum to 0, so without that it would be undetermined."""
     size = len(matrix)
     scale = max(max(row) for row in matrix) or 1.0
-    rows = [[value + scale / size for value in row] + [right[at]] for at, row in enumerate(matrix)]
-    for at in range(size):
-        pivot = max(range(at, size), key=lambda row: abs(rows[row][at]))
-        rows[at], rows[pivot] = rows[pivot], rows[at]
+    rows = [[value + scale / size for value in row] + [right[column]] for column, row in enumerate(matrix)]
+    for column in range(size):
+        pivot = max(range(column, size), key=lambda row: abs(rows[row][column]))
+        rows[column], rows[pivot] = rows[pivot], rows[column]
         for other in range(size):
-            if other != at and rows[other][at]:
-                factor = rows[other][at] / rows[at][at]
-                rows[other] = [value - factor * top for value, top in zip(rows[other], rows[at], strict=True)]
-    found = [rows[at][size] / rows[at][at] for at in range(size)]
-    mean = sum(found) / size
-    return [value - mean for value in found]
+            if other != column and rows[other][column]:
+                factor = rows[other][column] / rows[column][column]
+                rows[other] = [value - factor * top for value, top in zip(rows[other], rows[column], strict=True)]
+    solution = [rows[column][size] / rows[column][column] for column in range(size)]
+    mean = sum(solution) / size
+    return [value - mean for value in solution]
 
 
 def _reached(programs: int, edges: list[tuple[int, int]]) -> int:
-    """Return the number of programs connected with program 0 by games."""
+    """Return the number of programs that games connect with program 0."""
     seen = {0}
     waiting = [0]
     while waiting:
-        at = waiting.pop()
+        program = waiting.pop()
         for a, b in edges:
-            if a == at and b not in seen:
+            if a == program and b not in seen:
                 seen.add(b)
                 waiting.append(b)
     return len(seen)

@@ -1,4 +1,4 @@
-"""The report of a match: results, Elo, time and faults, in lines of 80 columns if the programs' names allow it."""
+"""The report of a match: results, Elo, times and faults, in lines of 80 columns if the programs' names allow it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .scores import PairingScore, Standing, pairing_tallies, standings
 
 
 class MatchOutcome(NamedTuple):
-    """The evaluated match: scores by pairing and by program, and Elo if no program has failed in every game (``failed``
-    is -1).
+    """The evaluated match: scores by pairing and by program, and Elo.
 
-    ``tallies`` are in the order of the schedule's pairings, ``standings`` and ``names`` in that of the programs.
+    ``tallies`` and ``elo`` are in the order of the schedule's pairings, ``standings`` and ``names`` in that of the
+    programs. ``failed`` is a program that failed in every game, or -1; then there is no Elo.
     """
 
     games: Mapping[int, Finished]
@@ -44,7 +44,7 @@ def outcome(
     failed: int,
     sprt: tuple[float, float] | None,
 ) -> MatchOutcome:
-    """Evaluate the games. Elo, ratings and the sequential test are computed only if every program has played."""
+    """Evaluate the games. Elo, ratings and the sequential test need a game of every program."""
     tallies = pairing_tallies(games, schedule)
     elo: list[statistics.Elo | None] = [None] * len(tallies)
     rated = test = None
@@ -56,24 +56,24 @@ def outcome(
     return MatchOutcome(games, schedule, names, tallies, standings(tallies, schedule), failed, elo, rated, test)
 
 
-def report(found: MatchOutcome, heading: str) -> str:
-    """Return the table, lines with their ends."""
-    lines = [heading, "", *(_two(found) if len(found.names) == 2 else _many(found))]
-    if found.different < len(found.games):
+def report(result: MatchOutcome, heading: str) -> str:
+    """Return the report as text."""
+    lines = [heading, "", *(_two(result) if len(result.names) == 2 else _many(result))]
+    if result.different < len(result.games):
         lines.append(
-            f"{len(found.games)} games, {found.different} different: those that repeat each other count as one in "
+            f"{len(result.games)} games, {result.different} different: those that repeat each other count as one in "
             "the errors"
         )
-    if found.failed >= 0:
-        name, one = found.names[found.failed], found.standings[found.failed]
+    if result.failed >= 0:
+        name, one = result.names[result.failed], result.standings[result.failed]
         lines.append(f"{name} failed in every game ({_faults(one.faults)}): no Elo")
-    for name, one in zip(found.names, found.standings, strict=True):
+    for name, one in zip(result.names, result.standings, strict=True):
         lines.append(f"{name}: {one.mean_ms / 1000:.3f} s a move, {one.longest_ms / 1000:.3f} s the longest")
         lines.append(f"{name} lost by fault: {_faults(one.faults)}")
-    for number, game in sorted(found.games.items()):
+    for number, game in sorted(result.games.items()):
         if game.faulty >= 0:
-            place = found.schedule.place(number)
-            name = found.names[(place.black, place.white)[game.faulty]]
+            place = result.schedule.place(number)
+            name = result.names[(place.black, place.white)[game.faulty]]
             side = ("Black", "White")[game.faulty]
             lines.append(f"  game {number + 1}, {name} as {side}: {game.ending}: {game.note}")
     return "\n".join(lines) + "\n"
@@ -82,73 +82,77 @@ def report(found: MatchOutcome, heading: str) -> str:
 # Two programs
 
 
-def _two(found: MatchOutcome) -> list[str]:
-    (account,) = found.tallies
-    width = max(12, *map(len, found.names))
+def _two(result: MatchOutcome) -> list[str]:
+    (account,) = result.tallies
+    width = max(12, *map(len, result.names))
     lines = [f"{'':{width}} games   won drawn  lost   score  as Black  as White  discs"]
-    for name, side in zip(found.names, (account, account.seen_from_second()), strict=True):
+    for name, side in zip(result.names, (account, account.seen_from_second()), strict=True):
         wins, draws, losses = side.total
         lines.append(
             f"{name:{width}} {side.games:5} {wins:5} {draws:5} {losses:5}  {_percent(side)}  "
             f"{_record(side.black):9} {_record(side.white):9} {side.discs:+5.1f}"
         )
     lines += ["", f"pairs with 0, 0.5, 1, 1.5, 2 points: {' '.join(map(str, account.pairs))}"]
-    rating = found.elo[0]
+    rating = result.elo[0]
     if rating:
         likely = 100 * rating.superiority
-        lines.append(f"Elo of {found.names[0]}: {_rating(rating)}")
+        lines.append(f"Elo of {result.names[0]}: {_rating(rating)}")
         lines.append(f"likelihood of superiority: {likely:.1f} %")
-    if found.test:
-        test = found.test
+    if result.test:
+        test = result.test
         decided = {-1: "undecided", 0: "H0 accepted", 1: "H1 accepted"}[test.accepted]
         lines.append(f"SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}: {decided}")
     return lines
 
 
-# More of them
+# Many programs
 
 
-def _many(found: MatchOutcome) -> list[str]:
-    """Return the part for many programs, best first: ratings and standings, then the points of each against each."""
-    order = ranking(found)
-    width = max(12, *map(len, found.names))
+def _many(result: MatchOutcome) -> list[str]:
+    """Return the report on many programs: ratings and standings, best first, then the points of each against each."""
+    order = ranking(result)
+    width = max(12, *map(len, result.names))
     head = f"{'':4}{'':{width}}     Elo  +/-    games   won drawn  lost   score  discs"
     lines = [head]
-    for rank, at in enumerate(order, 1):
-        one = found.standings[at]
-        rated = f"{found.ratings.elo[at]:+6.1f} {found.ratings.error[at]:6.1f}" if found.ratings else f"{'':13}"
-        lines.append(
-            f"{rank:3} {found.names[at]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} {one.losses:5}  "
-            f"{_percent(one)}  {one.discs:+5.1f}"
+    for rank, program in enumerate(order, 1):
+        one = result.standings[program]
+        rated = (
+            f"{result.ratings.elo[program]:+6.1f} {result.ratings.error[program]:6.1f}"
+            if result.ratings
+            else f"{'':13}"
         )
-    cells = _cells(found)
+        lines.append(
+            f"{rank:3} {result.names[program]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} "
+            f"{one.losses:5}  {_percent(one)}  {one.discs:+5.1f}"
+        )
+    cells = _cells(result)
     column = max([8, *(len(cell) for cell in cells.values())])
     lines += ["", f"{'':4}{'':{width}}  " + "  ".join(f"{rank:>{column}}" for rank in range(1, len(order) + 1))]
     for rank, row in enumerate(order, 1):
         points = "  ".join(f"{cells.get((row, other), '-' if row != other else 'x'):>{column}}" for other in order)
-        lines.append(f"{rank:3} {found.names[row]:{width}}  {points}".rstrip())
+        lines.append(f"{rank:3} {result.names[row]:{width}}  {points}".rstrip())
     lines.append("")
-    if found.ratings:
+    if result.ratings:
         lines.append("Elo: the likeliest for all games together, their mean 0, with 95 % errors")
-        if found.ratings.bounded:
+        if result.ratings.bounded:
             lines.append("a program has won or lost everything: each pairing counts a drawn game more in the ratings")
     return lines
 
 
-def ranking(found: MatchOutcome) -> list[int]:
-    """Return the programs from the best on, by rating, or by score if there are no ratings."""
+def ranking(result: MatchOutcome) -> list[int]:
+    """Return the programs' numbers, best first, by rating or, without ratings, by score."""
 
-    def worth(at: int) -> tuple[float, int]:
-        one = found.standings[at]
-        return found.ratings.elo[at] if found.ratings else one.points / max(1, one.games), -at
+    def worth(program: int) -> tuple[float, int]:
+        one = result.standings[program]
+        return result.ratings.elo[program] if result.ratings else one.points / max(1, one.games), -program
 
-    return sorted(range(len(found.names)), key=worth, reverse=True)
+    return sorted(range(len(result.names)), key=worth, reverse=True)
 
 
-def _cells(found: MatchOutcome) -> dict[tuple[int, int], str]:
+def _cells(result: MatchOutcome) -> dict[tuple[int, int], str]:
     """Return the points of each program against each other."""
     cells = {}
-    for (first, second), one in zip(found.schedule.pairings, found.tallies, strict=True):
+    for (first, second), one in zip(result.schedule.pairings, result.tallies, strict=True):
         cells[first, second] = f"{one.points:g}/{one.games}"
         cells[second, first] = f"{one.games - one.points:g}/{one.games}"
     return cells
@@ -173,34 +177,31 @@ def _rating(rating: statistics.Elo) -> str:
     return f"{rating.difference:+.1f}, 95 % from {rating.low:+.1f} to {rating.high:+.1f}"
 
 
-# As JSON
+# JSON
 
 
 FORMAT = 2
-"""The version of the JSON report, raised when a key is removed or changes its meaning."""
+"""Version of the JSON report, raised when a key is removed or changes its meaning."""
 
 
-def json_report(found: MatchOutcome, about: dict[str, Any], programs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the data of the JSON report; docs/match.md describes its fields.
-
-    ``about`` holds the settings, ``programs`` an entry for each.
-    """
+def json_report(result: MatchOutcome, about: dict[str, Any], programs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the JSON report's data, see docs/match.md; ``about`` are the settings, ``programs`` an entry for each."""
     return {
         "format": FORMAT,
         **about,
-        "games": len(found.games),
-        "different_games": found.different,
-        "failed": found.names[found.failed] if found.failed >= 0 else None,
+        "games": len(result.games),
+        "different_games": result.different,
+        "failed": result.names[result.failed] if result.failed >= 0 else None,
         "programs": [
             {"name": name, **program, **one._asdict(), "points": one.points}
-            for name, program, one in zip(found.names, programs, found.standings, strict=True)
+            for name, program, one in zip(result.names, programs, result.standings, strict=True)
         ],
         "pairings": [
             {"first": first, "second": second, **_pairing_data(one, elo)}
-            for (first, second), one, elo in zip(found.schedule.pairings, found.tallies, found.elo, strict=True)
+            for (first, second), one, elo in zip(result.schedule.pairings, result.tallies, result.elo, strict=True)
         ],
-        "ratings": found.ratings._asdict() if found.ratings else None,
-        "sprt": found.test._asdict() if found.test else None,
+        "ratings": result.ratings._asdict() if result.ratings else None,
+        "sprt": result.test._asdict() if result.test else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Scores of a match: of one pairing of programs, and of one program against all others."""
+"""Scores of a match: of a pairing of programs, and of a program against all others."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from . import statistics
 from .statistics import Cluster, Counts
 
 FAILED_GAMES = 4
-"""Games that a program must lose, all by its own faults, to count as unusable."""
+"""Games after which a program that has lost all of them by its own faults counts as unusable."""
 
 
 _LAST_MOVES = 10
 
 
 class PairingScore(NamedTuple):
-    """The games of one pairing, seen from its first program. Game n was begun by program n % 2 with Black.
+    """The games of a pairing, for its first program. In game n program n % 2 has Black.
 
-    ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` is the mean score of the games that
-    were played out, empty squares to the winner; ``pairs`` counts the complete pairs of games by their points,
-    ``singles`` holds the points of games without a partner. ``different`` counts games that repeat no other (same
-    colours, same end, mirrored or not); ``clusters`` are all results, repetitions of each other together. The other
-    fields hold a value for each program: ms used, moves, the longest move in ms, and games lost by each kind of fault.
+    ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` the mean score of games played out,
+    empty squares given to the winner; ``pairs`` the numbers of complete pairs by points, ``singles`` the points of
+    games without a partner. ``different`` counts games that repeat no other (same colours, same end, mirrored or not);
+    ``clusters`` are all results, those that depend on each other together. The other fields have a value for each
+    program: ms used, moves, longest move in ms, and games lost by kind of fault.
     """
 
     games: int
@@ -46,18 +46,18 @@ class PairingScore(NamedTuple):
 
     @property
     def total(self) -> tuple[int, int, int]:
-        """Wins, draws and losses with either colour."""
-        won, drawn, lost = (self.black[at] + self.white[at] for at in range(3))
+        """Wins, draws and losses with both colours."""
+        won, drawn, lost = (self.black[result] + self.white[result] for result in range(3))
         return won, drawn, lost
 
     @property
     def points(self) -> float:
-        """A win is 1, a draw 0.5."""
+        """The points: 1 for a win, 0.5 for a draw."""
         return self.total[0] + 0.5 * self.total[1]
 
     @property
     def mean_ms(self) -> tuple[float, float]:
-        """Milliseconds a move."""
+        """Milliseconds a move, of each program."""
         return self.used_ms[0] / max(1, self.moves[0]), self.used_ms[1] / max(1, self.moves[1])
 
     @property
@@ -71,7 +71,7 @@ class PairingScore(NamedTuple):
         return statistics.sample([result for result in cluster if result[1] == 1.0] for cluster in self.clusters)
 
     def seen_from_second(self) -> PairingScore:
-        """Return the same from the other program's side."""
+        """Return the same games for the second program."""
         return self._replace(
             black=_reversed(self.white),
             white=_reversed(self.black),
@@ -91,7 +91,7 @@ def _reversed(results: tuple[int, int, int]) -> tuple[int, int, int]:
 
 
 def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lambda number: number // 2) -> PairingScore:
-    """Return the score of a pairing's games, given by number; ``opening_of`` returns the opening of a game's number."""
+    """Return the score of a pairing's games, by number; ``opening_of`` returns the opening of a game's number."""
     by_colour = ([0, 0, 0], [0, 0, 0])
     points: dict[int, float] = {}
     discs: list[int] = []
@@ -139,15 +139,15 @@ def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lamb
 @functools.cache
 def _final(record: GameRecord) -> tuple[int, ...]:
     """Return a key of a game's end: the last position and an earlier one, equal for mirror images."""
-    before = record._replace(moves=record.moves[:-_LAST_MOVES]).final
+    earlier = record._replace(moves=record.moves[:-_LAST_MOVES]).final
     final = record.final
-    return (*canonical(final.black, final.white), *canonical(before.black, before.white))
+    return (*canonical(final.black, final.white), *canonical(earlier.black, earlier.white))
 
 
 def _clusters(
     points: dict[int, float], finals: dict[int, tuple[int, tuple[int, ...]]], opening_of: Callable[[int], int]
 ) -> list[Cluster]:
-    """Results grouped into clusters: games that share an opening, or the same final position and colours."""
+    """Return results in clusters: games that share an opening, or the same final position and colours."""
     parents: dict[object, object] = {}
 
     def root(key: object) -> object:
@@ -157,14 +157,14 @@ def _clusters(
 
     for number, final in finals.items():
         parents[root(("opening", opening_of(number)))] = root(final)
-    found: dict[object, list[tuple[float, float]]] = {}
+    clusters: dict[object, list[tuple[float, float]]] = {}
     for number, point in points.items():
-        cluster = found.setdefault(root(finals[number]), [])
+        cluster = clusters.setdefault(root(finals[number]), [])
         if number % 2 == 0 and number + 1 in points:
             cluster.append(((point + points[number + 1]) / 2, 1.0))
         elif number ^ 1 not in points:
             cluster.append((point, 0.5))
-    return [cluster for cluster in found.values() if cluster]
+    return [cluster for cluster in clusters.values() if cluster]
 
 
 def pairing_tallies(games: Mapping[int, Finished], schedule: Schedule) -> list[PairingScore]:
@@ -190,19 +190,19 @@ class Standing(NamedTuple):
 
     @property
     def points(self) -> float:
-        """A win is 1, a draw 0.5."""
+        """The points: 1 for a win, 0.5 for a draw."""
         return self.wins + 0.5 * self.draws
 
     @property
     def failed(self) -> bool:
-        """Whether it lost all of its games by faults; resignations do not count as faults."""
+        """Whether the program lost all of its games by faults; resigning is none."""
         faults = sum(count for kind, count in self.faults.items() if kind != "resigned")
         return self.games > 0 and faults == self.games
 
 
 def standings(tallies: list[PairingScore], schedule: Schedule) -> list[Standing]:
     """Return the programs' standings, in their order."""
-    found = []
+    rows = []
     for program in range(schedule.programs):
         sides = [
             one if first == program else one.seen_from_second()
@@ -215,8 +215,8 @@ def standings(tallies: list[PairingScore], schedule: Schedule) -> list[Standing]
             for kind, count in side.faults[0].items():
                 faults[kind] = faults.get(kind, 0) + count
         played = [(side, side.games - sum(map(_count, side.faults))) for side in sides]
-        won, drawn, lost = (sum(side.total[at] for side in sides) for at in range(3))
-        found.append(
+        won, drawn, lost = (sum(side.total[result] for side in sides) for result in range(3))
+        rows.append(
             Standing(
                 games,
                 won,
@@ -228,16 +228,14 @@ def standings(tallies: list[PairingScore], schedule: Schedule) -> list[Standing]
                 {kind: faults[kind] for kind in FAULTS if kind in faults},
             )
         )
-    return found
+    return rows
 
 
 def _count(faults: dict[str, int]) -> int:
     return sum(faults.values())
 
 
-def failed_program(found: list[Standing], *, ended: bool) -> int:
-    """Return a program that has failed in every game, from `FAILED_GAMES` games on or once the match has ended;
-    otherwise -1.
-    """
+def failed_program(table: list[Standing], *, ended: bool) -> int:
+    """Return a program that failed in all its games, at least `FAILED_GAMES` unless the match has ended; else -1."""
     least = 1 if ended else FAILED_GAMES
-    return next((at for at, one in enumerate(found) if one.failed and one.games >= least), -1)
+    return next((program for program, one in enumerate(table) if one.failed and one.games >= least), -1)

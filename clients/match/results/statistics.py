@@ -1,9 +1,9 @@
 """Statistics of two players' games: Elo with its error, and the sequential probability ratio test (SPRT).
 
-Games come in pairs: an opening is played with both colours, so that an advantage from it cancels out. The variance is
-therefore that of the pairs' scores ("pentanomial": 0, 1/2, 1, 3/2 or 2 points), as in the generalised sequential
-probability ratio test of Van den Bergh, "The GSPRT approximation" (2017). Pairs that repeat each other, by their
-opening or by their last moves, are not independent: they form clusters, and the variance is that of the clusters' sums.
+An opening is played with both colours, so that its advantage cancels out; the variance is therefore that of the pairs'
+scores ("pentanomial": 0, 1/2, 1, 3/2 or 2 points), as in the generalised test of Van den Bergh, "The GSPRT
+approximation" (2017). Pairs that repeat each other, by their opening or their last moves, depend on each other: they
+form clusters, and the variance is that of the clusters' sums.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ DEVIATIONS = 1.959964
 """Standard deviations around the mean that hold 95 % of a normal distribution."""
 
 _DOUBT = 1.0
-"""Imaginary pairs, spread evenly over the five results, added to the spread of a sequential test. Without them a few
-equal results would look certain; with them, pairs decide about as soon as single games would.
+"""Imaginary pairs, spread evenly over the five results, added to the spread in a sequential test.
+
+Without them a few equal results would look certain; with them pairs decide about as soon as single games would.
 """
 
 Cluster = Sequence[tuple[float, float]]
-"""Results that depend on each other: points a game, 0 to 1, and their weight, 1 for a pair and 1/2 for a game alone."""
+"""Results that depend on each other: points a game, 0 to 1, with a weight, 1 for a pair, 1/2 for a single game."""
 
 Counts = tuple[int, int, int, int, int]
-"""Pairs with 0, 1/2, 1, 3/2 and 2 points for the first player."""
+"""Numbers of pairs with 0, 1/2, 1, 3/2 and 2 points for the first player."""
 
 
 class Elo(NamedTuple):
-    """A rating difference from the first player's side, between ``low`` and ``high`` with 95 % confidence.
+    """A rating difference for the first player, between ``low`` and ``high`` with 95 % confidence.
 
-    All three may be infinite. ``superiority`` is the probability that the first player is the stronger.
+    All three may be infinite. ``superiority`` is the probability that the first player is stronger.
     """
 
     difference: float
@@ -41,7 +42,7 @@ class Elo(NamedTuple):
 
 
 class Sequential(NamedTuple):
-    """State of a sequential test: ``accepted`` is the accepted hypothesis, 0 or 1, or -1 while undecided."""
+    """State of a sequential test; ``accepted`` is the accepted hypothesis, 0 or 1, or -1 while undecided."""
 
     ratio: float
     lower: float
@@ -55,17 +56,17 @@ def expected_score(elo: float) -> float:
 
 
 def elo_of(score: float) -> float:
-    """Return the rating difference for which a score of 0 to 1 is expected."""
+    """Return the rating difference at which a score of 0 to 1 is expected."""
     if score <= 0 or score >= 1:
         return math.copysign(math.inf, score - 0.5)
     return 400 * math.log10(score / (1 - score))
 
 
 class Sample(NamedTuple):
-    """Summary of clustered results.
+    """A summary of clustered results.
 
-    ``weight`` is the number of results in pairs, ``mean`` their points a game, ``squares`` the sum over the clusters of
-    the squared weighted deviations from the mean, ``clusters`` and ``results`` their numbers.
+    ``weight`` is the number of results in pairs, ``mean`` the points a game, ``squares`` the sum over clusters of
+    squared weighted deviations from the mean, ``clusters`` and ``results`` are numbers.
     """
 
     weight: float
@@ -76,27 +77,26 @@ class Sample(NamedTuple):
 
 
 def sample(clusters: Iterable[Cluster]) -> Sample:
-    """Summarise clusters."""
-    kept = [list(cluster) for cluster in clusters if cluster]
-    results = [result for cluster in kept for result in cluster]
+    played_clusters = [list(cluster) for cluster in clusters if cluster]
+    results = [result for cluster in played_clusters for result in cluster]
     weight = sum(weight for _, weight in results)
     if not weight:
         return Sample(0.0, 0.5, 0.0, 0, 0)
     mean = sum(weight * point for point, weight in results) / weight
-    squares = sum(sum(weight * (point - mean) for point, weight in cluster) ** 2 for cluster in kept)
-    return Sample(weight, mean, squares, len(kept), len(results))
+    squares = sum(sum(weight * (point - mean) for point, weight in cluster) ** 2 for cluster in played_clusters)
+    return Sample(weight, mean, squares, len(played_clusters), len(results))
 
 
-def elo(found: Sample) -> Elo | None:
-    """Return the rating difference after these results; None before the first game.
+def elo(results_so_far: Sample) -> Elo | None:
+    """Return the rating difference after these results; None before the first.
 
-    If one side has won everything, the other end of the interval is the score at which such a run has a probability of
+    If one side has won everything, the other end of the interval is the score for which such a run has a probability of
     1 in 40.
     """
-    weight, mean, squares, clusters, results = found
+    weight, mean, squares, clusters, results = results_so_far
     if not results:
         return None
-    # Where all clusters went alike the next may not: as if one of them had been half a point a pair away.
+    # If all clusters went alike the next may differ: as if one of them had, by half a point a pair.
     squares = max(squares, (0.25 * weight / clusters) ** 2)
     games = 2 * weight * clusters / results
     if mean in (0.0, 1.0):
@@ -108,18 +108,18 @@ def elo(found: Sample) -> Elo | None:
     return Elo(elo_of(mean), elo_of(mean - DEVIATIONS * error), elo_of(mean + DEVIATIONS * error), superiority)
 
 
-def sequential(found: Sample, elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> Sequential:
+def sequential(results_so_far: Sample, elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> Sequential:
     """Test "``elo0`` stronger" against "``elo1`` stronger", with error probabilities ``alpha`` and ``beta``.
 
-    The logarithm of the likelihood ratio is the normal approximation: with n independent pairs of mean score m and
-    variance v, n (s1 - s0) (2 m - s0 - s1) / (2 v). The sample must consist of whole pairs.
+    The logarithm of the likelihood ratio is approximated by n (s1 - s0) (2 m - s0 - s1) / (2 v), for n independent
+    pairs of mean score m and variance v. The sample must be whole pairs.
     """
     lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
-    weight, mean, squares, clusters, _ = found
+    weight, mean, squares, clusters, _ = results_so_far
     if not clusters:
         return Sequential(0.0, lower, upper, -1)
     squares /= (weight / clusters) ** 2
-    doubt = sum((at / 4 - mean) ** 2 for at in range(5)) * _DOUBT / 5
+    doubt = sum((result / 4 - mean) ** 2 for result in range(5)) * _DOUBT / 5
     variance = (squares + doubt) / (clusters + _DOUBT)
     score0, score1 = expected_score(elo0), expected_score(elo1)
     ratio = clusters * (score1 - score0) * (2 * mean - score0 - score1) / (2 * variance)

@@ -91,8 +91,8 @@ class SelectorReadiness:
             self._selector.register(descriptor, self._events(mask))
 
     def modify(self, descriptor: int, mask: int) -> None:
-        before = self._masks[descriptor]
-        if mask and before:
+        old_mask = self._masks[descriptor]
+        if mask and old_mask:
             self._masks[descriptor] = mask
             self._selector.modify(descriptor, self._events(mask))
         else:
