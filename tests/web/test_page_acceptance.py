@@ -272,9 +272,24 @@ def test_a_tab_that_is_closed_leaves_no_search_running(visit: Visit, served: Ser
 
 def test_a_game_is_analysed_and_mistakes_are_found(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
+        # The bar shows how much of the whole is done, and never goes back.
+        await tab.evaluate(
+            """window.told = []; const reviewed = desdaemon.reviewed.bind(desdaemon); desdaemon.reviewed = () => {
+                desdaemon.panes.game.progress();
+                told.push([document.getElementById("analysis-progress").value,
+                    document.getElementById("analysis-told").textContent]);
+                reviewed();
+            }"""
+        )
         await tab.press("a")
-        await tab.until("desdaemon.review.running")
-        await tab.until("!desdaemon.review.running")
+        await tab.until("told.length > 1 && !desdaemon.review.running")
+        *told, last = await tab.evaluate("told")
+        shares = [share for share, _ in told]
+        assert shares == sorted(shares)
+        assert shares[0] == 0
+        assert shares[-1] == 1
+        assert [text for _, text in told] == [f"{int(100 * share)} %" for share in shares]
+        assert last[1] == ""
         await tab.until("!desdaemon.drawing")
         scores = "document.querySelectorAll('#graph .sure').length"
         assert await tab.evaluate(scores) > 40

@@ -83,7 +83,8 @@ export class Review {
     const last = line[line.length - 1];
     const keys = line.map((node) => app.game.key(node));
     this.done = 0;
-    this.total = line.length;
+    // Each position, and each move that is not the best by itself.
+    this.total = 2 * line.length - 1;
     app.hints.stop();
     const asked = (this.running = app.socket.ask(
       "analyze",
@@ -121,7 +122,7 @@ export class Review {
       const own = app.knowledge.ofMove(app.game.key(node), move);
       return best && differs(node, move, best.move) && !(own && covers(own, best)) ? [{ node, move }] : [];
     });
-    this.total += others.length;
+    this.done = this.total - others.length;
     for (const { node, move } of others) {
       if (this.running !== asked) return;
       this.played = app.socket.ask("analyze", { board: app.game.board(node), allow: [move], level: app.preferences.get("gameLevel"), book: "use" });

@@ -55,9 +55,8 @@ export class GamePane {
     const running = Boolean(review.running);
     byId("analyse").textContent = t(running ? "stop" : "analyse");
     byId("analysis-progress").hidden = !running;
-    byId("analysis-progress").max = Math.max(1, review.total);
-    byId("analysis-progress").value = review.done;
-    byId("analysis-told").textContent = running ? t("analysing", { n: review.done, m: review.total }) : "";
+    byId("analysis-progress").value = running ? review.done / review.total : 0;
+    byId("analysis-told").textContent = running ? `${Math.floor((100 * review.done) / review.total)} %` : "";
   }
 
   /** @param {import("../engine/review.js").Step} step */
