@@ -358,10 +358,13 @@ SET_UP = (
 """Lines after the login: plain text, no bells, no news, no channels."""
 
 
-def service_set_up(*, rated: bool) -> tuple[str, ...]:
-    """Return the lines that prepare the Othello service."""
-    sign = "+" if rated else "-"
-    return "tell /os trust +", f"tell /os rated {sign}", "tell /os request +", "tell /os client -"
+SERVICE_SET_UP = ("tell /os trust +", "tell /os request +", "tell /os client -")
+"""Lines that prepare the Othello service: evaluations and requests are shown, boards are text."""
+
+
+def rated_line(rated: bool) -> str:
+    """Return the line that makes the player's next offers rated ones, or not."""
+    return f"tell /os rated {'+' if rated else '-'}"
 
 
 def open_line(matches: int) -> str:

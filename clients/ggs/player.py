@@ -138,7 +138,7 @@ class Player:
         self._matches: set[str] = set()
         self._failures = 0
         self._calls = 0
-        self._entered = self._online = False
+        self._entered = self._welcomed = self._online = False
         self._sent = 0.0
         self._waits_until = 0.0
         self._asked = ""
@@ -151,7 +151,7 @@ class Player:
         """Note that the server has answered the call."""
         self._calls += 1
         self._sent, self._waits_until = now, 0.0
-        self._entered = self._online = False
+        self._entered = self._welcomed = self._online = False
         return []
 
     def lost(self, reason: str) -> list[Instruction]:
@@ -165,7 +165,7 @@ class Player:
         if self._matches:
             found.append(Show("adjourned matches go on when you or the opponent resume them", ours=True))
         self._matches.clear()
-        self._entered = self._online = False
+        self._entered = self._welcomed = self._online = False
         pause = min(LONGEST_WAIT_S, 2.0**self._failures)
         self._failures += 1
         return [*found, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
@@ -202,6 +202,8 @@ class Player:
                 return self._prompt(message.wanted)
             case ggs.Ready():
                 return self._ready(now)
+        self._welcomed = self._entered
+        match message:
             case ggs.Service():
                 return self._service(message.up, now)
             case ggs.Request():
@@ -226,7 +228,8 @@ class Player:
         return [End(reason)] if self._calls == 1 else self.lost(reason)
 
     def _ready(self, now: float) -> list[Instruction]:
-        if not self._entered or self._online:
+        # One that belongs to the prompt for the password comes before anything else is said.
+        if not self._welcomed or self._online:
             return []
         self._online = True
         self._failures = 0
@@ -240,14 +243,14 @@ class Player:
         self._waits_until = 0.0
         if not up:
             return [*found, Show("the Othello service is down", ours=True)]
-        lines = (*ggs.service_set_up(rated=self._rules.rated), ggs.open_line(self._wanted))
+        lines = (*ggs.SERVICE_SET_UP, ggs.rated_line(self._rules.rated), ggs.open_line(self._wanted))
         return [*found, *map(Send, lines), *self._offer(now)]
 
     def _offer(self, now: float) -> list[Instruction]:
         if not self._wishes.offer or self._matches or now < self._waits_until:
             return []
         self._waits_until = now + PENDING_S
-        return [Send(f"tell /os ask {self._wishes.offer}")]
+        return [Send(ggs.rated_line(self._rules.rated)), Send(f"tell /os ask {self._wishes.offer}")]
 
     def _request(self, request: ggs.Request, now: float) -> list[Instruction]:
         if request.challenger.casefold() == self._name:
@@ -322,7 +325,7 @@ class Player:
         names = (board.sides[0].name, board.sides[1].name)
         place = self._place(names)
         if place is None:
-            return []
+            return [Show(_line(board))]
         game = self._games.setdefault(board.id, _OwnBoard())
         found: list[Instruction] = [Show(_line(board)), *self._flags(game, board)]
         if game.searching:

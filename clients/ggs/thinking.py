@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from desdaemon.api import Engine
 
 
+_FORCED_DEPTH = 8
+
+
 class Thinker:
     """An engine for single boards, and one for each board of a pair, which think at the same time with half of the
     threads each. They share no table: what an opponent copies from one board tells nothing on the other.
@@ -64,7 +67,8 @@ class Thinker:
         searched = time.monotonic()
         found = await engine.analyze_async(
             board,
-            depth=limits.depth,
+            # A single move needs no time, only an evaluation to be sent with it.
+            depth=limits.depth if len(board.legal) > 1 else min(limits.depth, _FORCED_DEPTH),
             selectivity=limits.selectivity,
             nodes=limits.nodes,
             time_s=limits.time_ms / 1000,

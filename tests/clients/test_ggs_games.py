@@ -31,7 +31,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import parse_games
 from desdaemon.protocol.ggs import ServerClock
-from desdaemon.protocol.othello.notation import START
+from desdaemon.protocol.othello.notation import START, parse_board
 from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.othello.selectivity import Selectivity
 
@@ -353,6 +353,7 @@ class RecordedEngine:
     def __init__(self, **how: Any) -> None:
         self.how = how
         self.times: list[float] = []
+        self.depths: list[int] = []
         self.made.append(self)
 
     def look_up(self, board: object) -> None:
@@ -360,6 +361,7 @@ class RecordedEngine:
 
     async def analyze_async(self, board: Any, **how: Any) -> Analysis:
         self.times.append(how["time_s"])
+        self.depths.append(how["depth"])
         move = board.legal[0]
         line = MoveLine(move, Score(2, board.side), 2, 2, 1, Selectivity.FULL, False, (move,), 1, 0.0)
         return Analysis(board, (line,), 1, 0.0, True)
@@ -394,6 +396,13 @@ def test_a_move_gets_less_than_the_clock_has(left_s: float, recorded: list[Recor
     run(thinker.think(StartSearch(".5", "", START, ServerClock(1000 * left_s))))
     (time_s,) = recorded[0].times
     assert 0 < time_s <= min(left_s / 2, max(left_s - 5, left_s / 2))
+
+
+def test_a_forced_move_takes_no_time(recorded: list[RecordedEngine]) -> None:
+    thinker = Thinker(SessionSettings(), 5_000)
+    for board in ("OX" + "-" * 62 + " O", "OX-----OX" + "-" * 55 + " O"):
+        run(thinker.think(StartSearch(".5", "", parse_board(board), ServerClock(60_000))))
+    assert [depth > 8 for depth in recorded[0].depths] == [False, True]
 
 
 # The command line

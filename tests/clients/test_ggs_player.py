@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import re
 from typing import Any
 
 import pytest
+from ggs_blocks import mutated
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +30,7 @@ from desdaemon.protocol.othello.notation import START, Position, parse_board, pa
 
 ANY = AcceptRules(("8*", "s8*"))
 NAMES = ("alice", "bob")
+WELCOME = ggs.Words("welcome")
 SINGLE, PAIR = ggs.parse_type("8"), ggs.parse_type("s8r14")
 PASSING = parse_board("XO" + "-" * 62 + " O")
 """White has no move, Black has one."""
@@ -39,6 +42,7 @@ def online(rules: AcceptRules = ANY, wishes: Wishes | None = None) -> Player:
     player.connected(0)
     player.told(ggs.Prompt("login"), 0)
     player.told(ggs.Prompt("password"), 0)
+    player.told(WELCOME, 0)
     player.told(ggs.Ready(), 0)
     return player
 
@@ -70,6 +74,8 @@ def test_the_login() -> None:
     assert player.told(ggs.Ready(), 0) == []
     assert player.told(ggs.Prompt("login"), 0) == [Send("alice")]
     assert player.told(ggs.Prompt("password"), 0) == [Send("secret", secret=True)]
+    assert player.told(ggs.Ready(), 0) == [], "it may belong to the prompt"
+    player.told(WELCOME, 0)
     lines = sent(player.told(ggs.Ready(), 0))
     assert lines[: len(ggs.SET_UP)] == list(ggs.SET_UP)
     assert lines[-1] == "tell /os open 1"
@@ -154,10 +160,11 @@ def test_offers_are_made_again() -> None:
     player = Player("alice", "secret", AcceptRules(), Wishes(offer="8 5:00 bob"))
     player.connected(0)
     player.told(ggs.Prompt("password"), 0)
+    player.told(WELCOME, 0)
     ask = "tell /os ask 8 5:00 bob"
     assert sent(player.told(ggs.Ready(), 0))[-1] == ask
     assert sent(player.tick(59)) == []
-    assert sent(player.tick(60))[0] == ask
+    assert sent(player.tick(60))[:2] == ["tell /os rated -", ask]
     player.told(match(), 70)
     assert ask not in sent(player.tick(1000))
     assert sent(player.told(match(False, result=0.0), 1001))[-1] == ask
@@ -214,9 +221,9 @@ def test_a_forced_pass_is_played_at_once_with_the_last_evaluation() -> None:
     assert sent(player.told(board(PASSING, black="bob"), 0)) == ["tell /os play .5 pa/0.00/0.00"]
 
 
-def test_games_of_others_are_left_alone() -> None:
+def test_games_of_others_are_shown_alone() -> None:
     player = Player("carol", "secret", ANY, Wishes())
-    assert player.told(board(), 0) == []
+    assert player.told(board(), 0) == [Show(".5 alice 01:00, bob 01:00")]
     assert player.told(match(), 0) == []
 
 
@@ -273,6 +280,7 @@ def test_a_lost_connection_stops_searches_and_adjourned_matches_wait_for_people(
     assert found[0] == StopSearch(".5")
     player.connected(9)
     player.told(ggs.Prompt("password"), 9)
+    player.told(WELCOME, 9)
     lines = sent(player.told(ggs.Ready(), 9))
     assert not [line for line in lines if "continue" in line]
     assert lines[-1] == "tell /os open 1"
@@ -381,3 +389,13 @@ def test_any_order_of_events(happened: list[tuple[str, Any]], offering: bool) ->
                 del searches[instruction.game]
             elif isinstance(instruction, Save):
                 assert kind == "told"
+
+
+def test_damaged_blocks_do_no_harm() -> None:
+    choices = random.Random(3)
+    for _ in range(1_000):
+        player = online(wishes=Wishes("8 5:00", records=True))
+        blocks = ggs.BlockReader()
+        for now in range(3):
+            for block in blocks.feed(mutated(choices)):
+                assert all(LINE.fullmatch(line) for line in sent(player.told(ggs.read(block), now)))
