@@ -103,6 +103,6 @@ def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits
 def _length(board: str | None, moves: str) -> int:
     """Return the number of moves in a game, passes counted; 0 if unreadable, which the daemon will report."""
     try:
-        return len(play_moves(START if board is None else parse_board(board), parse_moves(moves)))
+        return len(play_moves(START if board is None else parse_board(board), parse_moves(moves)).moves)
     except BadInput:
         return 0

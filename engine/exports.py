@@ -23,6 +23,7 @@ SPEC = Spec(
         "board_flip": "u64(u64,u64,u64)",
         "board_symmetric": "u64(u64,i64)",
         "board_canonical_symmetry": "i64(u64,u64)",
+        "board_has_symmetry": "i64(u64,u64)",
         "fill_edge_table": "void(u64)",
         "map_weights": "void(u64,u64)",
         "expand_weights": "void(u64,u64,u64,u64)",
@@ -51,6 +52,7 @@ SPEC = Spec(
                 "board_flip",
                 "board_symmetric",
                 "board_canonical_symmetry",
+                "board_has_symmetry",
                 "known_move",
             )
         },

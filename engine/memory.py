@@ -42,6 +42,15 @@ class Block:
         return (ctypes.c_uint64 * (self.size // 8)).from_buffer(self._map)
 
 
+class HeapWords:
+    """A few words of zeros at ``address``, on Python's heap: they are made in a tenth of the time of a `Block`."""
+
+    def __init__(self, number: int) -> None:
+        self.words = (ctypes.c_uint64 * number)()
+        self.address = ctypes.addressof(self.words)
+        _bound(self, 8 * number)
+
+
 class MappedFile:
     """A file mapped read-only: ``size`` bytes at ``address`` in pages shared with other processes. Raises OSError."""
 
@@ -55,7 +64,7 @@ class MappedFile:
         _bound(self, self.size)
 
 
-def _bound(memory: Block | MappedFile, size: int) -> None:
+def _bound(memory: Block | HeapWords | MappedFile, size: int) -> None:
     """Tell kernels that run as Python the bounds of ``memory``, until it is freed."""
     if INTERPRETED:
         import weakref

@@ -17,10 +17,9 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.protocol.othello.rules import (
     INVERSE_SYMMETRY,
     PASS,
-    has_symmetry,
     mirror_equal_moves,
     mirrored_line,
-    transform_move,
+    move_images,
 )
 from desdaemon.protocol.othello.scores import MoverScore, opposite
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
@@ -57,7 +56,7 @@ from .layout import (
     WEIGHTS,
 )
 from .limits import MAX_HASH_BITS, MIN_HASH_BITS, Limits
-from .memory import Block
+from .memory import Block, HeapWords
 from .result import Line, Result
 from .team import Context, Team, Waiting
 
@@ -82,6 +81,9 @@ _PASS_FROM = {Selectivity.PERCENT_73: 15, Selectivity.PERCENT_87: 24, Selectivit
 _SELECTIVE_LATER = 3
 """Additional empties from which the second and third pass pay off in a search that is itself selective."""
 
+_STOP_WORDS = 16
+"""The first is the stop word; the others keep what Python writes out of its cache line."""
+
 Progress = Callable[[int, Line], None]
 
 
@@ -89,8 +91,8 @@ class Control:
     """The stop word and the node counter of one search, for other threads."""
 
     def __init__(self) -> None:
-        self._memory = Block(4096)
-        self._word = self._memory.words()
+        self._memory = HeapWords(_STOP_WORDS)
+        self._word = self._memory.words
         self._lock = threading.Lock()
         self._stopped = False
         self._contexts: list[Context] = []
@@ -403,11 +405,11 @@ class Searcher:
         # If several moves lead to mirror images of one position, only the first is searched. A position without a
         # symmetry hardly ever has such moves, and looking for them took half as long as a search of level 5.
         groups: dict[int, dict[int, int]] = {}
-        if has_symmetry(job.player, job.opponent):
+        if self._engine.board_has_symmetry(job.player, job.opponent):
             alike = mirror_equal_moves(job.player, job.opponent, legal, self._play, self._canonical)
             groups = {next(iter(group)): group for group in alike}
             legal = sum(1 << move for move in groups)
-        back = INVERSE_SYMMETRY[symmetry]
+        back = move_images(INVERSE_SYMMETRY[symmetry])
 
         def turned(line: Line) -> Iterator[Line]:
             """Yield the line as one of each move that it was searched for; they share its cost."""
@@ -415,7 +417,7 @@ class Searcher:
             share, left = divmod(line.nodes, len(group))
             for move, other in group.items():
                 moves = move, *mirrored_line(line.pv[1:], group[line.move], other)
-                moves = tuple([transform_move(each, back) for each in moves])
+                moves = tuple(bytes(moves).translate(back))
                 if passed:
                     yield line._replace(
                         move=PASS,

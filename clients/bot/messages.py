@@ -208,7 +208,7 @@ class GameTable:
             # In the mirrored start Black has no first move that is legal in the standard one.
             self._from_below = not START.moves >> plain[0] & 1
         mirror = _OTHER_RANKS if self._from_below else 0
-        moves = play_moves(START, [move if move == PASS else move ^ mirror for move in plain])
+        moves = play_moves(START, [move if move == PASS else move ^ mirror for move in plain]).moves
         return tuple(PlayedMove(move, 0.0) for move in moves)
 
     def _square(self, move: int) -> str:

@@ -74,7 +74,7 @@ def xot_openings(name: str, count: int, seed: int = 1) -> Openings:
     openings: dict[Key, GameRecord] = {}
     for number in _drawn(len(lines), len(lines), random.Random(seed)):
         try:
-            opening = _opening(play_moves(START, list(lines[number])))
+            opening = _opening(play_moves(START, list(lines[number])).moves)
         except BadInput as error:
             raise BadInput(f"{name}: line {number + 1}: {error}") from None
         openings.setdefault(key_of(opening), opening)

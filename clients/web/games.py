@@ -106,7 +106,7 @@ def _as_game(about: Data, number: int) -> FileGame:
     if not _DATE.fullmatch(texts["date"]):
         raise BadInput(f"game {number}: date {quoted(texts['date'])}: expected one such as 2026-01-31, or a year")
     initial = parse_board(texts["board"]) if texts["board"] else START
-    moves = play_moves(initial, parse_moves(texts["moves"]))
+    moves = play_moves(initial, parse_moves(texts["moves"])).moves
     black = initial.black_to_move
     played = follow(initial, [(black ^ bool(ply % 2), move, 0.0) for ply, move in enumerate(moves)])
     record = GameRecord(initial, played, texts["black"], texts["white"])

@@ -44,7 +44,7 @@ class Board:
                     moves = parse_moves(text)
                 except BadInput:
                     raise error from None
-                moves = play_moves(START, moves)
+                moves = play_moves(START, moves).moves
         self._set(position, moves)
 
     def _set(self, initial: Position, moves: list[int]) -> None:
@@ -127,7 +127,7 @@ class Board:
 
     def play(self, moves: str) -> Board:
         """Return the board after one move or several; forced passes may be left out. Raises `BadInput`."""
-        return self._at(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves))])
+        return self._at(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves)).moves])
 
     def undo(self, plies: int = 1) -> Board:
         """Return the board ``plies`` plies earlier, passes counted; the first board if there are fewer."""

@@ -175,7 +175,7 @@ class Session:
         """Make `go` follow a line from the initial position; [] ends that. Raises `BadInput`."""
         position = self.game.initial
         line = []
-        for move in play_moves(position, moves):
+        for move in play_moves(position, moves).moves:
             line.append((position, move))
             position = position.after(move)
         self._opening = line

@@ -103,6 +103,15 @@ def board_canonical_symmetry(player, opponent):
     return canonical_symmetry(player, opponent)
 
 
+@kernel("i64(u64,u64)")
+def board_has_symmetry(player, opponent):
+    """Return whether a mirror image of the position, or the position turned, is the position itself."""
+    for which in range(1, 8):
+        if symmetric(player, which) == player and symmetric(opponent, which) == opponent:
+            return 1
+    return 0
+
+
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
 def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
     """Return the best score for the mover of the moves in ``allowed``, at least one of them legal; the move is left at

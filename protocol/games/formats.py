@@ -133,7 +133,7 @@ def txt_text(record: GameRecord) -> str:
 
 def _alternating(initial: Position, moves: list[int]) -> GameRecord:
     """Return the game of moves that are given without colours."""
-    played = play_moves(initial, moves)
+    played = play_moves(initial, moves).moves
     black = initial.black_to_move
     return GameRecord(initial, follow(initial, [(black ^ bool(ply % 2), move, 0.0) for ply, move in enumerate(played)]))
 
@@ -357,7 +357,7 @@ def json_game(text: GameText) -> GameRecord:
     start, turn = START, 0
     if moves and moves[0] not in squares(START.moves):
         start, turn = Position(transform(START.player, 2), transform(START.opponent, 2), True), 56
-    played = [move if move == PASS else move ^ turn for move in play_moves(start, moves)]
+    played = [move if move == PASS else move ^ turn for move in play_moves(start, moves).moves]
     return _alternating(START, played)._replace(black=tags.get("BLACK", ""), white=tags.get("WHITE", ""))
 
 

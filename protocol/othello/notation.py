@@ -11,7 +11,7 @@ from typing import NamedTuple
 from desdaemon.protocol.errors import BadInput, quoted
 
 from . import rules
-from .rules import PASS
+from .rules import PASS, flips
 
 BLACK_LETTERS = "xX*bB"
 WHITE_LETTERS = "oOwW"
@@ -100,13 +100,15 @@ def parse_moves(text: str) -> list[int]:
     moves = []
     at = 0
     while at < len(text):
-        if text[at] in " \t,":
-            at += 1
-            continue
-        move, length = _scan_move(text, at)
-        if not length:
-            rest = text[at:].split(" ", 1)[0]
-            raise BadInput(f"{quoted(rest)} is not a move: expected squares such as f5d6c3, or pa for a pass")
+        move, length = _SQUARES.get(text[at : at + 2]), 2
+        if move is None:
+            if text[at] in " \t,":
+                at += 1
+                continue
+            move, length = _scan_move(text, at)
+            if not length:
+                rest = text[at:].split(" ", 1)[0]
+                raise BadInput(f"{quoted(rest)} is not a move: expected squares such as f5d6c3, or pa for a pass")
         moves.append(move)
         at += length
     return moves
@@ -114,9 +116,6 @@ def parse_moves(text: str) -> list[int]:
 
 def _scan_move(text: str, at: int) -> tuple[int, int]:
     """Return the move that begins at ``text[at]`` and its length, which is 0 if there is none."""
-    square = _SQUARES.get(text[at : at + 2])
-    if square is not None:
-        return square, 2
     lower = text[at : at + 4].lower()
     for spelling in _PASSES:
         if lower.startswith(spelling):
@@ -235,22 +234,42 @@ def board_doubts(position: Position) -> list[str]:
     return doubts
 
 
-def play_moves(position: Position, moves: list[int]) -> list[int]:
-    """Play ``moves`` from ``position`` and return them with the missing forced passes; raises `BadInput`.
+class PlayedLine(NamedTuple):
+    """A line of play: its moves, with the missing forced passes; and the boards before and after the moves that were
+    given, each as the fields of a `Position`.
+    """
+
+    moves: list[int]
+    boards: list[tuple[int, int, bool]]
+
+    @property
+    def last(self) -> Position:
+        """The position after all moves."""
+        return Position(*self.boards[-1])
+
+
+def play_moves(position: Position, moves: list[int]) -> PlayedLine:
+    """Play ``moves`` from ``position``; raises `BadInput`.
 
     The message names the first illegal move and its index in the list.
     """
-    played = []
+    player, opponent, black = position
+    played, boards = list[int](), [(player, opponent, black)]
     for number, move in enumerate(moves, 1):
-        if move != PASS and position.must_pass:
+        turned = flips(player, opponent, move)
+        if not turned and rules.must_pass(player, opponent):
+            player, opponent, black = opponent, player, not black
             played.append(PASS)
-            position = position.after(PASS)
-        try:
-            position = position.after(move)
-        except rules.IllegalMove:
-            raise BadInput(illegal_move(position, move, number if len(moves) > 1 else 0)) from None
+            turned = flips(player, opponent, move)
+            if move == PASS:
+                boards.append((player, opponent, black))
+                continue
+        if not turned:
+            raise BadInput(illegal_move(Position(player, opponent, black), move, number if len(moves) > 1 else 0))
+        player, opponent, black = opponent ^ turned, player | turned | 1 << move, not black
         played.append(move)
-    return played
+        boards.append((player, opponent, black))
+    return PlayedLine(played, boards)
 
 
 def illegal_move(position: Position, move: int, number: int = 0) -> str:

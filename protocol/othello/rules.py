@@ -6,13 +6,13 @@ the side to move. Squares are 0..63. Scores are disc differences for ``player``,
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from .scores import MoverScore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 FULL = 0xFFFF_FFFF_FFFF_FFFF
 PASS = 64
@@ -48,54 +48,80 @@ def _step(bits: int, shift: int, mask: int) -> int:
     return (bits << shift if shift > 0 else bits >> -shift) & mask
 
 
-def _rays(square: int) -> tuple[tuple[int, ...], ...]:
-    """Return the squares in each direction as masks of one bit, nearest first, unless there is only one."""
-    rays = []
-    for shift, mask in _STEPS:
-        ray = []
-        square_bit = _step(1 << square, shift, mask)
-        while square_bit:
-            ray.append(square_bit)
-            square_bit = _step(square_bit, shift, mask)
-        if len(ray) > 1:
-            rays.append(tuple(ray))
-    return tuple(rays)
+class _Rays(dict[int, tuple[tuple[int, tuple[int, ...]], ...]]):
+    """The directions in which a move on a square may turn discs, by the opponent's discs next to the square: of each
+    the nearest square, as a mask of one bit, and those behind it.
+
+    A key is part of the mask ``beside``; its entry is made at the first look-up.
+    """
+
+    def __init__(self, square: int) -> None:
+        self._rays = []
+        for shift, mask in _STEPS:
+            ray = []
+            square_bit = _step(1 << square & FULL, shift, mask)
+            while square_bit:
+                ray.append(square_bit)
+                square_bit = _step(square_bit, shift, mask)
+            if len(ray) > 1:
+                self._rays.append((ray[0], tuple(ray[1:])))
+        self.beside = sum(first for first, _ in self._rays)
+
+    def __missing__(self, discs: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        self[discs] = rays = tuple(ray for ray in self._rays if ray[0] & discs)
+        return rays
 
 
-_RAYS = tuple(_rays(square) for square in range(64))
+_RAYS = tuple(map(_Rays, range(65)))
+"""By square; from `PASS` there are none."""
 
 
 class IllegalMove(ValueError):
     """A move that is illegal in its position."""
 
 
-def legal_moves(player: int, opponent: int) -> int:
-    """Return a mask of the legal moves; 0 if the side to move has to pass or the game is over."""
+def _moves_by_direction(player: int, opponent: int) -> Iterator[int]:
+    """Yield for each direction a mask of the moves that turn discs in it."""
     empty = ~(player | opponent) & FULL
-    moves = 0
     for shift, mask in _STEPS:
+        # Runs of one to six discs: steps of one find two of them, steps of two the others.
         between = opponent & mask
         if shift > 0:
             line = (player << shift) & between
-            for _ in range(5):
-                line |= (line << shift) & between
-            moves |= (line << shift) & mask
+            line |= (line << shift) & between
+            pair = between & (between << shift)
+            line |= (line << 2 * shift) & pair
+            line |= (line << 2 * shift) & pair
+            yield (line << shift) & mask & empty
         else:
             line = (player >> -shift) & between
-            for _ in range(5):
-                line |= (line >> -shift) & between
-            moves |= (line >> -shift) & mask
-    return moves & empty
+            line |= (line >> -shift) & between
+            pair = between & (between >> -shift)
+            line |= (line >> -2 * shift) & pair
+            line |= (line >> -2 * shift) & pair
+            yield (line >> -shift) & mask & empty
+
+
+def legal_moves(player: int, opponent: int) -> int:
+    """Return a mask of the legal moves; 0 if the side to move has to pass or the game is over."""
+    moves = 0
+    for some in _moves_by_direction(player, opponent):
+        moves |= some
+    return moves
+
+
+def can_move(player: int, opponent: int) -> bool:
+    """Return whether the side to move has a legal move, for a fraction of the cost of `legal_moves`."""
+    return any(_moves_by_direction(player, opponent))
 
 
 def flips(player: int, opponent: int, square: int) -> int:
-    """Return a mask of the discs that a move on ``square`` turns; 0 if the move is illegal."""
-    disc = 1 << square
-    if (player | opponent) & disc:
+    """Return a mask of the discs that a move on ``square`` turns; 0 if the move is illegal, and for a `PASS`."""
+    if (player | opponent) >> square & 1:
         return 0
     turned = 0
-    for ray in _RAYS[square]:
-        line = 0
+    rays = _RAYS[square]
+    for line, ray in rays[opponent & rays.beside]:
         for bit in ray:
             if opponent & bit:
                 line |= bit
@@ -120,12 +146,12 @@ def play(player: int, opponent: int, move: int) -> tuple[int, int]:
 
 def must_pass(player: int, opponent: int) -> bool:
     """Return whether only the other side has a move."""
-    return not legal_moves(player, opponent) and legal_moves(opponent, player) != 0
+    return not can_move(player, opponent) and can_move(opponent, player)
 
 
 def is_over(player: int, opponent: int) -> bool:
     """Return whether neither side has a move."""
-    return not legal_moves(player, opponent) and not legal_moves(opponent, player)
+    return not (can_move(player, opponent) or can_move(opponent, player))
 
 
 def empties(player: int, opponent: int) -> int:
@@ -153,10 +179,24 @@ def squares(mask: int) -> list[int]:
     return listed
 
 
+_TWICE = 1 << 64 | 1
+_FILE_SWAPS = (
+    (1, 0x5555_5555_5555_5555 * _TWICE),
+    (2, 0x3333_3333_3333_3333 * _TWICE),
+    (4, 0x0F0F_0F0F_0F0F_0F0F * _TWICE),
+)
+_SQUARE_SWAPS = (
+    (7, 0x00AA_00AA_00AA_00AA * _TWICE),
+    (14, 0x0000_CCCC_0000_CCCC * _TWICE),
+    (28, 0x0000_0000_F0F0_F0F0 * _TWICE),
+)
+# Two masks may lie side by side in one number: `_mirror_files` and `_transpose` turn both.
+
+
 def _mirror_files(bits: int) -> int:
-    bits = (bits >> 1 & 0x5555_5555_5555_5555) | (bits & 0x5555_5555_5555_5555) << 1
-    bits = (bits >> 2 & 0x3333_3333_3333_3333) | (bits & 0x3333_3333_3333_3333) << 2
-    return (bits >> 4 & 0x0F0F_0F0F_0F0F_0F0F) | (bits & 0x0F0F_0F0F_0F0F_0F0F) << 4
+    for shift, mask in _FILE_SWAPS:
+        bits = (bits >> shift & mask) | (bits & mask) << shift
+    return bits
 
 
 def _mirror_ranks(bits: int) -> int:
@@ -164,7 +204,7 @@ def _mirror_ranks(bits: int) -> int:
 
 
 def _transpose(bits: int) -> int:
-    for shift, mask in ((7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)):
+    for shift, mask in _SQUARE_SWAPS:
         swap = (bits ^ bits >> shift) & mask
         bits ^= swap ^ swap << shift
     return bits
@@ -199,6 +239,12 @@ INVERSE_SYMMETRY = (0, 1, 2, 3, 4, 6, 5, 7)
 """``transform(transform(b, s), INVERSE_SYMMETRY[s]) == b``."""
 
 
+@cache
+def move_images(symmetry: int) -> bytes:
+    """Return a table for `bytes.translate` that maps moves to their images under a symmetry."""
+    return bytes(transform_move(move, symmetry) for move in range(256))
+
+
 def canonical(player: int, opponent: int) -> tuple[int, int]:
     """Return the smallest ``(player, opponent)`` of the eight symmetric positions, compared as unsigned pairs."""
     return canonical_with_symmetry(player, opponent)[:2]
@@ -207,22 +253,12 @@ def canonical(player: int, opponent: int) -> tuple[int, int]:
 @lru_cache(4096)
 def canonical_with_symmetry(player: int, opponent: int) -> tuple[int, int, int]:
     """Return the canonical pair and the symmetry that maps the given position to it."""
-    return min(zip(_images(player), _images(opponent), range(8), strict=True))
-
-
-_TURNS: tuple[Callable[[int], int], ...] = (
-    _mirror_files,
-    _mirror_ranks,
-    lambda bits: _mirror_files(_mirror_ranks(bits)),
-    _transpose,
-    lambda bits: _mirror_files(_mirror_ranks(_transpose(bits))),
-)
-"""The symmetries that are their own inverses. A position with any symmetry has one of these."""
-
-
-def has_symmetry(player: int, opponent: int) -> bool:
-    """Return whether the position is equal to one of its mirror images or turned images."""
-    return any(turn(player) == player and turn(opponent) == opponent for turn in _TURNS)
+    pair = player << 64 | opponent
+    ranks = _mirror_ranks(player) << 64 | _mirror_ranks(opponent)
+    images = [pair, _mirror_files(pair), ranks, _mirror_files(ranks)]
+    images += map(_transpose, images[:])
+    least = min(images)
+    return least >> 64, least & FULL, images.index(least)
 
 
 def mirror_equal_moves(
@@ -250,14 +286,7 @@ def mirrored_line(line: tuple[int, ...], symmetry: int, other: int) -> tuple[int
     """
     if symmetry == other:
         return line
-    return tuple(transform_move(transform_move(move, symmetry), INVERSE_SYMMETRY[other]) for move in line)
-
-
-def _images(bits: int) -> tuple[int, ...]:
-    """Return a mask under the symmetries 0 to 7."""
-    files, ranks = _mirror_files(bits), _mirror_ranks(bits)
-    images = (bits, files, ranks, _mirror_ranks(files))
-    return (*images, *map(_transpose, images))
+    return tuple(bytes(line).translate(move_images(symmetry)).translate(move_images(INVERSE_SYMMETRY[other])))
 
 
 def floating_discs(player: int, opponent: int) -> int:

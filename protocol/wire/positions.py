@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import (
     START,
+    PlayedLine,
     Position,
     discs_text,
-    illegal_move,
     parse_board,
     parse_move,
     parse_moves,
+    play_moves,
 )
 
 from .messages import RequestError, in_list
@@ -24,21 +25,6 @@ _WHITE = str.maketrans("XO-", "010")
 _PLAIN = frozenset("XO-")
 
 T = TypeVar("T")
-
-
-class PlayedLine(NamedTuple):
-    """A position with the line that led to it: ``positions[k]`` is the board after ``k`` of the moves given.
-
-    ``moves`` holds them with the missing forced passes.
-    """
-
-    positions: list[Position]
-    moves: list[int]
-
-    @property
-    def last(self) -> Position:
-        """The position after all moves."""
-        return self.positions[-1]
 
 
 class KnownLines:
@@ -77,39 +63,17 @@ def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any
 
 
 def read_line(args: dict[str, Any]) -> PlayedLine:
-    """Read the position that ``board`` and ``moves`` name; raises `RequestError`."""
+    """Play the ``moves`` from the ``board``; raises `RequestError`."""
     text = args.get("board")
     position = START if text is None else read_board(text)
-    line = PlayedLine([position], [])
-    moves = args.get("moves")
-    if moves:
-        try:
-            wanted = parse_moves(moves)
-        except BadInput as error:
-            raise RequestError("bad_request", str(error), "moves") from None
-        for number, move in enumerate(wanted, 1):
-            _play(line, move, number if len(wanted) > 1 else 0)
-    return line
-
-
-def _play(line: PlayedLine, move: int, number: int) -> None:
-    position = line.positions[-1]
     try:
-        line.positions.append(position.after(move))
-    except rules.IllegalMove:
-        if not position.must_pass:
-            raise _illegal(position, move, number) from None
-        position = position.after(rules.PASS)
-        try:
-            line.positions.append(position.after(move))
-        except rules.IllegalMove:
-            raise _illegal(position, move, number) from None
-        line.moves.append(rules.PASS)
-    line.moves.append(move)
-
-
-def _illegal(position: Position, move: int, number: int) -> RequestError:
-    return RequestError("illegal_move", illegal_move(position, move, number), "moves")
+        moves = parse_moves(args.get("moves") or "")
+    except BadInput as error:
+        raise RequestError("bad_request", str(error), "moves") from None
+    try:
+        return play_moves(position, moves)
+    except BadInput as error:
+        raise RequestError("illegal_move", str(error), "moves") from None
 
 
 def read_board(text: str) -> Position:

@@ -8,7 +8,7 @@ import pytest
 from lab.journeys import Profiler, journeys
 
 MODULES = {"analyze, level 12": 15, "analyze, level 4": 15, "moves": 15, "book deviate": 25}
-OBJECTS = {"analyze, level 12": 10, "analyze, level 4": 11}
+OBJECTS = {"analyze, level 12": 10, "analyze, level 4": 10}
 """Classes of the objects that an analysis makes on its way to the engine."""
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, LoadedEngine
 from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
-from desdaemon.core.search.short_questions import QuestionQueue, QuestionTurns, ShortQuestion
+from desdaemon.core.search.short_questions import QuestionQueue, QuestionTurns
 from desdaemon.core.search.workers import EnginePool, Owner, SearchThreads
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
+from desdaemon.protocol.othello.notation import Position
 
 LONGEST_TURN_US = 3000
 MOST_IN_TURN = 128
@@ -43,7 +44,9 @@ def test_every_question_gets_its_turn(slots: int, events: list[tuple[str, int]])
     def begin() -> None:
         nonlocal asked, begun
         asked -= 1
-        begun, more = queue.begin_turn()
+        rows, more = queue.begin_turn()
+        begun = [number for number, _ in rows]
+        assert rows == [(number, costs[number]) for number in begun]
         asked += more
         # Oldest first, within the bounds, and never nothing where something waits.
         assert begun == waiting[: len(begun)]
@@ -63,17 +66,28 @@ def test_every_question_gets_its_turn(slots: int, events: list[tuple[str, int]])
             queue.remove(lambda number, value=value: number % 51 == value)  # type: ignore[misc]
             waiting = [number for number in waiting if number % 51 != value]
         elif event == "interrupt" and begun:
-            asked += queue.put_back({each: costs[each] for each in begun})
+            asked += queue.put_back([(each, costs[each]) for each in begun])
             waiting[:0] = begun
             begun = []
         # At most one turn is asked for, and one is where anything waits.
         assert asked == queue.turn_waiting
         assert asked or not waiting
-        assert len(queue) == len(waiting)
+        assert [number for number, _ in queue.waiting] == waiting
     while asked:
         begin()
     assert not waiting
-    assert not len(queue)
+    assert not queue.waiting
+
+
+class Question(NamedTuple):
+    """A question whose number is its player's discs."""
+
+    position: Position
+    limits: Limits
+
+
+def questions(*numbers: int) -> list[tuple[Question, int]]:
+    return [(Question(Position(number, 0, True), Limits(5)), 150) for number in numbers]
 
 
 class PretendedSearches:
@@ -119,16 +133,16 @@ class Asked:
     def _mistake(self) -> None:
         self.mistakes += 1
 
-    def question(self, number: int) -> ShortQuestion:
-        return ShortQuestion(self, number, number, 0, Limits(5), 150)
+    def submit(self, *numbers: int) -> None:
+        self.turns.submit(OWNER, self, questions(*numbers))
 
-    def short_answered(self, number: int, result: Result) -> None:
+    def short_answered(self, question: Question, result: Result) -> None:
         with self._news:
-            assert result.nodes == number
+            assert result.nodes == question.position.player
             self.answers.append(result.nodes)
             self._news.notify_all()
 
-    def short_failed(self, number: int, error: Exception) -> None:
+    def short_failed(self, error: Exception) -> None:
         with self._news:
             self.failures.append(str(error))
             self._news.notify_all()
@@ -141,11 +155,9 @@ class Asked:
 def test_questions_that_came_while_the_thread_was_busy_share_a_turn() -> None:
     asked = Asked()
     with asked.scheduler.turn_of(Lease(Purpose.ANALYSIS, "key", "other")):
-        questions = [asked.question(number) for number in range(10)]
         gone = Asked()
-        questions[3], questions[7] = gone.question(3), gone.question(7)
-        asked.turns.submit(OWNER, questions[:5])
-        asked.turns.submit(OWNER, questions[5:])
+        for receiver, numbers in ((asked, (0, 1, 2)), (gone, (3, 7)), (asked, (4, 5, 6, 8)), (asked, (9,))):
+            asked.turns.submit(OWNER, receiver, questions(*numbers))
         asked.turns.cancel(OWNER, gone)
     asked.wait(8)
     assert not gone.answers
@@ -159,7 +171,7 @@ def test_an_interrupted_turn_goes_on() -> None:
     asked.searches.stopped = True
     with asked.scheduler.turn_of(Lease(Purpose.ANALYSIS, "key", "other")):
         for number in range(8):
-            asked.turns.submit(OWNER, [asked.question(number)])
+            asked.submit(number)
     asked.wait(8)
     assert asked.answers == list(range(8))
     assert asked.searches.rows == [8, 4]
@@ -170,11 +182,11 @@ def test_without_an_engine_all_are_told() -> None:
     asked.failure = EngineFailure("no weights")
     with asked.scheduler.turn_of(Lease(Purpose.ANALYSIS, "key", "other")):
         for number in range(3):
-            asked.turns.submit(OWNER, [asked.question(number)])
+            asked.submit(number)
     asked.wait(3)
     assert asked.failures == ["no weights"] * 3
     asked.failure = None
-    asked.turns.submit(OWNER, [asked.question(7)])
+    asked.submit(7)
     asked.wait(4)
     assert asked.answers == [7]
 
@@ -182,10 +194,10 @@ def test_without_an_engine_all_are_told() -> None:
 def test_a_mistake_ends_the_questions_of_its_turn_only() -> None:
     asked = Asked()
     asked.searches.broken = True
-    asked.turns.submit(OWNER, [asked.question(1)])
+    asked.submit(1)
     asked.wait(1)
     assert len(asked.failures) == asked.mistakes == 1
     asked.searches.broken = False
-    asked.turns.submit(OWNER, [asked.question(2)])
+    asked.submit(2)
     asked.wait(2)
     assert asked.answers == [2]

@@ -110,7 +110,7 @@ def test_a_base_that_is_not_there() -> None:
 @given(st.integers(0, 10**6), st.integers(1, 60))
 def test_no_board_that_a_game_leads_to_is_said_to_be_out_of_reach(seed: int, plies: int) -> None:
     position = START
-    for move in play_moves(START, referee.random_moves(seed, plies)):
+    for move in play_moves(START, referee.random_moves(seed, plies)).moves:
         position = position.after(move)
         assert lines._can_come_about(START, position)
 

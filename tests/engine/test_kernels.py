@@ -146,6 +146,7 @@ def test_symmetries(engine: Library) -> None:
         assert images[0] == (player, opponent)
         assert set(images) == expected
         assert images[engine.board_canonical_symmetry(player, opponent)] == min(expected)
+        assert engine.board_has_symmetry(player, opponent) == (images.count(images[0]) > 1)
 
 
 def test_the_eight_symmetries_differ(engine: Library) -> None:

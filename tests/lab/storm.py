@@ -257,7 +257,7 @@ def _wrong_arguments() -> list[tuple[str, str, Any]]:
 
 def _position_after(line: str) -> Position:
     position = START
-    for move in play_moves(START, parse_moves(line)):
+    for move in play_moves(START, parse_moves(line)).moves:
         position = position.after(move)
     return position
 

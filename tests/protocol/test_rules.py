@@ -72,14 +72,3 @@ def test_floating_discs() -> None:
     assert rules.floating_discs(player | 1, opponent) == 1
     assert rules.floating_discs(player | 1 << 18, opponent) == 0
     assert rules.floating_discs(1, 1 << 63) == 1 | 1 << 63
-
-
-@given(discs=st.integers(0, 2**64 - 1), mine=st.integers(0, 2**64 - 1), kept=st.sets(st.integers(1, 7)))
-def test_a_position_has_a_symmetry_if_one_of_seven_images_is_the_same(discs: int, mine: int, kept: set[int]) -> None:
-    # What is common to a mask and its images under all of a group of symmetries has these symmetries.
-    for symmetry in [*kept, *kept, *kept]:
-        discs &= rules.transform(discs, symmetry)
-        mine &= rules.transform(mine, symmetry)
-    player, opponent = discs & mine, discs & ~mine
-    same = [rules.transform(player, s) == player and rules.transform(opponent, s) == opponent for s in range(1, 8)]
-    assert rules.has_symmetry(player, opponent) == any(same)

@@ -258,7 +258,7 @@ def test_forced_passes_may_be_left_out_and_do_not_count_as_plies(seed: int) -> N
     line = read_line({"moves": moves_text(given_moves)})
     assert line.last == position
     assert line.moves == played
-    assert len(line.positions) == len(given_moves) + 1
+    assert len(line.boards) == len(given_moves) + 1
     assert read_line({"moves": moves_text(played)}).last == position
 
 

@@ -191,7 +191,7 @@ def test_the_rules_of_the_page_are_those_of_the_referee(visit: Visit) -> None:
     expected = []
     for line in games:
         position = START
-        for move in play_moves(START, parse_moves(line)):
+        for move in play_moves(START, parse_moves(line)).moves:
             position = position.after(move)
         expected.append(board_text(position))
 

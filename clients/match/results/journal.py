@@ -148,7 +148,7 @@ def game_entry(game: Finished) -> dict[str, Any]:
 def entry_game(entry: dict[str, Any]) -> Finished:
     """Return the game of a `game_entry`. Raises `ValueError`, `KeyError` or `TypeError` for anything else."""
     initial = parse_board(entry["board"])
-    moves = play_moves(initial, parse_moves(entry["moves"]))
+    moves = play_moves(initial, parse_moves(entry["moves"])).moves
     played = tuple(PlayedMove(move, float(ms)) for move, ms in zip(moves, entry["ms"], strict=True))
     if entry["ending"] not in ENDINGS or not -64 <= int(entry["score"]) <= 64:
         raise ValueError(entry["ending"])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.search.loader import EngineFailure, LoadedEngine
 from desdaemon.core.search.scheduler import Purpose
-from desdaemon.core.search.short_questions import QuestionTurns, ShortQuestion
+from desdaemon.core.search.short_questions import QuestionTurns
 from desdaemon.core.search.workers import HelperPool, Owner, ResumableSearch, SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
 from desdaemon.protocol.games.judgement import equivalents
@@ -222,7 +222,7 @@ class PendingAnalysis:
 
     def _begin_some(self, questions: list[Question], rest: deque[tuple[Question, list[Data]]]) -> None:
         """Answer or start these questions; append those that need a search of their own to ``rest``."""
-        short: list[ShortQuestion] = []
+        short: list[tuple[Question, int]] = []
         for question in questions:
             moves, sufficient = book_answer(self.service.books, question)
             answer = self._known(question, moves, sufficient=sufficient)
@@ -235,14 +235,11 @@ class PendingAnalysis:
                 self._receiver.partial({**preliminary, "done": False})
             estimated_us = self._short_us(question)
             if estimated_us:
-                board = question.position
-                short.append(
-                    ShortQuestion(self, question.number, board.player, board.opponent, question.limits, estimated_us)
-                )
+                short.append((question, estimated_us))
             else:
                 rest.append((question, moves if sufficient else []))
         if short and self.service.turns is not None:
-            self.service.turns.submit(self.owner, short)
+            self.service.turns.submit(self.owner, self, short)
             if self.cancelled:
                 self.service.turns.cancel(self.owner, self)
 
@@ -307,15 +304,14 @@ class PendingAnalysis:
         if self.service.turns is not None:
             self.service.turns.cancel(self.owner, self)
 
-    def short_answered(self, number: int, result: Result) -> None:
+    def short_answered(self, question: Question, result: Result) -> None:
         self.service.health.searched(result.nodes)
         if not self.cancelled:
-            question = self._questions[number]
             self.service.cache.put(question.position.player, question.position.opponent, result.lines)
             moves = [line_data(line) for line in result.lines]
-            self.answered(number, question.answer(moves, result.nodes, result.time_ms))
+            self.answered(question.number, question.answer(moves, result.nodes, result.time_ms))
 
-    def short_failed(self, number: int, error: Exception) -> None:
+    def short_failed(self, error: Exception) -> None:
         self.failed(RequestError("internal", str(error)))
 
     def answered(self, number: int, data: Data) -> None:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _MAGIC = b"desdaemon analyses 1\n"
 _KEY = struct.Struct("<QQ")
 _LINE = struct.Struct("<bbbbBBQdBB")
-_TURNED = tuple(bytes(rules.transform_move(move, symmetry) for move in range(256)) for symmetry in range(8))
-"""By symmetry: the image of each move, a table for `bytes.translate`."""
 _OVERHEAD = 200
 """Estimated bytes of memory that an entry takes besides its content."""
 _BLOCK = 1000
@@ -185,7 +183,7 @@ def _worth(content: bytes) -> tuple[bool, int, int, int]:
 def _packed(lines: tuple[Line, ...], symmetry: int) -> bytes:
     parts = []
     for line in lines:
-        turned = _TURNED[symmetry]
+        turned = rules.move_images(symmetry)
         moves = bytes(line.pv[:60]).translate(turned)
         numbers = line.score, line.lower, line.upper, line.depth, line.selectivity, line.nodes, line.time_ms
         parts.append(_LINE.pack(turned[line.move], *numbers, line.empties, len(moves)) + moves)
@@ -195,7 +193,7 @@ def _packed(lines: tuple[Line, ...], symmetry: int) -> bytes:
 def _unpacked(content: bytes, symmetry: int, empties: int) -> Iterator[Line]:
     from desdaemon.engine.result import Line
 
-    turned = _TURNED[symmetry]
+    turned = rules.move_images(symmetry)
     offset = 0
     while offset < len(content):
         move, score, lower, upper, depth, percent, nodes, ms, left, length = _LINE.unpack_from(content, offset)

@@ -73,15 +73,14 @@ class Operations:
 
     def handle(self, client: ClientRecord, message: Data, reply: Reply) -> None:
         """Run a request; replies may be sent before this returns."""
-        identity = messages.readable_id(message)
         try:
             operation, args = messages.check_request(message)
-            assert identity is not None
+            identity = message["id"]
             if identity in client.requests:
                 raise RequestError("duplicate_id", "a request of that id is in flight: expected another id", "id")
         except RequestError as error:
             self.health.refused(error.code)
-            reply(refusal(identity, error))
+            reply(refusal(messages.readable_id(message), error))
             return
         self._accounts.asked(client.account)
         request = PendingRequest(client, identity, reply)

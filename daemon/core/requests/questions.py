@@ -78,9 +78,10 @@ class Terms:
 
     def question(self, position: Position, number: int = 0) -> Question:
         """Return the question about a position, the ``number``-th of the request. Raises `RequestError`."""
-        limits = self._limits.get(position.empties)
+        empties = position.empties
+        limits = self._limits.get(empties)
         if limits is None:
-            limits = self._limits[position.empties] = self._limits_with(position.empties)
+            limits = self._limits[empties] = self._limits_with(empties)
         allow = rules.FULL if self._allow is None and not self._avoid else self._allowed(position)
         return Question(self, number, position, limits, allow)
 
@@ -163,11 +164,11 @@ def read_questions(terms: Terms, values: Data, pause: Callable[[], None] = lambd
     line = read_line(values)
     if terms.plies is None:
         return [terms.question(line.last)]
-    last = len(line.positions) - 1
+    last = len(line.boards) - 1
     wrong = next((ply for ply in terms.plies if not 0 <= ply <= last), None)
     if wrong is not None:
         raise RequestError("bad_request", f"ply {wrong}: expected one from 0 to {last}", "plies")
-    return [terms.question(line.positions[ply], number) for number, ply in enumerate(terms.plies)]
+    return [terms.question(Position(*line.boards[ply]), number) for number, ply in enumerate(terms.plies)]
 
 
 def check_list(values: Data) -> None:

@@ -8,8 +8,9 @@ by estimates, so that others wait a few milliseconds at most; they can be interr
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from .loader import EngineFailure
 from .workers import Owner, SearchThreads, Work
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
     from desdaemon.engine.short_searches import ShortSearches
+    from desdaemon.protocol.othello.notation import Position
 
     from .loader import LoadedEngine
 
@@ -31,32 +33,37 @@ MOST_IN_TURN = 128
 """Most questions in one turn."""
 
 
-class QuestionReceiver(Protocol):
-    """Who gets the results, by the numbers of its questions. Called from search threads."""
+class ShortQuestion(Protocol):
+    """A position to search, in which the game is not over."""
 
-    def short_answered(self, number: int, result: Result) -> None:
-        """Take the result of the question ``number``."""
+    @property
+    def position(self) -> Position:
+        """The position."""
 
-    def short_failed(self, number: int, error: Exception) -> None:
-        """Take the error of the question ``number``, which cannot be searched."""
-
-
-class ShortQuestion(NamedTuple):
-    """A position to search: the question ``number`` of ``receiver``, estimated to take ``estimated_us``."""
-
-    receiver: QuestionReceiver
-    number: int
-    player: int
-    opponent: int
-    limits: Limits
-    estimated_us: int
+    @property
+    def limits(self) -> Limits:
+        """The limits of its search."""
 
 
-_Question = TypeVar("_Question", bound=Hashable)
+Q = TypeVar("Q", bound=ShortQuestion, contravariant=True)
+
+
+class QuestionReceiver(Protocol[Q]):
+    """Who gets the results of its questions. Called from search threads."""
+
+    def short_answered(self, question: Q, result: Result) -> None:
+        """Take the result of a question."""
+
+    def short_failed(self, error: Exception) -> None:
+        """Take the error of a question that cannot be searched."""
+
+
+_Question = TypeVar("_Question")
 
 
 class QuestionQueue(Generic[_Question]):
-    """The waiting questions of one owner and the state of its turns. For one thread at a time.
+    """The waiting questions of one owner, each with its estimated µs, and the state of its turns. For one thread at a
+    time.
 
     At most one turn waits at the scheduler (``turn_waiting``); any number may run.
     """
@@ -64,61 +71,52 @@ class QuestionQueue(Generic[_Question]):
     def __init__(self, slots: int) -> None:
         """``slots`` is the number of search threads: a turn leaves work for the others."""
         self._slots = slots
-        self._costs: dict[_Question, int] = {}
+        self.waiting: deque[tuple[_Question, int]] = deque()
+        """Oldest first."""
         self._total_us = 0
         self.turn_waiting = False
 
-    def __len__(self) -> int:
-        return len(self._costs)
-
     def put(self, question: _Question, estimated_us: int) -> bool:
         """Add a question. Returns whether to add a turn to the scheduler."""
-        self._costs[question] = estimated_us
+        self.waiting.append((question, estimated_us))
         self._total_us += estimated_us
         return self._ask()
 
     def remove(self, unwanted: Callable[[_Question], bool]) -> None:
         """Remove the questions for which ``unwanted`` returns true."""
-        for question in [question for question in self._costs if unwanted(question)]:
-            self._total_us -= self._costs.pop(question)
+        self.waiting = deque(row for row in self.waiting if not unwanted(row[0]))
+        self._total_us = sum(estimated_us for _, estimated_us in self.waiting)
 
-    def begin_turn(self) -> tuple[list[_Question], bool]:
+    def begin_turn(self) -> tuple[list[tuple[_Question, int]], bool]:
         """Begin the turn that waited at the scheduler. Returns its questions, oldest first, and whether to add one
         more.
         """
         self.turn_waiting = False
         bound = min(LONGEST_TURN_US, max(SHORTEST_TURN_US, -(-self._total_us // self._slots)))
-        taken: list[_Question] = []
+        taken: list[tuple[_Question, int]] = []
         work_us = 0
-        for question, estimated_us in self._costs.items():
-            if taken and (work_us + estimated_us > bound or len(taken) == MOST_IN_TURN):
+        while self.waiting:
+            work_us += self.waiting[0][1]
+            if taken and (work_us > bound or len(taken) == MOST_IN_TURN):
                 break
-            taken.append(question)
-            work_us += estimated_us
-        for question in taken:
-            del self._costs[question]
-        self._total_us -= work_us
+            taken.append(self.waiting.popleft())
+            self._total_us -= taken[-1][1]
         return taken, self._ask()
 
-    def put_back(self, questions: dict[_Question, int]) -> bool:
-        """Queue the questions of an interrupted turn before all others. Returns whether to ask for another turn."""
-        self._costs = {**questions, **self._costs}
-        self._total_us += sum(questions.values())
+    def put_back(self, questions: list[tuple[_Question, int]]) -> bool:
+        """Queue the questions of an interrupted turn again, before all others. Returns whether to request a turn."""
+        self.waiting.extendleft(reversed(questions))
+        self._total_us += sum(estimated_us for _, estimated_us in questions)
         return self._ask()
 
-    def drain(self) -> list[_Question]:
-        """Remove and return all questions; their turn has failed."""
-        self.turn_waiting = False
-        drained = list(self._costs)
-        self._costs.clear()
-        self._total_us = 0
-        return drained
-
     def _ask(self) -> bool:
-        if self.turn_waiting or not self._costs:
+        if self.turn_waiting or not self.waiting:
             return False
         self.turn_waiting = True
         return True
+
+
+_Asked = tuple[QuestionReceiver[Any], ShortQuestion]
 
 
 class QuestionTurns:
@@ -129,47 +127,45 @@ class QuestionTurns:
         self.workers = workers
         self.mistake = mistake
         self._lock = threading.Lock()
-        self._queues: dict[Owner, QuestionQueue[ShortQuestion]] = {}
+        self._queues: dict[Owner, QuestionQueue[_Asked]] = {}
 
-    def submit(self, owner: Owner, questions: Iterable[ShortQuestion]) -> None:
-        """Queue questions of an owner, in this order."""
-        wanted = False
+    def submit(self, owner: Owner, receiver: QuestionReceiver[Q], questions: list[tuple[Q, int]]) -> None:
+        """Queue questions of an owner, in this order, each with its estimated microseconds."""
         with self._lock:
             queue = self._queue(owner)
-            for question in questions:
-                wanted |= queue.put(question, question.estimated_us)
-        self._request(owner, wanted=wanted)
+            wanted = [queue.put((receiver, question), estimated_us) for question, estimated_us in questions]
+        self._request(owner, wanted=any(wanted))
 
-    def cancel(self, owner: Owner, receiver: QuestionReceiver) -> None:
+    def cancel(self, owner: Owner, receiver: QuestionReceiver[Any]) -> None:
         """Remove the waiting questions of a receiver; those in a running turn are answered all the same."""
         with self._lock:
             if owner in self._queues:
-                self._queues[owner].remove(lambda question: question.receiver is receiver)
+                self._queues[owner].remove(lambda asked: asked[0] is receiver)
 
-    def begin(self, owner: Owner) -> list[ShortQuestion]:
+    def begin(self, owner: Owner) -> list[tuple[_Asked, int]]:
         """Begin a turn for an owner. Returns its questions."""
         with self._lock:
             queue = self._queue(owner)
             questions, wanted = queue.begin_turn()
-            if not len(queue) and not wanted:
+            if not queue.waiting:
                 del self._queues[owner]
         self._request(owner, wanted=wanted)
         return questions
 
-    def put_back(self, owner: Owner, questions: list[ShortQuestion]) -> None:
+    def put_back(self, owner: Owner, questions: list[tuple[_Asked, int]]) -> None:
         """Queue the questions that an interrupted turn did not reach, for the next turn."""
         with self._lock:
-            wanted = self._queue(owner).put_back({question: question.estimated_us for question in questions})
+            wanted = self._queue(owner).put_back(questions)
         self._request(owner, wanted=wanted)
 
     def fail(self, owner: Owner, error: Exception) -> None:
         """Fail the waiting questions of an owner: there is no engine for their turn."""
         with self._lock:
             queue = self._queues.pop(owner, None)
-        for question in queue.drain() if queue is not None else ():
-            question.receiver.short_failed(question.number, error)
+        for (receiver, _), _ in queue.waiting if queue is not None else ():
+            receiver.short_failed(error)
 
-    def _queue(self, owner: Owner) -> QuestionQueue[ShortQuestion]:
+    def _queue(self, owner: Owner) -> QuestionQueue[_Asked]:
         queue = self._queues.get(owner)
         if queue is None:
             queue = self._queues[owner] = QuestionQueue(self.workers.scheduler.slots)
@@ -199,30 +195,33 @@ class _SharedTurn(Work):
         self._turns.fail(self._owner, error)
 
     def run(self, engine: LoadedEngine) -> bool:
-        questions = self._turns.begin(self._owner)
-        if not questions:
+        rows = self._turns.begin(self._owner)
+        if not rows:
             return False
         assert engine.short_searches is not None
         self._searches = engine.short_searches
         try:
-            results = self._searches.search([(each.player, each.opponent, each.limits) for each in questions])
+            results = self._searches.search([(*asked.position[:2], asked.limits) for (_, asked), _ in rows])
         except Exception:
             self._turns.mistake()
-            for question in questions:
-                question.receiver.short_failed(question.number, EngineFailure("an internal error; its log has more"))
+            for (receiver, _), _ in rows:
+                receiver.short_failed(EngineFailure("an internal error; its log has more"))
             return False
         finally:
             self._searches = None
         nodes = 0
-        for question, result in zip(questions, results, strict=True):
-            if result is not None:
-                nodes += result.nodes
-                try:
-                    question.receiver.short_answered(question.number, result)
-                except Exception:
-                    self._turns.mistake()
+        unfinished = []
+        for row, result in zip(rows, results, strict=True):
+            if result is None:
+                unfinished.append(row)
+                continue
+            nodes += result.nodes
+            receiver, question = row[0]
+            try:
+                receiver.short_answered(question, result)
+            except Exception:
+                self._turns.mistake()
         self.workers.scheduler.accounts.searched(self.key, nodes)
-        unfinished = [question for question, result in zip(questions, results, strict=True) if result is None]
         if unfinished:
             self._turns.put_back(self._owner, unfinished)
         return False

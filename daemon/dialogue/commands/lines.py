@@ -24,7 +24,7 @@ def play(context: CommandContext, argument: str) -> None:
     moves = line_or_opening(argument)
     if not moves:
         raise BadInput("play: expected moves such as f5d6c3, or an opening such as Tiger")
-    for move in play_moves(context.session.game.position, moves):
+    for move in play_moves(context.session.game.position, moves).moves:
         context.session.play_move(move)
     context.moved = True
 

@@ -66,7 +66,7 @@ def _self_play(run: BookCommandRun) -> Result:
     if run.values["xot"]:
         if run.caller.positions[-1] != START:
             raise BadInput("self-play --xot: expected the opening position on the board: type init first")
-        terms = terms._replace(openings=tuple(tuple(play_moves(START, list(line))) for line in xot.lines("xot")))
+        terms = terms._replace(openings=tuple(tuple(play_moves(START, list(line)).moves) for line in xot.lines("xot")))
     shrink.root_row(run.book, run.caller.position)
     outcome, tally = self_play.self_play(
         run.book, run.caller.position, run.worker(), games, terms, adjusting=settings.book_learn_results
