@@ -1,4 +1,4 @@
-// Steps through the game, and plays lines of play through.
+// Steps through the game and through lines of play.
 (()=>{
 const places=JSON.parse(document.getElementById("data").textContent),last=places.length-1;
 const board=document.getElementById("board"),discs=board.querySelectorAll(".disc");
@@ -9,12 +9,12 @@ const left=+graph.dataset.left,right=+graph.dataset.right,plies=Math.max(1,+grap
 const none=64;
 let now=+slider.value,line=null,at=0;
 function squares(text){
-  const found=[];
+  const squares=[];
   for(let i=0;i<text.length;i+=2){
     const file="abcdefgh".indexOf(text[i]),rank="12345678".indexOf(text[i+1]);
-    found.push(file<0||rank<0?none:8*rank+file);
+    squares.push(file<0||rank<0?none:8*rank+file);
   }
-  return found;
+  return squares;
 }
 function after(cells,side,move){
   const turned=cells.slice(),other=side==="X"?"O":"X";

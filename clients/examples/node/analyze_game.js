@@ -13,7 +13,7 @@ try {
   console.log(`${name} ${version}, role ${role}`)
   const plies = Array.from({ length: moves.length / 2 + 1 }, (_, ply) => ply)
   const final = await daemon.request("analyze", { moves, plies, level: Number(level) }, ({ ply, done, moves: [best] }) => {
-    // The score of a book of a lower level is preliminary: the position is searched then.
+    // A score from a book of a lower level is preliminary: a search follows.
     if (done) console.log(`${ply}: ${best ? `${best.move} ${best.score} ${best.pv}` : "the game is over"}`)
   })
   console.log(`${final.plies.length} positions in ${final.time_ms} ms`)

@@ -1,4 +1,4 @@
-// A connection with a key, by ZeroMQ's own library: `npm install zeromq`. The same methods as `Connection` in zmtp.js.
+// A connection with a key, by ZeroMQ's own library: `npm install zeromq`. It has the methods of `Connection` in zmtp.js.
 
 import { readFileSync, statSync } from "node:fs"
 
@@ -18,7 +18,7 @@ export async function keyedConnection(endpoint, type, keyFile, onMessage, onClos
     for await (const frames of socket) onMessage(frames)
   }
   listen().catch(onClose)
-  // The library takes one message at a time.
+  // The library sends one message at a time.
   let sent = Promise.resolve()
   const send = (frames) => {
     sent = sent.then(() => socket.send(frames)).catch(onClose)

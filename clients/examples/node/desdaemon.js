@@ -6,17 +6,17 @@ import { join } from "node:path"
 import { decode, encode } from "./msgpack.js"
 import { Connection } from "./zmtp.js"
 
-// The daemon of this user on this machine, by the file that it writes.
+// Return the endpoint of this user's daemon, from the connection file that it writes.
 export function localEndpoint() {
   const { DESDAEMON_RUNTIME_DIR: named, XDG_RUNTIME_DIR: parent } = process.env
   const folder = named || (parent ? join(parent, "desdaemon") : join(tmpdir(), `desdaemon-${userInfo().uid}`))
-  const found = JSON.parse(readFileSync(join(folder, "connection.json"), "utf8"))
-  process.kill(found.pid, 0) // raises where there is no such process
-  return found.endpoints[0]
+  const daemon = JSON.parse(readFileSync(join(folder, "connection.json"), "utf8"))
+  process.kill(daemon.pid, 0) // throws if there is no such process
+  return daemon.endpoints[0]
 }
 
 export class DaemonError extends Error {
-  // `data` is what an analysis that was cancelled had found.
+  // `data` are the results so far of a cancelled analysis.
   constructor({ code, message, field }, data) {
     super(message)
     Object.assign(this, { code, field, data })
@@ -33,7 +33,7 @@ class Request {
     this.final.catch(() => {})
   }
 
-  // With `keep` an analysis ends with what it has found instead of an error.
+  // With `keep` an analysis ends with its results so far instead of an error.
   cancel(keep = false) {
     return this.daemon.start("cancel", { target: this.id, keep }).final
   }
@@ -45,7 +45,7 @@ export class Daemon {
   #last = 0
   #failure
 
-  // `endpoint` such as tcp://host:6464; `keyFile` as `desdaemon keys new` writes it.
+  // Connect to an `endpoint` such as tcp://host:6464, with a `keyFile` that `desdaemon keys new` wrote.
   static async connect(endpoint = localEndpoint(), keyFile = undefined) {
     const daemon = new Daemon()
     const onMessage = (frames) => daemon.#take(decode(frames.at(-1)))
@@ -66,7 +66,7 @@ export class Daemon {
     return request
   }
 
-  // The data of the final of an operation; raises a DaemonError.
+  // Resolve to the final's data; reject with a DaemonError.
   request(op, args = {}, onPartial = undefined) {
     return this.start(op, args, onPartial).final
   }
@@ -88,7 +88,7 @@ export class Daemon {
     else request.reject(new DaemonError(error, data))
   }
 
-  // The connection broke: nobody knows whether what is open was carried out. A new Daemon may ask again what changes nothing.
+  // The connection broke: open requests may have been carried out. A new Daemon may repeat those that change nothing.
   #lose(error) {
     this.#failure = error
     for (const request of this.#open.values()) request.reject(error)
@@ -100,7 +100,7 @@ export class Daemon {
   }
 }
 
-// Events of the daemon whose topics begin so: `onEvent(topic, data)`. The result has a `close`.
+// Call `onEvent(topic, data)` for events whose topics begin with one of `topics`. Returns an object with `close`.
 export function subscribe(endpoint, topics, onEvent, onClose = () => {}) {
   const beside = endpoint.startsWith("tcp://")
     ? endpoint.replace(/\d+$/, (port) => String(Number(port) + 1))

@@ -26,7 +26,7 @@ function put(value, parts) {
   }
 }
 
-// The head of a str, array or map: a short form below `limit`, one with 8 bits where there is such (str), 16 or 32 bits.
+// Return the head of a str, array or map: short below `limit`, else with a size of 8 (str only), 16 or 32 bits.
 function head(size, short, limit, byte) {
   if (size < limit) return Buffer.of(short | size)
   if (byte !== undefined && size < 0x100) return Buffer.of(byte, size)
@@ -53,7 +53,7 @@ function float(value) {
   return made
 }
 
-// The value in a body; ints beyond 2^53 lose precision.
+// Return the value in a body; ints beyond 2^53 lose precision.
 export function decode(body) {
   let at = 0
   const uint = (size) => body.readUIntBE((at += size) - size, size)
@@ -93,7 +93,7 @@ export function decode(body) {
     throw new Error(`msgpack: unexpected byte ${first}`)
   }
 
-  const found = value()
+  const result = value()
   if (at !== body.length) throw new Error("msgpack: bytes are left over")
-  return found
+  return result
 }

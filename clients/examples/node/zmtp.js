@@ -7,7 +7,7 @@ const LONG = 2
 const COMMAND = 4
 const GREETING_SIZE = 64
 
-// One connection. `onMessage` gets a list of frames, `onClose` an Error when the connection has ended.
+// One connection. `onMessage` gets the frames of a message, `onClose` an Error when the connection has ended.
 export class Connection {
   #socket
   #buffer = Buffer.alloc(0)
@@ -29,7 +29,7 @@ export class Connection {
     this.#socket.write(frame(COMMAND, command("READY", property("Socket-Type", type))))
   }
 
-  // Send a message; what is sent before the handshake is over waits for it.
+  // Send a message, a list of frames; before the end of the handshake messages wait.
   send(frames) {
     if (!this.#ready) {
       this.#waiting.push(frames)
@@ -114,9 +114,9 @@ export class Connection {
 
 function address(endpoint) {
   if (endpoint.startsWith("ipc://")) return { path: endpoint.slice("ipc://".length) }
-  const found = /^tcp:\/\/(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(endpoint)
-  if (!found) throw new Error(`${endpoint}: expected an endpoint such as tcp://host:6464`)
-  return { host: found[1] ?? found[2], port: Number(found[3]) }
+  const parts = /^tcp:\/\/(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(endpoint)
+  if (!parts) throw new Error(`${endpoint}: expected an endpoint such as tcp://host:6464`)
+  return { host: parts[1] ?? parts[2], port: Number(parts[3]) }
 }
 
 function greeting() {

@@ -1,4 +1,4 @@
-// The page put together: what is shared by all parts, and what happens when something changes.
+// The whole page: the objects that its parts share, and the reactions to changes.
 
 import { Game } from "./model/game.js";
 import { Knowledge } from "./model/knowledge.js";
@@ -21,7 +21,7 @@ import { Player } from "./engine/player.js";
 import { Review } from "./engine/review.js";
 import { Socket } from "./engine/socket.js";
 
-/** The symmetry that shows a board turned by a quarter to the right, by the one in use. */
+/** By symmetry in use: the one that shows the board turned another quarter to the right. */
 const QUARTER = [6, 7, 4, 5, 1, 0, 3, 2];
 const PANE_MS = 250;
 const XOT_PLIES = 8;
@@ -38,7 +38,7 @@ export class App {
     this.socket = new Socket();
     /** @type {Setup|null} */
     this.setup = null;
-    /** Whether something else needs the engine: hints and play wait. */
+    /** Whether another task has the engine, so that hints and play wait. */
     this.busy = false;
     /** @type {Map<string, Record<string, string[]>>} */
     this.openings = new Map();
@@ -86,7 +86,7 @@ export class App {
     if (!this.keeping) this.keeping = window.setTimeout(() => this.keep(), 400);
   }
 
-  /** The game, and what is known of its line, in the browser's storage. */
+  /** Store the game, and the results of its line, in the browser. */
   keep() {
     clearTimeout(this.keeping);
     this.keeping = 0;
@@ -100,7 +100,7 @@ export class App {
     history.replaceState(null, "", `/${fragment(this.game)}`);
   }
 
-  // What the user does
+  // Actions of the user
 
   controls() {
     /** @param {string} id @param {() => void} act */
@@ -140,13 +140,13 @@ export class App {
     });
   }
 
-  /** A square was pressed. @param {number} square */
+  /** Act on a pressed square. @param {number} square */
   press(square) {
     if (this.setup) this.setup.press(square);
     else if (this.game.now.cells[square] === "-") this.play(nameOf(square));
   }
 
-  /** Go to a position, and see the board. @param {import("./model/game.js").Node} node */
+  /** Go to a position and scroll to the board. @param {import("./model/game.js").Node} node */
   seek(node) {
     this.game.go(node);
     byId("board").scrollIntoView({ block: "nearest" });
@@ -192,7 +192,7 @@ export class App {
     if (this.setup) this.setup.end(false);
   }
 
-  /** An opening of XOT; without its list, eight random moves after which neither side is far ahead. */
+  /** Start from a random opening of XOT, or without its list from eight random moves that leave neither side far ahead. */
   async randomStart() {
     if (this.busy) return;
     this.busy = true;
@@ -210,8 +210,8 @@ export class App {
           const moves = legalMoves(trial.now.cells, trial.now.side);
           if (moves.length) trial.play(nameOf(moves[Math.floor(Math.random() * moves.length)]));
         }
-        const found = await this.socket.ask("analyze", { board: trial.board(), level: XOT_LEVEL, book: "ignore", priority: 2 });
-        if (at + 1 < XOT_TRIES && (!found.moves.length || Math.abs(found.moves[0].score) > XOT_DISCS)) continue;
+        const reply = await this.socket.ask("analyze", { board: trial.board(), level: XOT_LEVEL, book: "ignore", priority: 2 });
+        if (at + 1 < XOT_TRIES && (!reply.moves.length || Math.abs(reply.moves[0].score) > XOT_DISCS)) continue;
         this.busy = false;
         this.game.open({ moves: trial.moves() }, true);
         break;
@@ -223,7 +223,7 @@ export class App {
     }
   }
 
-  // What happens
+  // Events
 
   /** @param {string} kind */
   changed(kind) {
@@ -235,7 +235,7 @@ export class App {
     if (kind === "moved") speak(this.turnText());
   }
 
-  /** Something became known of a position. @param {string} key */
+  /** Show new results of a position. @param {string} key */
   learnt(key) {
     if (key === this.game.key()) {
       this.board.draw();
@@ -249,7 +249,7 @@ export class App {
     this.keepSoon();
   }
 
-  /** Hints of the position at hand are as deep as they get. */
+  /** Note that hints for this position have ended. */
   settled() {
     const best = this.knowledge.best(this.game.key());
     if (best && this.preferences.get("speakHints")) speak(t("settledHint", { move: best.move, told: told(best) }));
@@ -307,9 +307,9 @@ export class App {
     byId("told").textContent = yes ? t("thinking") : this.turnText();
   }
 
-  // What is shown
+  // Display
 
-  /** A pane and its tab. @param {string} name */
+  /** Show a pane and mark its tab. @param {string} name */
   pane(name) {
     for (const tab of document.querySelectorAll("[role=tab]")) {
       const here = /** @type {HTMLElement} */ (tab).dataset.pane === name;
@@ -322,7 +322,7 @@ export class App {
     this.panes.server.shown();
   }
 
-  /** Colours, contrast, motion. */
+  /** Apply the preferences of colours, contrast and motion. */
   look() {
     const root = document.documentElement;
     const theme = this.preferences.get("theme");
@@ -332,7 +332,7 @@ export class App {
     byId("hints").setAttribute("aria-pressed", String(this.preferences.get("hints")));
   }
 
-  /** The pane of the game is much to draw: a few times a second is enough while scores come in. */
+  /** Draw the game's pane, which takes long, a few times a second at most while scores arrive. */
   refreshSoon() {
     if (this.drawing) return;
     this.drawing = window.setTimeout(() => {
@@ -376,7 +376,7 @@ export class App {
     return t("gameOver", { result });
   }
 
-  /** The name of the last position on the way here that has one. */
+  /** Return the name of the last named position on the way here. */
   openingName() {
     for (let node = /** @type {any} */ (this.game.now); node; node = node.parent) {
       const name = this.nameOf(node.cells, node.side);
@@ -385,14 +385,14 @@ export class App {
     return "";
   }
 
-  /** A position's name in the language chosen, or nothing. @param {string} cells @param {"X"|"O"} side */
+  /** Return a position's name in the chosen language, "" without one. @param {string} cells @param {"X"|"O"} side */
   nameOf(cells, side) {
     const language = { en: "english", ja: "japanese", fr: "french" }[chosen()] ?? "english";
     const names = this.openings.get(canonical(cells, side));
     return names ? (names[language]?.length ? names[language] : names.english)[0] : "";
   }
 
-  /** The best line of a move that is pointed at, or of the best; the opening that the move leads to.
+  /** Show the best line of the move pointed at, or of the best one, and the opening that the move leads to.
    * @param {import("./model/knowledge.js").Result|null} result @param {string} [move] */
   hovered(result, move = "") {
     const { now } = this.game;
@@ -415,7 +415,7 @@ export class App {
     byId("connection").className = `chip ${kind}`;
   }
 
-  /** Something worth a line. @param {string} text */
+  /** Show a message of one line. @param {string} text */
   tell(text) {
     byId("notice").textContent = text;
     byId("notice").hidden = !text;
@@ -433,7 +433,7 @@ export class App {
   }
 }
 
-/** Whether a link is where the kept game is looking: then its tree and comments come back too.
+/** Return whether a link shows the stored game's position, so that its tree and comments are loaded too.
  * @param {any} kept @param {{board: string, moves: string}} link */
 function sameLine(kept, link) {
   const trial = new Game();
@@ -441,6 +441,6 @@ function sameLine(kept, link) {
   return (link.board || `${START} X`) === trial.board(trial.root) && link.moves === trial.moves();
 }
 
-/** Within reach of whoever looks into the page, tests among them. @type {any} */
+/** For consoles and tests. @type {any} */
 const page = window;
 page.desdaemon = new App();

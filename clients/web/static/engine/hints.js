@@ -1,8 +1,8 @@
-// Hints: one analysis at a time, of the position that is looked at, every legal move deepening.
+// Hints: an analysis of the position on the board, all legal moves, deeper and deeper.
 
 import { legalMoves } from "../model/rules.js";
 
-/** Between two answers; the first comes with the first iteration of the search. */
+/** Milliseconds between two partials; the first one comes with the search's first iteration. */
 const PARTIAL_MS = 40;
 
 /** @typedef {import("../main.js").App} App */
@@ -14,7 +14,7 @@ export class Hints {
     /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
     this.running = null;
     this.key = "";
-    /** Whether the analysis of the position is over. */
+    /** Whether the analysis of this position has ended. */
     this.settled = false;
     app.game.addEventListener("change", () => this.follow());
     app.preferences.addEventListener("change", (event) => {
@@ -34,7 +34,7 @@ export class Hints {
     if (this.key !== this.app.game.key()) this.begin();
   }
 
-  /** Begin with the position at hand. */
+  /** Analyse the position on the board from now on. */
   begin() {
     this.stop();
     const { app } = this;
@@ -47,12 +47,12 @@ export class Hints {
     const asked = app.socket.ask(
       "analyze",
       { board: game.board(), multipv: count, partial_ms: PARTIAL_MS, book: "use", priority: 1, ...effort },
-      (data) => this.found(key, data, count),
+      (data) => this.take(key, data, count),
     );
     this.running = asked;
     asked.then(
       (data) => {
-        this.found(key, data, count);
+        this.take(key, data, count);
         if (this.running === asked) {
           this.running = null;
           this.settled = true;
@@ -60,7 +60,7 @@ export class Hints {
         }
       },
       (refusal) => {
-        if (refusal.found) this.found(key, refusal.found, count);
+        if (refusal.found) this.take(key, refusal.found, count);
         if (this.running === asked) this.running = null;
         if (!["cancelled", "connection_lost"].includes(refusal.code)) app.complain(refusal);
       },
@@ -68,9 +68,9 @@ export class Hints {
   }
 
   /** @param {string} key @param {any} data @param {number} count of legal moves */
-  found(key, data, count) {
+  take(key, data, count) {
     const moves = data.moves ?? [];
-    // What the book says of some moves is told first.
+    // A partial with the book's moves only comes first.
     if (this.app.knowledge.add(key, moves, moves.length === count)) this.app.learnt(key);
   }
 }

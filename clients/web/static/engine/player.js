@@ -1,4 +1,4 @@
-// The engine as a player of either side, and the clocks of both.
+// The engine as a player of one side or both, and the two clocks.
 
 import { t } from "../view/texts.js";
 
@@ -11,13 +11,13 @@ export class Player {
     this.app = app;
     /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
     this.running = null;
-    /** Milliseconds that each side has used. @type {Record<Side, number>} */
+    /** Milliseconds used by each side. @type {Record<Side, number>} */
     this.used = { X: 0, O: 0 };
     this.since = performance.now();
     /** @type {Side} */
     this.counting = "X";
     this.paused = true;
-    /** Whether the engine plays both sides and a move is being taken back. */
+    /** True while a move is taken back from an engine that plays both sides. */
     this.resting = false;
     app.game.addEventListener("change", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
     app.preferences.addEventListener("change", (event) => {
@@ -47,7 +47,7 @@ export class Player {
     if (kind !== "moved") this.consider();
   }
 
-  /** Take back a move: against the engine one's own, and with it the engine's answer. */
+  /** Take back a move; against the engine the user's own one and the engine's reply. */
   undo() {
     const { game, preferences } = this.app;
     const [black, white] = ["black", "white"].map((name) => preferences.get(/** @type {"black"} */ (name)) === "engine");
@@ -56,12 +56,12 @@ export class Player {
     this.resting = false;
   }
 
-  /** Think if it is the engine's turn and somebody is playing. */
+  /** Think if it is the engine's turn and play is not paused. */
   consider() {
     if (this.itsTurn && !this.paused && !this.app.game.over && !this.app.busy) this.think();
   }
 
-  /** Have the engine play a move here, whoever's turn it is. */
+  /** Have the engine play a move for the side to move. */
   async think() {
     const { app } = this;
     if (this.running || app.game.over) return;
@@ -82,7 +82,7 @@ export class Player {
     }
   }
 
-  /** A level, or with a clock a share of the time that is left. */
+  /** Return the limits of a search: a level, or with a clock a share of the time left. */
   effort() {
     const minutes = this.app.preferences.get("minutes");
     if (!minutes) return { level: this.app.preferences.get("playLevel") };
@@ -120,7 +120,7 @@ export class Player {
     this.app.tell(t("timeUp", { side: t(this.counting === "X" ? "nameBlack" : "nameWhite") }));
   }
 
-  /** What a side's clock shows: what is left, or what was used where there is no limit. @param {Side} side */
+  /** Return the text of a side's clock: the time left, without a limit the time used. @param {Side} side */
   clock(side) {
     const minutes = this.app.preferences.get("minutes");
     const ms = minutes ? minutes * 60_000 - this.used[side] : this.used[side];

@@ -1,4 +1,4 @@
-// The analysis of a whole game: each position of the line, what each move lost, the mistakes.
+// The analysis of a whole game: every position of the line, the loss of each move, the mistakes.
 
 import { covers } from "../model/knowledge.js";
 import { PASS, after, canonical, finalScore, isOver, legalMoves, other } from "../model/rules.js";
@@ -6,14 +6,14 @@ import { PASS, after, canonical, finalScore, isOver, legalMoves, other } from ".
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/game.js").Node} Node */
 /** @typedef {{node: Node, score: number|null, sure: string, exact: boolean, lost: number, grade: string, best: string,
- *   judged: boolean|null}} Step  `score` is Black's before the move that leads on; `lost`, `grade` and `best` are about
- *   that move, and `judged` says whether it is known what it lost; null where there was no choice. */
+ *   judged: boolean|null}} Step  `score` is Black's in the position of `node`; `lost` (discs), `grade` and `best`
+ *   judge the next move. `judged` is null if that had no alternative, else whether its loss is known. */
 
-/** The least discs lost by a move of each grade, the worst first, and the discs that halve a move's accuracy, as the
- * gateway writes them into the page. @type {{grades: [number, string][], half: number}} */
+/** The least loss in discs of each grade, worst first, and the loss that halves a move's accuracy. The gateway writes
+ * them into the page. @type {{grades: [number, string][], half: number}} */
 const { grades: GRADES, half: HALF } = JSON.parse(/** @type {any} */ (document.querySelector("meta[name=grades]")).content);
 
-/** What is known of the line that is looked at. @param {App} app @returns {Step[]} */
+/** Return the judged steps of the present line. @param {App} app @returns {Step[]} */
 export function steps(app) {
   const line = app.game.line();
   return line.map((node, at) => {
@@ -29,7 +29,7 @@ export function steps(app) {
     if (next && best && differs(node, next.move, best.move)) {
       const own = app.knowledge.ofMove(app.game.key(node), next.move);
       const later = isOver(next.cells) ? finalScore(next.cells) : valueOf(app, next);
-      // The difference of two searches of one depth, where there is one.
+      // Scores of searches of the same depth are compared, if there are such.
       const played = (own && covers(own, best)) || later === null ? own?.score : sign * later;
       if (played !== undefined) step.lost = Math.max(0, best.score - played);
       else step.judged = false;
@@ -39,7 +39,7 @@ export function steps(app) {
   });
 }
 
-/** The mean accuracy of those moves that had a choice, in percent; "" as long as one of them is not judged.
+/** Return the mean accuracy of the moves with an alternative, percent; "" until all of them are judged.
  * @param {Step[]} taken */
 export function accuracy(taken) {
   const chosen = taken.filter((step) => step.judged !== null);
@@ -47,7 +47,7 @@ export function accuracy(taken) {
   return chosen.length && chosen.every((step) => step.judged) ? `${Math.round(sum / chosen.length)} %` : "";
 }
 
-/** Whether a move and the best one are two, neither a pass nor mirror images. @param {Node} node @param {string} move
+/** Return whether a move differs from the best one: neither a pass nor its mirror image. @param {Node} node @param {string} move
  * @param {string} best */
 function differs(node, move, best) {
   if (move === PASS || move === best) return false;
@@ -55,7 +55,7 @@ function differs(node, move, best) {
   return one !== two;
 }
 
-/** Black's score of a position, through forced passes; null where nothing is known. @param {App} app @param {Node} node */
+/** Return Black's score of a position, after forced passes; null if unknown. @param {App} app @param {Node} node */
 function valueOf(app, node) {
   let at = node;
   while (at.children[0]?.move === PASS) at = at.children[0];
@@ -75,7 +75,7 @@ export class Review {
     this.total = 0;
   }
 
-  /** Analyse the line that is looked at; each position counts as it is done. */
+  /** Analyse the present line; each result is used as it comes. */
   async begin() {
     const { app } = this;
     this.stop();
@@ -113,7 +113,7 @@ export class Review {
     app.hints.begin();
   }
 
-  /** Search the moves that were not the best by themselves, as deep as the best. @param {Node[]} line @param {any} asked */
+  /** Search each played move that was not best by itself, as deep as the best one. @param {Node[]} line @param {any} asked */
   async searchPlayed(line, asked) {
     const { app } = this;
     const others = line.slice(0, -1).flatMap((node, at) => {
@@ -138,11 +138,11 @@ export class Review {
     this.running = null;
   }
 
-  /** To the next mistake, or with -1 to the one before. @param {number} by */
+  /** Go to the next mistake (1) or the one before (-1). @param {number} by */
   mistake(by) {
-    const found = steps(this.app);
+    const judged = steps(this.app);
     const now = this.app.game.now.ply;
-    const bad = found.filter((step) => step.grade);
+    const bad = judged.filter((step) => step.grade);
     const to = by > 0 ? bad.find((step) => step.node.ply > now) : bad.reverse().find((step) => step.node.ply < now);
     if (to) this.app.seek(to.node);
     return Boolean(to);

@@ -1,10 +1,10 @@
 // The socket to the gateway: requests by number, partials as they come, and a new connection after a loss.
 
-/** Operations that change nothing, and are asked again after a loss. */
+/** Operations that change nothing and are repeated after a loss of the connection. */
 const REPEATABLE = /^(ping|hello|status|analyze|legal|book\.get|jobs|web\..*)$/;
 const PAUSES_MS = [100, 250, 500, 1000, 2000];
 
-/** An answer that is an error: `code` as the protocol names it. */
+/** An error reply; `code` is one of the protocol's. */
 export class Refusal extends Error {
   /** @param {{code: string, message: string}} error @param {any} [found] */
   constructor(error, found) {
@@ -20,9 +20,9 @@ export class Refusal extends Error {
 export class Socket extends EventTarget {
   constructor() {
     super();
-    /** Whether both the gateway and the daemon are there. */
+    /** Whether gateway and daemon can be reached. */
     this.connected = false;
-    /** The last messages, for people: newest last. @type {{at: number, out: boolean, text: string}[]} */
+    /** The last messages, for the log that users see, newest last. @type {{at: number, out: boolean, text: string}[]} */
     this.log = [];
     /** @type {Map<number, Pending>} */
     this.pending = new Map();
@@ -54,13 +54,13 @@ export class Socket extends EventTarget {
     setTimeout(() => this.connect(), pause);
   }
 
-  /** A socket does not say why it is refused; the page's own address does. */
+  /** Ask the page's address why the socket was refused, which a socket does not tell. */
   async askWhy() {
     try {
       const answer = await fetch("/", { method: "HEAD", cache: "no-store" });
       if (answer.status === 403) this.dispatchEvent(new CustomEvent("shut"));
     } catch {
-      // The gateway is away; the next attempt will tell.
+      // The gateway is away; the socket tries again.
     }
   }
 
@@ -95,7 +95,7 @@ export class Socket extends EventTarget {
     else one.reject(new Refusal(message.error, message.data));
   }
 
-  /** Ask; the promise has a `cancel` and its number as `id`.
+  /** Send a request. The promise resolves to the final's data and has `cancel` and the number `id`.
    * @param {string} op @param {any} [args] @param {(data: any) => void} [partial]
    * @returns {Promise<any> & {id: number, cancel: (keep?: boolean) => void}} */
   ask(op, args = {}, partial = () => {}) {

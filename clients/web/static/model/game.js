@@ -1,4 +1,4 @@
-// The tree of a game: a position for each node, the moves that were tried there, comments, and where one is looking.
+// The tree of a game: a node for each position, with the moves tried there and a comment; one node is looked at.
 
 import { PASS, START, after, isOver, movesOf, mustPass, other } from "./rules.js";
 
@@ -19,23 +19,23 @@ export class Game extends EventTarget {
     this.now = this.root;
   }
 
-  /** What a position is called by `Knowledge`. @param {Node} [node] */
+  /** Return a position's key in `Knowledge`. @param {Node} [node] */
   key(node = this.now) {
     return node.cells + node.side;
   }
 
-  /** As the wire protocol writes it. @param {Node} [node] */
+  /** Return a position as the wire protocol writes it. @param {Node} [node] */
   board(node = this.now) {
     return `${node.cells} ${node.side}`;
   }
 
-  /** @param {string} kind "moved" (looking elsewhere), "played" (on a branch there was), "tree" (nodes came or went),
-   * "new" (another game) */
+  /** @param {string} kind "moved" (another node is looked at), "played" (along an existing branch), "tree" (nodes were
+   * added or removed), "new" (another game) */
   tell(kind) {
     this.dispatchEvent(new CustomEvent("change", { detail: kind }));
   }
 
-  /** Begin anew. @param {string} [cells] @param {Side} [side] */
+  /** Begin a game. @param {string} [cells] @param {Side} [side] */
   reset(cells = START, side = "X") {
     this.about = { black: "", white: "", event: "", date: "" };
     this.root = made("", cells, side, null);
@@ -44,7 +44,7 @@ export class Game extends EventTarget {
     this.tell("new");
   }
 
-  /** The child by a move, made where it is new; null where the move is illegal.
+  /** Return the child by a move, a new one if need be; null for an illegal move.
    * @param {Node} node @param {string} move @returns {Node|null} */
   child(node, move) {
     const known = node.children.find((one) => one.move === move);
@@ -69,7 +69,7 @@ export class Game extends EventTarget {
     this.now = node;
   }
 
-  /** Play a move here; forced passes follow by themselves. False where it is illegal. @param {string} move */
+  /** Play a move and the forced passes after it. Returns false for an illegal move. @param {string} move */
   play(move) {
     const before = this.now.children.length;
     const child = this.child(this.now, move);
@@ -89,7 +89,7 @@ export class Game extends EventTarget {
     this.tell("moved");
   }
 
-  /** Moves forward (or back) along the line; a pass is no stop. @param {number} count */
+  /** Go that many moves forward (or back) along the line, never stopping at a pass. @param {number} count */
   step(count) {
     let node = this.now;
     for (let left = Math.abs(count); left; left--) {
@@ -106,15 +106,15 @@ export class Game extends EventTarget {
     return node.line ?? node.children[0] ?? null;
   }
 
-  /** The nodes from the root on along the line that is looked at. @returns {Node[]} */
+  /** Return the nodes of the present line, from the root on. @returns {Node[]} */
   line() {
-    const found = [];
-    for (let node = this.now; node; node = /** @type {Node} */ (node.parent)) found.unshift(node);
-    for (let node = this.next(this.now); node; node = this.next(node)) found.push(node);
-    return found;
+    const nodes = [];
+    for (let node = this.now; node; node = /** @type {Node} */ (node.parent)) nodes.unshift(node);
+    for (let node = this.next(this.now); node; node = this.next(node)) nodes.push(node);
+    return nodes;
   }
 
-  /** To the branch beside this one. @param {number} by 1 or -1 */
+  /** Go to the branch beside this one. @param {number} by 1 or -1 */
   branch(by) {
     let node = this.now;
     while (node.parent && node.parent.children.length < 2) node = node.parent;
@@ -123,7 +123,7 @@ export class Game extends EventTarget {
     this.go(among[(among.indexOf(node) + by + among.length) % among.length]);
   }
 
-  /** Go back and forget this move and all after it; to a turn of ``side`` where one is given. @param {Side} [side] */
+  /** Go back, to a turn of `side` if given, and remove the moves taken back. @param {Side} [side] */
   undo(side) {
     let node = this.now;
     if (node.move === PASS && node.parent) node = node.parent;
@@ -136,7 +136,7 @@ export class Game extends EventTarget {
     this.tell("tree");
   }
 
-  /** Make this branch the first at each fork on the way to it. */
+  /** Make this branch the first one at each fork that leads to it. */
   promote() {
     for (let node = this.now; node.parent; node = node.parent) {
       node.parent.children = [node, ...node.parent.children.filter((one) => one !== node)];
@@ -148,14 +148,14 @@ export class Game extends EventTarget {
     return isOver(this.now.cells);
   }
 
-  /** Moves to a node, passes included. @param {Node} [node] */
+  /** Return the moves to a node, passes included. @param {Node} [node] */
   moves(node = this.now) {
-    let found = "";
-    for (let at = node; at.parent; at = at.parent) found = at.move + found;
-    return found;
+    let moves = "";
+    for (let at = node; at.parent; at = at.parent) moves = at.move + moves;
+    return moves;
   }
 
-  /** As plain data, for the browser's storage. */
+  /** Return the game as plain data, for the browser's storage. */
   save() {
     /** @param {Node} node @returns {any} */
     const pack = (node) => [node.move, node.comment, ...node.children.map(pack)];
@@ -164,7 +164,7 @@ export class Game extends EventTarget {
     return { about: this.about, board: this.board(this.root), tree: pack(this.root), way };
   }
 
-  /** Take what `save` gave; false where it cannot be used. @param {any} data */
+  /** Replace the game by data of `save`; false if they are unusable. @param {any} data */
   load(data) {
     try {
       const [cells, side] = data.board.split(" ");
@@ -189,7 +189,7 @@ export class Game extends EventTarget {
     }
   }
 
-  /** Begin with a board and moves as the gateway reads them; one stays at the start or goes to the end.
+  /** Begin with a board and moves as the gateway reads them, and look at the start or, `toEnd`, the end.
    * @param {{board?: string, moves?: string, black?: string, white?: string, event?: string, date?: string}} data
    * @param {boolean} [toEnd] */
   open(data, toEnd = false) {

@@ -1,15 +1,15 @@
-// What is known of positions: for each move the best founded result. A weaker result never replaces a stronger one.
+// Results of positions: for each move the best founded one, which no weaker one replaces.
 
 /** @typedef {{move: string, score: number, lower: number, upper: number, depth: number, selectivity: number,
  *   exact: boolean, source: "search"|"book", pv: string}} Result  Scores are the mover's. */
 
-/** How well founded a result is: proved, then by depth, then by selectivity in percent.
+/** Return how well founded a result is: proved or not, depth, selectivity in percent.
  * @param {Result} result @returns {[number, number, number]} */
 export function foundation(result) {
   return result.exact ? [1, 0, 0] : [0, result.depth, result.selectivity];
 }
 
-/** Whether the first is at least as well founded. @param {Result} one @param {Result} two */
+/** Return whether result `one` is at least as well founded as `two`. @param {Result} one @param {Result} two */
 export function covers(one, two) {
   const a = foundation(one);
   const b = foundation(two);
@@ -17,7 +17,7 @@ export function covers(one, two) {
   return at < 0 || a[at] > b[at];
 }
 
-/** How sure a result is, as the board shows it: `=`, `book`, 24, 24@73%. @param {Result} result */
+/** Return how sure a result is, for the board: `=`, `book`, 24, 24@73%. @param {Result} result */
 export function certainty(result) {
   if (result.exact) return "=";
   if (result.source === "book") return "book";
@@ -28,11 +28,11 @@ export class Knowledge {
   constructor() {
     /** @type {Map<string, Map<string, Result>>} */
     this.known = new Map();
-    /** The best of all moves of a position, as one search of them all has found it. @type {Map<string, Result>} */
+    /** By position: the best move of one search over all moves. @type {Map<string, Result>} */
     this.tops = new Map();
   }
 
-  /** Add results of a position; true where anything is new. @param {string} key @param {Result[]} results best first
+  /** Add results of a position; returns whether any is new. @param {string} key @param {Result[]} results best first
    * @param {boolean} [all] whether all moves were searched, so that the first is the best of all */
   add(key, results, all = true) {
     let changed = false;
@@ -50,7 +50,7 @@ export class Knowledge {
     return changed;
   }
 
-  /** Results of a position, best first: those less well founded than that of the best move of all come after it.
+  /** Return the results of a position, best first; none that is less well founded comes before the best of all.
    * @param {string} key @returns {Result[]} */
   of(key) {
     const top = this.tops.get(key);

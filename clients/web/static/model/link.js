@@ -1,4 +1,4 @@
-// A link that holds the position: #b=board&m=moves behind the address; nothing of it is sent to the gateway.
+// Links to a position: #b=board&m=moves behind the address, which browsers do not send to the gateway.
 
 import { START } from "./rules.js";
 
@@ -15,7 +15,7 @@ export function fragment(game) {
   return text ? `#${text}` : "";
 }
 
-/** What a fragment says, null where it says nothing. @param {string} text */
+/** Return the board and moves in a fragment; null without any. @param {string} text */
 export function parsed(text) {
   const parts = new URLSearchParams(text.replace(/^#/, ""));
   const board = parts.get("b") ?? "";

@@ -1,8 +1,8 @@
-// The rules of the game on 64 squares. `legal` of the daemon has the last word; this makes flips instant.
+// The rules of the game, for instant flips; the daemon's `legal` decides.
 
 /** @typedef {"X"|"O"} Side  X is Black, O is White. */
 
-/** The board at the start: squares a1, b1 … h8 of X (black), O (white) and -. */
+/** The standard start: squares a1, b1 … h8, X black, O white, - empty. */
 export const START = "-".repeat(27) + "OX" + "-".repeat(6) + "XO" + "-".repeat(27);
 export const PASS = "pa";
 
@@ -13,14 +13,14 @@ export const nameOf = (square) => "abcdefgh"[square % 8] + ((square >> 3) + 1);
 
 /** @param {string} name such as d3 or D3 @returns {number} 0..63, -1 for anything else */
 export function squareOf(name) {
-  const found = /^([a-h])([1-8])$/i.exec(name.trim());
-  return found ? "abcdefgh".indexOf(found[1].toLowerCase()) + 8 * (Number(found[2]) - 1) : -1;
+  const parts = /^([a-h])([1-8])$/i.exec(name.trim());
+  return parts ? "abcdefgh".indexOf(parts[1].toLowerCase()) + 8 * (Number(parts[2]) - 1) : -1;
 }
 
 /** @param {Side} side @returns {Side} */
 export const other = (side) => (side === "X" ? "O" : "X");
 
-/** The squares of the discs that a move turns; none where it is illegal.
+/** Return the squares of the discs that a move turns; [] for an illegal move.
  * @param {string} cells @param {Side} side @param {number} square @returns {number[]} */
 export function flips(cells, side, square) {
   const turned = [];
@@ -46,12 +46,12 @@ export function flips(cells, side, square) {
 
 /** @param {string} cells @param {Side} side @returns {number[]} */
 export function legalMoves(cells, side) {
-  const found = [];
-  for (let square = 0; square < 64; square++) if (flips(cells, side, square).length) found.push(square);
-  return found;
+  const squares = [];
+  for (let square = 0; square < 64; square++) if (flips(cells, side, square).length) squares.push(square);
+  return squares;
 }
 
-/** The cells after a move, null where it is illegal. @param {string} cells @param {Side} side @param {string} move */
+/** Return the cells after a move; null for an illegal move. @param {string} cells @param {Side} side @param {string} move */
 export function after(cells, side, move) {
   if (move === PASS) return cells;
   const square = squareOf(move);
@@ -79,17 +79,17 @@ export function discs(cells) {
   return [black, white];
 }
 
-/** The final score from Black's side, empty squares to the winner. @param {string} cells */
+/** Return Black's final score, empty squares given to the winner. @param {string} cells */
 export function finalScore(cells) {
   const [black, white] = discs(cells);
   const empty = 64 - black - white;
   return black === white ? 0 : black > white ? black - white + empty : black - white - empty;
 }
 
-/** Moves of a text such as f5d6c3. @param {string} text @returns {string[]} */
+/** Return the moves in a text such as f5d6c3. @param {string} text @returns {string[]} */
 export const movesOf = (text) => text.toLowerCase().match(/[a-h][1-8]|pa|ps/g)?.map((one) => (one === "ps" ? PASS : one)) ?? [];
 
-/** A square under one of the eight symmetries: bit 0 mirrors files, bit 1 ranks, bit 2 swaps both.
+/** Return a square under a symmetry 0..7: bit 0 mirrors files, bit 1 ranks, bit 2 swaps both.
  * @param {number} square @param {number} symmetry */
 export function turned(square, symmetry) {
   let column = square % 8;
@@ -99,7 +99,7 @@ export function turned(square, symmetry) {
   return symmetry & 4 ? 8 * column + row : 8 * row + column;
 }
 
-/** What a position's eight images share: the least of their squares, the side to move as X.
+/** Return a text that a position's eight images share: the least of their squares, the side to move as X.
  * @param {string} cells @param {Side} side */
 export function canonical(cells, side) {
   const seen = side === "X" ? cells : cells.replace(/[XO]/g, (disc) => (disc === "X" ? "O" : "X"));

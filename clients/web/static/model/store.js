@@ -1,4 +1,4 @@
-// What the browser keeps: preferences, the game at hand, and a list of games. Nothing else is stored anywhere.
+// The browser's storage: preferences, the present game, and a list of games. Nothing is stored elsewhere.
 
 const PREFIX = "desdaemon.";
 
@@ -17,7 +17,7 @@ export function read(name, otherwise) {
   }
 }
 
-/** False where the browser keeps nothing more. @param {string} name @param {any} value */
+/** Store a value; false if the browser has no room. @param {string} name @param {any} value */
 export function write(name, value) {
   try {
     localStorage.setItem(PREFIX + name, JSON.stringify(value));
@@ -27,7 +27,7 @@ export function write(name, value) {
   }
 }
 
-/** Preferences as an object whose changes are kept and told. */
+/** Preferences; a change is stored and tells listeners. */
 export class Preferences extends EventTarget {
   constructor() {
     super();

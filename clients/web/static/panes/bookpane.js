@@ -1,4 +1,4 @@
-// The pane of the book: what it knows of each move, editing by hand, and the commands that grow it.
+// The pane of the book: its data on each move, scores by hand, and commands.
 
 import { nameOf, legalMoves } from "../model/rules.js";
 import { byId, el, fill, signed } from "../view/dom.js";
@@ -7,10 +7,10 @@ import { counts } from "./serverpane.js";
 
 /** @typedef {import("../main.js").App} App */
 
-/** Commands that take positions out. */
+/** Commands that remove positions. */
 const REMOVING = ["delete", "prune", "subtree", "cut", "reduce"];
 
-/** The name of the book that ships, which is never opened for writing. */
+/** Name of the book that ships, which is read-only. */
 const BUILTIN = "builtin";
 
 export class BookPane {
@@ -21,9 +21,9 @@ export class BookPane {
     this.commands = [];
     this.asked = 0;
     this.editor = false;
-    /** Whether the role may save a copy. */
+    /** Whether the page's role may save a copy. */
     this.saves = false;
-    /** The names of the commands of the form. */
+    /** Names of the commands that the form offers. */
     this.offered = "";
     /** @type {any} */
     this.status = null;
@@ -42,7 +42,7 @@ export class BookPane {
     byId("book-save").addEventListener("click", () => this.command("save", {}));
   }
 
-  /** After a connection: the commands that this page may give. @param {any} hello */
+  /** Ask, after a connection, for the commands that this page may give. @param {any} hello */
   async greet(hello) {
     const editor = hello.role === "editor" || hello.role === "admin";
     this.editor = editor;
@@ -52,7 +52,7 @@ export class BookPane {
     await this.look();
   }
 
-  /** The commands of the form: where the book takes no changes, those that change nothing. @param {any} book */
+  /** Return the commands for the form; for a read-only book those that change nothing. @param {any} book */
   choices(book) {
     const again = book.path === BUILTIN ? "" : "reopen";
     const usable = this.commands.filter((one) => book.writable || !one.writes || one.name === again);
@@ -64,7 +64,7 @@ export class BookPane {
     this.form();
   }
 
-  /** Ask about the position at hand. */
+  /** Ask for the book's data about the position on the board. */
   async look() {
     const { app } = this;
     if (byId("pane-book").hidden) return;
@@ -154,7 +154,7 @@ export class BookPane {
     this.command(byId("book-command").value, args, byId("book-command").value === "store");
   }
 
-  /** Give a command about the position at hand, or with ``line`` about the whole line.
+  /** Give a command about the position on the board or, with `line`, the whole line.
    * @param {string} name @param {Record<string, any>} args @param {boolean} [line] @param {string} [what] its name for the user */
   async command(name, args, line = false, what = `book ${name}`) {
     const { app } = this;

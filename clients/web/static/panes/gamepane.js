@@ -1,4 +1,4 @@
-// The pane of the game: the graph, mistakes, the tree of moves with comments, and the same as a table.
+// The pane of the game: graph, mistakes, the tree of moves with comments, the moves as a table.
 
 import { certainty } from "../model/knowledge.js";
 import { PASS } from "../model/rules.js";
@@ -33,20 +33,20 @@ export class GamePane {
     this.draw();
   }
 
-  /** Everything that depends on scores. */
+  /** Draw everything that depends on scores. */
   draw() {
     const { app } = this;
-    const found = steps(app);
-    const line = found.map((step) => step.node);
-    fill(byId("graph"), graph(found, Math.max(0, line.indexOf(app.game.now)), this.kind, (ply) => app.game.go(line[ply])));
+    const judged = steps(app);
+    const line = judged.map((step) => step.node);
+    fill(byId("graph"), graph(judged, Math.max(0, line.indexOf(app.game.now)), this.kind, (ply) => app.game.go(line[ply])));
     this.progress();
     byId("graph-kind").textContent = t(this.kind === "score" ? "showLosses" : "showScores");
-    const [black, white] = ["X", "O"].map((side) => accuracy(found.filter((step) => step.node.side === side)));
+    const [black, white] = ["X", "O"].map((side) => accuracy(judged.filter((step) => step.node.side === side)));
     byId("accuracy").textContent = black + white ? t("accuracy", { black, white }) : "";
-    const bad = found.filter((step) => step.grade);
+    const bad = judged.filter((step) => step.grade);
     fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));
     byId("mistakes-none").hidden = bad.length > 0;
-    if (byId("table-box").open) this.table(found);
+    if (byId("table-box").open) this.table(judged);
     this.tree();
   }
 
@@ -75,7 +75,7 @@ export class GamePane {
     );
   }
 
-  /** The moves as a tree: the first child goes on in the line, the others are indented below. */
+  /** Draw the moves as a tree: the first child continues the line, others are indented below. */
   tree() {
     const { game } = this.app;
     const path = new Set(game.line());
@@ -111,10 +111,10 @@ export class GamePane {
     byId("promote").hidden = game.now.parent ? isMain(game.now) : true;
   }
 
-  /** @param {import("../engine/review.js").Step[]} found */
-  table(found) {
-    const rows = found.slice(1).map((step, at) => {
-      const before = found[at];
+  /** @param {import("../engine/review.js").Step[]} judged */
+  table(judged) {
+    const rows = judged.slice(1).map((step, at) => {
+      const before = judged[at];
       const sure = before.exact ? "=" : before.sure ? certainty(/** @type {any} */ (before.sure)) : "";
       return el(
         "tr",

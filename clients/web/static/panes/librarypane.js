@@ -1,4 +1,4 @@
-// The pane of games: paste, drop, open, copy, save, a picture, and the list that this browser keeps.
+// The pane of games: paste, drop, open, copy, save, a picture, and this browser's list of games.
 
 import { discs, finalScore, isOver, nameOf, squareOf } from "../model/rules.js";
 import { fragment } from "../model/link.js";
@@ -10,13 +10,13 @@ import { t } from "../view/texts.js";
 /** @typedef {import("../main.js").App} App */
 
 const FORMATS = ["txt", "ggf", "sgf", "pgn", "wtb", "edx"];
-/** Bytes of a file that fit into a frame as base64. */
+/** Most bytes of a file that fit into a frame, in base64. */
 const LARGEST = 190_000;
-/** Lines of a text in a frame: no more than the games of one answer. */
+/** Most lines of a text in a frame, fewer than the games that an answer may have. */
 const MOST_LINES = 4500;
-/** Games of the list that are shown at first, and with each press of *Show more*. */
+/** Games shown at first, and more with each *Show more*. */
 const SHOWN = 200;
-/** Bytes of WTHOR's files: the header of all, a game, and the names of players and of tournaments. */
+/** Sizes in WTHOR's files, bytes: header, game, name of a player (jou), of a tournament (trn). */
 const WTHOR = { header: 16, game: 68, jou: 20, trn: 26 };
 
 export class LibraryPane {
@@ -25,7 +25,7 @@ export class LibraryPane {
     this.app = app;
     /** @type {any[]} */
     this.games = read("games", []);
-    /** How many of them the browser has room for. */
+    /** Number of games that the browser has room for. */
     this.room = this.games.length;
     this.shown = SHOWN;
     fill(byId("format"), ...FORMATS.map((format) => el("option", { text: format })));
@@ -72,7 +72,7 @@ export class LibraryPane {
     if (text.trim()) this.read([{ text }]);
   }
 
-  /** Files of games; those of WTHOR's names serve the `.wtb` among them. @param {FileList} files */
+  /** Read files of games; `.jou` and `.trn` files name the players and tournaments of `.wtb` files. @param {FileList} files */
   async files(files) {
     const [players, tournaments] = [await namesOf(files, "jou"), await namesOf(files, "trn")];
     const games = [...files].filter((file) => !/\.(jou|trn)$/i.test(file.name));
@@ -88,19 +88,19 @@ export class LibraryPane {
     }
   }
 
-  /** Have the gateway read games, a part of a file at a time: one is opened, several go into the list.
+  /** Have the gateway read games, part by part: a single game is opened, several go into the list.
    * @param {Iterable<any>|AsyncIterable<any>} sources the arguments of `web.read`, and `bytes`
-   * @param {(game: any, bytes: Uint8Array) => void} [named] told each game */
+   * @param {(game: any, bytes: Uint8Array) => void} [named] called with each game */
   async read(sources, named = () => {}) {
     const { app } = this;
     const games = [];
     const complaints = [];
     try {
       for await (const { bytes, ...args } of sources) {
-        const found = await app.socket.ask("web.read", args);
-        for (const game of found.games) named(game, bytes);
-        games.push(...found.games);
-        complaints.push(...found.complaints);
+        const reply = await app.socket.ask("web.read", args);
+        for (const game of reply.games) named(game, bytes);
+        games.push(...reply.games);
+        complaints.push(...reply.complaints);
       }
       app.game.open(games[0], games.length === 1);
       if (games.length > 1) this.keep(games.map(asSaved));
@@ -141,9 +141,9 @@ export class LibraryPane {
       result: isOver(last.cells) ? finalScore(last.cells) : null,
     };
     try {
-      const found = await app.socket.ask("web.write", { games: [game], format });
-      if (found.text !== undefined) save(`game.${format}`, found.text, "text/plain");
-      else save(`game.${format}`, Uint8Array.from(atob(found.data), (one) => one.charCodeAt(0)), "application/octet-stream");
+      const reply = await app.socket.ask("web.write", { games: [game], format });
+      if (reply.text !== undefined) save(`game.${format}`, reply.text, "text/plain");
+      else save(`game.${format}`, Uint8Array.from(atob(reply.data), (one) => one.charCodeAt(0)), "application/octet-stream");
     } catch (refusal) {
       app.complain(refusal);
     }
@@ -174,7 +174,7 @@ export class LibraryPane {
     this.draw();
   }
 
-  /** The games that have all words of the search in their names, date or moves. */
+  /** Return the games with all words of the search in names, date or moves. */
   matching() {
     const words = byId("kept-filter").value.toLowerCase().split(/\s+/);
     return this.games.filter((game) => {
@@ -184,17 +184,17 @@ export class LibraryPane {
   }
 
   draw() {
-    const found = this.matching();
-    const few = found.length <= this.shown;
-    const told = !this.games.length ? [] : [few ? t("keptCount", { n: found.length }) : t("keptSome", { n: this.shown, m: found.length })];
+    const matching = this.matching();
+    const few = matching.length <= this.shown;
+    const told = !this.games.length ? [] : [few ? t("keptCount", { n: matching.length }) : t("keptSome", { n: this.shown, m: matching.length })];
     if (this.room < this.games.length) told.push(t("full", { n: this.room }));
     byId("kept-told").textContent = told.join(" · ");
     byId("kept-more").hidden = few;
-    byId("kept-clear").hidden = !found.length;
+    byId("kept-clear").hidden = !matching.length;
     const { game } = this.app;
     fill(
       byId("kept"),
-      ...found.slice(0, this.shown).map((one) =>
+      ...matching.slice(0, this.shown).map((one) =>
         el(
           "tr",
           {},
@@ -214,7 +214,7 @@ export class LibraryPane {
   }
 }
 
-/** A file in parts that each fit into a frame: whole games of WTHOR's with a header of their own, whole lines of a text.
+/** Yield parts of a file that fit into a frame: whole lines of a text, whole WTHOR games with a header.
  * @param {File} given */
 async function* parts(given) {
   const file = await unpacked(given);
@@ -232,7 +232,7 @@ async function* parts(given) {
   }
 }
 
-/** Raises an `Error` for the user. @param {File} file */
+/** Return a file, unpacked if it is gzipped; throws an `Error` for the user. @param {File} file */
 async function unpacked(file) {
   if (!/\.gz$/i.test(file.name)) return file;
   const plain = file.stream().pipeThrough(new DecompressionStream("gzip"));
@@ -242,7 +242,7 @@ async function unpacked(file) {
   return new File([blob], file.name.slice(0, -3));
 }
 
-/** How many of the bytes are whole lines, in PGN whole games: all at the end of a text of few lines.
+/** Return the length of the whole lines, in PGN whole games, in these bytes; all bytes if they end a short text.
  * @param {Uint8Array} bytes @param {boolean} more whether the text goes on */
 function linesOf(bytes, more) {
   let [lines, last, line, game] = [0, -1, 0, 0];
@@ -250,26 +250,26 @@ function linesOf(bytes, more) {
     if (bytes[at] !== 10) continue;
     lines++;
     line = at + 1;
-    // A blank line, and a tag behind it.
+    // A blank line before a tag begins a game.
     if (at - last <= 2 && bytes[line] === 91) game = line;
     last = at;
   }
   return !more && lines < MOST_LINES ? bytes.length : game || line || bytes.length;
 }
 
-/** The names in a file of WTHOR's among others; none without one. @param {FileList} files @param {"jou"|"trn"} kind */
+/** Return the names in the WTHOR file of that kind among these files; [] without one. @param {FileList} files @param {"jou"|"trn"} kind */
 async function namesOf(files, kind) {
   const file = [...files].find((one) => one.name.toLowerCase().endsWith(`.${kind}`));
   const bytes = file ? new Uint8Array(await file.arrayBuffer()) : [];
-  const found = [];
+  const names = [];
   for (let at = WTHOR.header; at < bytes.length; at += WTHOR[kind]) {
     const [name] = new TextDecoder("latin1").decode(bytes.slice(at, at + WTHOR[kind])).split("\0");
-    found.push(/^\?*$/.test(name.trim()) ? "" : name.trim());
+    names.push(/^\?*$/.test(name.trim()) ? "" : name.trim());
   }
-  return found;
+  return names;
 }
 
-/** A game as the gateway reads it, for the list. @param {any} game */
+/** Return a game of the gateway's as the list stores it. @param {any} game */
 function asSaved({ black, white, event, date, board, moves }) {
   return { about: { black, white, event, date }, board, moves };
 }
@@ -280,7 +280,7 @@ function titled(game) {
   return [black || white ? `${black || "?"} – ${white || "?"}` : "", event, game.moves?.slice(0, 24)].filter(Boolean).join(" · ");
 }
 
-/** The board as SVG that stands alone: the page's own drawing with discs, marks and hints. @param {App} app */
+/** Return the board as a complete SVG: the page's drawing with discs, marks and hints. @param {App} app */
 export function picture(app) {
   const drawing = /** @type {any} */ (byId("board").querySelector("svg.board")).cloneNode(true);
   drawing.setAttribute("xmlns", "http://www.w3.org/2000/svg");

@@ -9,7 +9,7 @@ const STATES = /** @type {Record<string, string>} */ ({
   queued: "stateQueued", running: "stateRunning", done: "stateDone", cancelled: "stateCancelled", failed: "stateFailed",
 });
 
-/** Phases that are the whole of a job: games of self-play, positions of a batch. */
+/** Phases that are a whole job: games of self-play, positions of a batch. */
 const WHOLE = ["games", "analyze"];
 
 export class ServerPane {
@@ -30,7 +30,7 @@ export class ServerPane {
     await this.list();
   }
 
-  /** Whether the pane is looked at decides whether the status is followed. */
+  /** Follow the daemon's status while the pane is shown. */
   shown() {
     const topics = byId("pane-server").hidden ? [] : ["status"];
     this.app.socket.ask("web.follow", { topics }).catch(() => {});
@@ -38,24 +38,24 @@ export class ServerPane {
     this.log();
   }
 
-  /** Ask how the daemon is: its events leave out who searches. */
+  /** Ask for the daemon's status, because its events do not tell who searches. */
   look() {
     this.app.socket.ask("status").then((data) => this.status(data), () => {});
   }
 
   async list() {
-    const found = await this.app.socket.ask("jobs").catch(() => ({ jobs: [] }));
-    for (const job of found.jobs) this.note(job);
+    const listed = await this.app.socket.ask("jobs").catch(() => ({ jobs: [] }));
+    for (const job of listed.jobs) this.note(job);
     this.draw();
   }
 
-  /** @param {any} data what a list, an event or a partial says of a job */
+  /** @param {any} data a job's data in a list, an event or a partial */
   note(data) {
     const old = this.jobs.get(data.job) ?? {};
     this.jobs.set(data.job, { state: "running", ...old, ...data, share: share(data) ?? old.share });
   }
 
-  /** An event or a partial about a job. @param {any} data */
+  /** Show an event or a partial about a job. @param {any} data */
   progress(data) {
     if (!data.job) return;
     this.note(data);
@@ -113,18 +113,18 @@ export class ServerPane {
 /** @param {any} job */
 const busy = (job) => ["running", "queued"].includes(job.state);
 
-/** The part of the whole job that is done: of its limits, or of what it was given to do; undefined where nobody
- * knows the whole. @param {any} data @returns {number|undefined} */
+/** Return the part of a job that is done, 0 to 1, by its budget or its phase; undefined if unknown.
+ * @param {any} data @returns {number|undefined} */
 function share({ budget, phase, done, total }) {
   return budget || (WHOLE.includes(phase) && total ? done / total : undefined);
 }
 
-/** What a job has done to the book, in words. @param {any} data */
+/** Return a job's changes of the book in words. @param {any} data */
 export function counts({ added, changed }) {
   return [...(added ? [t("jobAdded", { n: added })] : []), ...(changed ? [t("jobChanged", { n: changed })] : [])];
 }
 
-/** How far the whole job is, in words. @param {any} job */
+/** Return a job's progress in words. @param {any} job */
 function doneOf(job) {
   const percent = job.share === undefined ? [] : [`${Math.floor(100 * job.share)} %`];
   return job.round ? [...percent, t("jobRound", { n: job.round })] : percent;

@@ -1,4 +1,4 @@
-// The pane of settings: each control is bound to the preference that its `data-set` names.
+// The pane of settings; a control's `data-set` names its preference.
 
 import { LANGUAGES, t } from "../view/texts.js";
 import { byId, el, fill } from "../view/dom.js";
@@ -22,7 +22,7 @@ export class SettingsPane {
     app.preferences.addEventListener("change", () => this.fill());
   }
 
-  /** The choices, in the language chosen. */
+  /** Draw the choices in the chosen language. */
   draw() {
     /** @param {string} name @param {[string, string][]} choices */
     const choices = (name, choices) => fill(byId(name), ...choices.map(([value, text]) => el("option", { value, text })));

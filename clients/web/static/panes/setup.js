@@ -1,4 +1,4 @@
-// Setting up a position: discs by mouse or keys, the side to move, and what makes a board unplayable.
+// Setting up a position: discs by mouse or keys, the side to move, faults that make the board unplayable.
 
 import { START } from "../model/rules.js";
 import { byId } from "../view/dom.js";
@@ -50,13 +50,13 @@ export class Setup {
     this.app.board.draw();
   }
 
-  /** The same disc again takes it away. @param {number} square */
+  /** Put the chosen disc on a square; on the same disc take it away. @param {number} square */
   press(square) {
     this.cells[square] = this.cells[square] === this.disc ? "-" : this.disc;
     this.app.board.draw();
   }
 
-  /** Whether a key was for the set-up. @param {string} pressed */
+  /** Handle a key; returns whether it was for the set-up. @param {string} pressed */
   key(pressed) {
     const disc = /** @type {Record<string, "X"|"O"|"-">} */ ({ b: "X", w: "O", x: "-" })[pressed];
     if (disc) this.take(disc);

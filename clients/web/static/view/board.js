@@ -8,7 +8,7 @@ import { byId, el, signed } from "./dom.js";
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/rules.js").Side} Side */
 
-/** Discs that a move may lose and still be drawn as: best, near, worse, bad. */
+/** Most discs that a move may lose to be drawn as best, near, worse or bad. */
 const LOSSES = /** @type {[number, string][]} */ ([[0, "best"], [2, "near"], [6, "worse"], [128, "bad"]]);
 
 export class Board {
@@ -16,9 +16,9 @@ export class Board {
   constructor(app) {
     this.app = app;
     this.box = byId("board");
-    /** The square of the keyboard. */
+    /** The square that the keyboard has chosen. */
     this.at = squareOf("d3");
-    /** The squares whose best line is shown, and how far. @type {{line: string[], count: number}|null} */
+    /** The line of play that is previewed, and the number of its moves shown. @type {{line: string[], count: number}|null} */
     this.preview = null;
     this.drawn = "";
     /** @type {any[]} */
@@ -55,16 +55,16 @@ export class Board {
     this.draw();
   }
 
-  /** The square that is drawn there. @param {number} row @param {number} column */
+  /** Return the square drawn in a row and column. @param {number} row @param {number} column */
   squareAt(row, column) {
     const symmetry = this.app.preferences.get("symmetry");
     let square = 8 * row + column;
-    // `turned` swaps after mirroring; undone in the other order.
+    // The reverse of `turned`, which swaps after mirroring.
     if (symmetry & 4) square = 8 * column + row;
     return turned(square, symmetry & 3);
   }
 
-  /** The letters and digits beside the board, as it lies. */
+  /** Draw letters and digits beside the board, in its orientation. */
   label() {
     const letters = this.box.querySelectorAll(".coordinate");
     const files = nameOf(this.squareAt(0, 0))[0] === nameOf(this.squareAt(1, 0))[0];
@@ -110,7 +110,7 @@ export class Board {
     this.cells[this.squareAt(x, y)].focus();
   }
 
-  // What is drawn
+  // Drawing
 
   draw() {
     const { app } = this;
@@ -147,7 +147,7 @@ export class Board {
     this.box.dataset.side = side;
   }
 
-  /** The squares, and numbers on those of a line that is previewed. */
+  /** Return the cells to draw, and the numbers on squares of a previewed line. */
   shown() {
     const { game, setup } = this.app;
     /** @type {Map<number, string>} */
@@ -165,23 +165,23 @@ export class Board {
     return { cells, side, marks };
   }
 
-  /** The results to be shown, by square, each with how it compares with the best. @param {number[]} legal */
+  /** Return the results to show, by square, each with its kind, such as near the best. @param {number[]} legal */
   hints(legal) {
     const { game, knowledge, preferences } = this.app;
-    const found = knowledge.of(game.key()).filter((one) => legal.includes(squareOf(one.move)));
+    const results = knowledge.of(game.key()).filter((one) => legal.includes(squareOf(one.move)));
     const most = preferences.get("most") || 64;
-    const best = found[0];
+    const best = results[0];
     return new Map(
-      found.slice(0, most).map((one) => {
+      results.slice(0, most).map((one) => {
         const lost = best.score - one.score;
-        // What is less well founded than the best one is no better than it, whatever its number.
+        // A higher score that is less well founded than the best one's is not taken for a better move.
         const kind = lost < 0 ? "near" : LOSSES.find(([discs]) => lost <= discs)?.[1];
         return [squareOf(one.move), { ...one, kind: `${kind}${one.exact ? " exact" : ""}${one.source === "book" ? " book" : ""}` }];
       }),
     );
   }
 
-  /** What a screen reader says of a square. @param {number} square @param {string} cells @param {Set<number>} playable
+  /** Return a square's text for screen readers. @param {number} square @param {string} cells @param {Set<number>} playable
    * @param {any} result */
   described(square, cells, playable, result) {
     const parts = [nameOf(square), t({ X: "black", O: "white", "-": "empty" }[/** @type {"X"} */ (cells[square])])];
@@ -213,7 +213,7 @@ export class Board {
     this.advance(result, event.deltaY > 0 ? 1 : -1);
   }
 
-  /** By keys: the best line of the move at hand, or of the best one. @param {number} by */
+  /** Preview, by keys, the best line of the chosen square's move, or of the best one. @param {number} by */
   along(by) {
     const { game, knowledge } = this.app;
     const key = game.key();
@@ -221,7 +221,7 @@ export class Board {
     this.advance(own ?? knowledge.best(key), by);
   }
 
-  /** Go on with the line that is shown, or begin one. @param {import("../model/knowledge.js").Result|undefined} result
+  /** Preview more or fewer moves of the line shown, or begin one. @param {import("../model/knowledge.js").Result|undefined} result
    * @param {number} by */
   advance(result, by) {
     const line = this.preview?.line ?? movesOf(result?.pv ?? "");
@@ -236,14 +236,14 @@ export class Board {
     this.draw();
   }
 
-  /** The flips of a move, for what is spoken. @param {string} cells @param {Side} side @param {string} move */
+  /** Return the number of discs that a move turns, for speech. @param {string} cells @param {Side} side @param {string} move */
   static flipped(cells, side, move) {
     const square = squareOf(move);
     return square < 0 ? 0 : flips(cells, side, square).length;
   }
 }
 
-/** A result in words. @param {import("../model/knowledge.js").Result} result */
+/** Return a result in words. @param {import("../model/knowledge.js").Result} result */
 export function told(result) {
   const score = result.score === 0 ? "0" : t(result.score > 0 ? "plus" : "minus", { n: Math.abs(result.score) });
   const sure = result.exact ? t("exact") : result.source === "book" ? t("fromBook") : t("deep", { n: result.depth });

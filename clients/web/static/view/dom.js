@@ -9,7 +9,7 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** The same in SVG. @param {string} tag @param {Record<string, any>} [attributes] @param {...Node} children @returns {any} */
+/** Make an SVG element, as `el` does. @param {string} tag @param {Record<string, any>} [attributes] @param {...Node} children @returns {any} */
 export function svg(tag, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   set(made, attributes);
@@ -27,13 +27,13 @@ function set(made, attributes) {
   }
 }
 
-/** The element of that id, which is there. @param {string} id @returns {any} */
+/** Return the element with that id, which must exist. @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 
 /** @param {Element} element @param {...(Node|string|null|undefined)} children */
 export const fill = (element, ...children) => element.replaceChildren(...children.filter((one) => one !== null && one !== undefined));
 
-/** A number with its sign: +4, −6, 0. @param {number} value */
+/** Return a number with its sign: +4, −6, 0. @param {number} value */
 export const signed = (value) => (value > 0 ? `+${value}` : value < 0 ? `\u2212${-value}` : "0");
 
 /** Offer a text or bytes as a file. @param {string} name @param {BlobPart} data @param {string} type */

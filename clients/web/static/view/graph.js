@@ -1,4 +1,4 @@
-// The graphs of a game: scores with Black above the axis and how sure they are, and the discs each side has lost.
+// The graphs of a game: scores, Black's advantage up, with their depth; and the discs that each side has lost.
 
 import { certainty } from "../model/knowledge.js";
 import { t } from "./texts.js";
@@ -12,13 +12,13 @@ const LEFT = 40;
 const RIGHT = 12;
 const TOP = 12;
 const BOTTOM = 34;
-/** Plies that the picture has room for at least. */
+/** Least number of plies on the axis. */
 const LEAST = 20;
 
 /** @param {number} at @param {number} count */
 const xOf = (at, count) => LEFT + (at * (WIDTH - LEFT - RIGHT)) / Math.max(1, count - 1);
 
-/** The picture, as the report of a game has it. @param {Step[]} steps @param {number} now the ply looked at
+/** Return the graph as the report of a game has it. @param {Step[]} steps @param {number} now the ply looked at
  * @param {"score"|"loss"} kind @param {(ply: number) => void} go */
 export function graph(steps, now, kind, go) {
   const count = Math.max(steps.length, LEAST + 1);
@@ -64,7 +64,7 @@ function scores(picture, steps, count, bottom) {
     }
     picture.append(svg("path", { class: "score", d: `M${points.join("L")}` }));
   }
-  // How sure each score is: a strip below, as high as the search was deep.
+  // A strip below, whose height is the depth of the search.
   steps.forEach((step, at) => {
     if (step.score === null) return;
     const result = /** @type {any} */ (step.sure);

@@ -1,11 +1,11 @@
-// The keys: one table for what they do, the sheet that `?` shows, the titles of buttons, and the documentation.
+// The keys: one table, for actions, the sheet that `?` shows, titles of buttons, and the documentation.
 
 import { t } from "./texts.js";
 import { byId, el, fill } from "./dom.js";
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {{keys: string[], text: string, letter: boolean, act: (app: App) => void}} Key
- *   `keys` as `KeyboardEvent.key`, with Shift+ before them; `letter` ones can be switched off. */
+ *   `keys` as in `KeyboardEvent.key`, with Shift+ if pressed; keys with `letter` can be switched off. */
 
 /** @param {string} keys @param {string} text @param {(app: App) => void} act @returns {Key} */
 const key = (keys, text, act) => ({ keys: keys.split(" "), text, letter: /(^| |\+)[a-z?]( |$)/.test(keys), act });
@@ -57,10 +57,10 @@ export function listen(app) {
       event.preventDefault();
       return;
     }
-    const found = KEYS.find((one) => one.keys.includes(pressed));
-    if (!found || (found.letter && pressed.length <= 7 && /(^|\+).$/.test(pressed) && !app.preferences.get("letters"))) return;
+    const binding = KEYS.find((one) => one.keys.includes(pressed));
+    if (!binding || (binding.letter && pressed.length <= 7 && /(^|\+).$/.test(pressed) && !app.preferences.get("letters"))) return;
     event.preventDefault();
-    found.act(app);
+    binding.act(app);
   });
   byId("keys-close").addEventListener("click", () => byId("keys").close());
   byId("help").addEventListener("click", showKeys);

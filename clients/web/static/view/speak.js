@@ -1,10 +1,10 @@
-// What a screen reader is told: moves, passes, ends, settled hints. One sentence at a time.
+// Sentences for screen readers, one at a time: moves, passes, ends, final hints.
 
 import { byId } from "./dom.js";
 
 /** @param {string} text */
 export function speak(text) {
   const place = byId("spoken");
-  // The same words twice are told twice only where the text changes in between.
+  // A screen reader repeats a sentence only if the text differs.
   place.textContent = place.textContent === text ? `${text}\u00a0` : text;
 }

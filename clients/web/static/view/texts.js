@@ -1,4 +1,4 @@
-// Every text of the page, in English, Japanese and French: the one table. {n} and the like are filled in.
+// All texts of the page, in English, Japanese and French; {n} and the like are filled in.
 
 export const LANGUAGES = { en: "English", ja: "日本語", fr: "Français" };
 
@@ -221,10 +221,10 @@ export function choose(wanted) {
 
 export const chosen = () => language;
 
-/** A text in the language chosen. `{n}` is a value, `{n:one/many}` the word for so many: French has one for 0 too.
+/** Return a text in the chosen language. `{n}` is a value, `{n:one/many}` the word for that number; in French 0 is singular.
  * @param {string} name @param {Record<string, string|number>} [values] */
 export function t(name, values = {}) {
-  const found = TEXTS[name]?.[Object.keys(LANGUAGES).indexOf(language)] ?? name;
+  const text = TEXTS[name]?.[Object.keys(LANGUAGES).indexOf(language)] ?? name;
   const single = (/** @type {any} */ count) => (language === "fr" ? Math.abs(count) < 2 : Number(count) === 1);
-  return found.replace(/\{(\w+)(?::([^/}]*)\/([^}]*))?\}/g, (whole, key, one, many) => (many === undefined ? String(values[key] ?? whole) : single(values[key]) ? one : many));
+  return text.replace(/\{(\w+)(?::([^/}]*)\/([^}]*))?\}/g, (whole, key, one, many) => (many === undefined ? String(values[key] ?? whole) : single(values[key]) ? one : many));
 }
