@@ -1,6 +1,6 @@
 """A book: its table and options, and the elementary operations on positions.
 
-An observer of changes, such as the store that writes them to the journal, is set as `Book.recorder`.
+`Book.recorder` observes changes: the store sets it to write them to the journal.
 """
 
 from __future__ import annotations
@@ -29,30 +29,28 @@ from .record import RESULT, PositionEntry, mirror_move, unmirror_move
 from .table import BookTable, Filters
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
-"""A search: (player, opponent, level, mask of moves not to be tried) -> (move, score in discs seen from the side to
-move), or None when it was stopped before its end. It is asked only for positions with a move outside the mask, must
-give the same answer for the same question, and is called from several threads at once."""
+"""A search: (player, opponent, level, mask of excluded moves) -> (move, score in discs for the side to move).
+
+It returns None if it was stopped, is asked only for positions with a move outside the mask, must give the same answer
+to the same question, and is called from several threads at once.
+"""
 
 _SLICE = 1 << 15
 _WHOLE = 400
-"""If more than one in this number of positions has changed, the whole book is processed instead of the changed part."""
+"""If more than one position in this number has changed, the whole book is processed instead of the changed part."""
 
 MOST_GAMES = 1e12
-"""The largest number of games that a result may count: lost games multiply it, and it must stay finite."""
+"""The most games that a result may count: lost games multiply it, and it must stay finite."""
 
 _FEW = 1 << 12
 _NOTES = 4096
 
 _IN_PLACE = 1 << 17
-"""Up to this many positions are removed in place. To remove more, the rest is copied into a new table, which can be
-cancelled.
-"""
+"""Most positions that are removed in place. To remove more, the rest is copied, which can be cancelled."""
 
 
 class Removed(NamedTuple):
-    """Result of a removal: the number of ``positions`` removed, of lost links that became ``leaves``, and the ``rows``
-    of the positions that lost links.
-    """
+    """The result of a removal: ``positions`` removed, lost links that became ``leaves``, ``rows`` that lost links."""
 
     positions: int
     leaves: int
@@ -60,9 +58,10 @@ class Removed(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A score set by hand: the canonical position and its entry before the edit. ``entry`` is None if the position was
-    not in the book; the entries of its parents, whose leaf it may have been, follow then. ``linked``: its earlier score
-    came from links.
+    """A score set by hand: the canonical position and its entry before the edit.
+
+    ``before`` is None if the position was not in the book; ``above`` then has the entries of its parents, whose leaf it
+    may have been. ``linked``: the earlier score came from links.
     """
 
     key: tuple[int, int]
@@ -72,7 +71,7 @@ class Edit(NamedTuple):
 
 
 class MoveInBook(NamedTuple):
-    """A link or a leaf of a position, with its score seen from the side to move there.
+    """A link or a leaf of a position, with its score for the side to move there.
 
     ``row`` is the row of the position that the move leads to, -1 for the leaf.
     """
@@ -88,12 +87,12 @@ class MoveInBook(NamedTuple):
 
     @property
     def scored(self) -> bool:
-        """Whether there is a score: a position that waits for its search has none."""
+        """Whether the move has a score; a position that waits for its search has none."""
         return -64 <= self.score <= 64
 
 
 def best_first(moves: Iterable[MoveInBook]) -> list[MoveInBook]:
-    """Return moves by falling score, then by square; those without a score last."""
+    """Return moves by falling score, then by square, those without a score last."""
     return sorted(moves, key=lambda known: (not known.scored, -known.score, known.move))
 
 
@@ -111,9 +110,8 @@ class Book:
         counts: Counts | None = None,
         games: Games = NO_GAMES,
     ) -> None:
-        """``settled``, ``complete`` and ``counts`` describe a ``table`` read from a file: all scores follow from the
-        leaves; no leaf has a fault; the number of positions of each kind. ``games`` are the games whose results are
-        counted.
+        """``settled``, ``complete`` and ``counts`` describe a ``table`` from a file: all scores follow from the leaves;
+        no leaf is faulty; the number of positions of each kind. ``games`` are those whose results are counted.
         """
         self.table = table or BookTable()
         self._options = options or BookOptions()
@@ -158,8 +156,10 @@ class Book:
             return self.table.entry(row) if row >= 0 else None
 
     def view(self, player: int, opponent: int) -> PositionEntry | None:
-        """As `entry`; under Egaroucid's rule also for a position outside the book with moves that lead into it: its
-        score then follows from these moves, and its level is `NO_LEVEL`.
+        """Return the entry of a position; under Egaroucid's rule also for one outside the book with moves that lead
+        into it.
+
+        Its score then follows from these moves, and its level is `NO_LEVEL`.
         """
         with self.table.lock:
             entry = self.entry(player, opponent)
@@ -190,82 +190,79 @@ class Book:
         """Return the links and the leaf of an entry, best first, then by move; scores of links are the children's."""
         table = self.table
         with table.lock:
-            found = [
+            listed = [
                 MoveInBook(move, MoverScore(-table.entry(row).score), row)
                 for move, row in table.links(entry.player, entry.opponent)
                 if row >= 0
             ]
-        linked = {known.move for known in found}
+        linked = {link.move for link in listed}
         if entry.has_leaf and entry.leaf_move not in linked:
-            found.append(MoveInBook(entry.leaf_move, MoverScore(entry.leaf_score), -1))
-        return best_first(found)
+            listed.append(MoveInBook(entry.leaf_move, MoverScore(entry.leaf_score), -1))
+        return best_first(listed)
 
     def moves_on(self, player: int, opponent: int) -> list[MoveInBook]:
-        """`known_moves` of a position in any orientation, with the moves in that orientation; empty if `view`
-        is None.
-        """
+        """Return the `known_moves` of a position in any orientation, as moves there; none if `view` is None."""
         _, _, symmetry = self.table.canonical(player, opponent)
         with self.table.lock:
             entry = self.view(player, opponent)
             if entry is None:
                 return []
             known_moves = self.known_moves(entry)
-        moves = [known._replace(move=unmirror_move(known.move, symmetry)) for known in known_moves]
+        moves = [move._replace(move=unmirror_move(move.move, symmetry)) for move in known_moves]
         return best_first(moves)
 
     def moves_that_count(self, player: int, opponent: int) -> list[MoveInBook]:
-        """`moves_on` without a leaf that Egaroucid's rule ignores: the moves that the score follows from."""
+        """Return the moves that the score follows from: `moves_on` without a leaf that Egaroucid's rule ignores."""
         moves = self.moves_on(player, opponent)
         links = [move for move in moves if move.linked]
         return links if links and self.options.rule is Rule.EGAROUCID else moves
 
     def scan_faults(self, progress: ProgressCallback = no_progress) -> Iterator[Rows]:
-        """Yield the faults of leaves, in batches of some thousand rows, as arrays of shape (n, 2): row and kind."""
+        """Yield the faults of leaves, some thousand rows at a time, as int64 arrays (n, 2): row and kind."""
         notes = np.empty((_NOTES, 2), np.int64)
-        noted = np.zeros(1, np.uint64)
+        number = np.zeros(1, np.uint64)
         filters = self.table.filters(progress)
-        at = 0
-        while at < len(self):
-            end = min(len(self), at + _SLICE)
-            places = address(notes), _NOTES, address(noted), filters.at
-            at = int(kernels().list_faults(self.table.context, at, end, *places))
-            yield notes[: int(noted[0])].copy()
-            progress("leaves", at, len(self))
+        row = 0
+        while row < len(self):
+            end = min(len(self), row + _SLICE)
+            places = address(notes), _NOTES, address(number), filters.at
+            row = int(kernels().list_faults(self.table.context, row, end, *places))
+            yield notes[: int(number[0])].copy()
+            progress("leaves", row, len(self))
 
     def faults(self, progress: ProgressCallback = no_progress) -> Rows:
-        """Every position whose leaf is missing, illegal, superfluous or a link: an array of shape (n, 2), row and kind,
-        by ascending row."""
+        """Return the positions with a faulty leaf (`layout.OPEN` ...): int64 (n, 2), row and kind, by row."""
         return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(progress)])
 
     def unverified_rows(self) -> Rows | None:
-        """Return the rows whose leaf may have a fault, ascending; None if any leaf may have one."""
+        """Return the rows whose leaf may be faulty, ascending; None if any may."""
         if self._unverified is None:
             return None
-        found = set(self._unverified)
+        rows = set(self._unverified)
         for row in self._unverified:
             parents = self.table.parents(row)
             if parents is None:
                 return None
-            found.update(parents)
-        return np.array(sorted(found), np.int64)
+            rows.update(parents)
+        return np.array(sorted(rows), np.int64)
 
     def faults_among(self, rows: Rows, progress: ProgressCallback = no_progress) -> Rows:
-        """Return the faults of the given rows, in their order, in the form of `faults`."""
+        """Return the faults of ``rows``, in their order, in the form of `faults`."""
         note = np.empty((1, 2), np.int64)
-        noted = np.zeros(1, np.uint64)
+        number = np.zeros(1, np.uint64)
         filters = Filters()
-        places = address(note), 1, address(noted), filters.at
-        found = [np.empty((0, 2), np.int64)]
+        places = address(note), 1, address(number), filters.at
+        faults = [np.empty((0, 2), np.int64)]
         for done, row in enumerate(rows.tolist()):
             kernels().list_faults(self.table.context, row, row + 1, *places)
-            if noted[0]:
-                found.append(note.copy())
+            if number[0]:
+                faults.append(note.copy())
             if done % _FEW == 0:
                 progress("leaves", done, len(rows))
-        return np.concatenate(found)
+        return np.concatenate(faults)
 
     def checked(self) -> None:
-        """Note that no leaf has a fault: the caller checked or replaced them. Later changes raise doubts again."""
+        """Note that no leaf is faulty, because the caller has checked or replaced them."""
         self._unverified = set()
 
     @property
@@ -280,7 +277,7 @@ class Book:
 
     @property
     def complete(self) -> bool:
-        """Whether it is known that no leaf has a fault."""
+        """Whether all leaves are known to be without fault."""
         return self._unverified is not None and not self._unverified
 
     # ------------------------------------------------------------------------------------------------ changing
@@ -290,11 +287,11 @@ class Book:
         self.table.sound()
 
     def touch(self, rows: Iterable[int]) -> None:
-        """Mark rows as new or changed: their scores and leaves, and all scores that depend on them, are stale."""
+        """Mark rows as new or changed: their leaves, and all scores that depend on them, are stale."""
         self.stale = True
-        for known in (self._touched, self._unverified):
-            if known is not None:
-                known.update(rows)
+        for marked in (self._touched, self._unverified):
+            if marked is not None:
+                marked.update(rows)
         if self._touched is not None and len(self._touched) > self._most_visited:
             self._touched = None
         if self._unverified is not None and len(self._unverified) > self._most_visited:
@@ -302,9 +299,7 @@ class Book:
 
     @property
     def _most_visited(self) -> int:
-        """The number of rows beyond which a pass over the whole book is cheaper than visiting changed rows and their
-        ancestors.
-        """
+        """Changed rows above which a pass over the whole book is faster than a visit to them and their ancestors."""
         return max(_FEW, len(self) // _WHOLE)
 
     def forget_state(self) -> None:
@@ -313,7 +308,7 @@ class Book:
         self._touched = self._unverified = None
 
     def put(self, entry: PositionEntry) -> int:
-        """Add or replace a position, given in canonical form; returns its row."""
+        """Add or replace a position in canonical form; return its row."""
         self._begin_change()
         with self.table.lock:
             row, _ = self.table.insert(entry.player, entry.opponent)
@@ -347,26 +342,22 @@ class Book:
         return rows
 
     def counts(self, progress: ProgressCallback = no_progress) -> Counts:
-        """Return the counts of positions, links, leaves and so on; counts the whole table only if they are not
-        known.
-        """
+        """Return the counts of positions, links, leaves and so on; counts the whole table if they are unknown."""
         if self._counts is None or not self._counts.catch_up(self.table):
             self._counts = counted(self.table, progress)
         return self._counts
 
     def known_counts(self) -> Counts | None:
-        """`counts` if they are known; else None."""
+        """Return the `counts` if they are known, else None."""
         return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:
-        """Add positions that are not in the book, given as canonical `RECORD`s, without path counts. Of repeated
-        positions the first is used.
-        """
+        """Add `RECORD`s of positions outside the book, without path counts; the first of repeated ones is used."""
         self._begin_change()
-        before = len(self)
+        first = len(self)
         self.table.insert_records(without_counts(records.copy()))
         self.file_links = None
-        added = np.arange(before, len(self), dtype=np.int64)
+        added = np.arange(first, len(self), dtype=np.int64)
         self.touch(added.tolist())
         self.recorder.changed_many(added)
 
@@ -377,13 +368,13 @@ class Book:
         self.recorder.remembered(question, answer)
 
     def forget(self) -> None:
-        """Drop the results kept by `remember`."""
+        """Drop the results that `remember` keeps."""
         if self.memo:
             self.memo.clear()
             self.recorder.forgotten()
 
     def step(self, schedule: int, done: int) -> None:
-        """Record, over restarts too, the number of finished steps of a schedule; 0 removes the record."""
+        """Record, over restarts too, how many steps of a schedule are finished; 0 removes the record."""
         self._begin_change()
         if done:
             self.steps[schedule] = done
@@ -392,14 +383,12 @@ class Book:
         self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context whose changes reach the disk all or none. Raises ReadOnly; a write that fails inside it is
-        not retried.
-        """
+        """Return a context whose changes are written all or none, and not retried. Raises `ReadOnly`."""
         self.recorder.allow()
         return self.recorder.hold()
 
     def list_games(self, games: Games) -> None:
-        """Note that the results of these games are counted; none of them was before."""
+        """Note that the results of these games, which were not counted before, are counted."""
         if not len(games):
             return
         self._begin_change()
@@ -425,9 +414,11 @@ class Book:
         self.recorder.changed_many(rows)
 
     def _lost_links(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback) -> Rows:
-        """Return each kept row that has a link to a marked row, with the best of the links it loses if that is better
-        than its leaf. An array of shape (n, 5): row, move (`KEEPS_LEAF` if the leaf is as good), score, level, number
-        of links that stay.
+        """Return each kept row that has a link to a marked row, with the best link that it loses if that is better than
+        its leaf.
+
+        The int64 array (n, 5) has row, move (`KEEPS_LEAF` if the leaf is as good), score, level and number of remaining
+        links.
         """
         states = np.where(marked, GONE, KEPT).astype(np.uint8)
         resting = self._resting_on_hand(progress)
@@ -447,11 +438,11 @@ class Book:
         notes = np.empty((_NOTES, 5), np.int64)
         filters = self.table.filters(progress) if above is None else Filters()
         places = address(states), address(notes), filters.at
-        found = [notes[:0]]
+        lost = [notes[:0]]
         for start, end in ranges:
-            noted = kernels().list_lost(self.table.context, start, end, *places)
-            found.append(notes[:noted].copy())
-        return np.concatenate(found)
+            number = kernels().list_lost(self.table.context, start, end, *places)
+            lost.append(notes[:number].copy())
+        return np.concatenate(lost)
 
     def _resting_on_hand(self, progress: ProgressCallback) -> Rows:
         """Return the rows whose score was set by hand, or follows along best moves from one that was."""
@@ -459,22 +450,23 @@ class Book:
         if counts is not None and HUMAN_LEVEL not in counts.levels:
             return np.empty(0, np.int64)
         waiting = [self.table.find_canonical(*entry[:2]) for entry in self.edited(progress)]
-        found = set(waiting)
+        rows = set(waiting)
         while waiting:
             row = waiting.pop()
             score = self.table.entry(row).score
             for parent in self.table.parents(row) or ():
-                if parent not in found and self.table.entry(parent).score == -score:
-                    found.add(parent)
+                if parent not in rows and self.table.entry(parent).score == -score:
+                    rows.add(parent)
                     waiting.append(parent)
-        return np.array(sorted(found), np.int64)
+        return np.array(sorted(rows), np.int64)
 
     def remove(
         self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress, *, leaves: bool = True
     ) -> Removed:
-        """Remove the marked rows and renumber the others. With ``leaves``, the best link that a position loses becomes
-        its leaf if it is better than the present one. Scores set by hand go with their positions. A cancellation leaves
-        the book unchanged.
+        """Remove the marked rows and renumber the others.
+
+        With ``leaves``, the best link that a position loses becomes its leaf if it is better. Scores set by hand go
+        with their positions. A cancellation leaves the book unchanged.
         """
         self._begin_change()
         table = self.table
@@ -492,7 +484,7 @@ class Book:
         ):
             self._counts = None
         losers = table.records(lost[:, 0])
-        # The new table has no path counts: all have to be computed.
+        # The new table has no path counts, so all have to be computed.
         touched = self._positions(self._touched) if fresh is None else None
         unchecked = self._positions(self._unverified)
         with self.together():
@@ -504,7 +496,7 @@ class Book:
             rows = table.rows_of(losers)
             new = (lost[:, 1] != KEEPS_LEAF) & leaves
             moves, scores, levels, _ = lost[new, 1:].T
-            # What such a position had came from links.
+            # These positions had only links.
             bare = rows[lost[:, 4] == 0]
             table.set_leaves(rows[new], moves.astype(np.uint8), scores.astype(np.int8), levels.astype(np.int8))
             if self._counts is not None and above is not None:
@@ -518,7 +510,7 @@ class Book:
         return Removed(count, int(np.count_nonzero(new)), rows)
 
     def rebuild(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> None:
-        """Remove the marked rows and build a new index; for a table whose index is damaged."""
+        """Remove the marked rows and build a new index, for a table whose index is damaged."""
         self._begin_change()
         fresh = self.table.without(marked, progress)
         self.recorder.removed(self._keys(marked))
@@ -539,8 +531,10 @@ class Book:
         return set(self.table.rows_of(records).tolist()) - {-1} if records is not None else None
 
     def catch_up(self, *, threads: int = 1, progress: ProgressCallback = no_progress) -> None:
-        """Run `negamax` if scores are `stale`. It changes only values that follow from the leaves, so a book that is
-        read-only, or whose changes cannot be written, is updated in memory.
+        """Run `negamax` if scores are `stale`.
+
+        It changes only values that follow from the leaves, so a book that is read-only, or whose changes cannot be
+        written, is updated in memory.
         """
         if self.stale:
             self._negamax(threads, progress)
@@ -557,10 +551,11 @@ class Book:
             self.negamax(threads=threads, progress=progress)
 
     def negamax(self, *, threads: int = 1, progress: ProgressCallback = no_progress) -> int:
-        """Bring scores, bounds and counts up to date (`negamax.negamax`); leaves whose moves have become links are
-        dropped. After a cancellation they stay `stale`.
+        """Bring scores, bounds and counts up to date; drop leaves whose moves have become links. Returns how many rows
+        changed.
 
-        After small changes only the positions that depend on them are visited (`negamax.negamax_from`).
+        After small changes only positions that depend on them are visited (`negamax.negamax_from`). After a
+        cancellation the scores stay `stale`.
         """
         self._begin_change()
         return self._negamax(threads, progress)
@@ -577,15 +572,15 @@ class Book:
             self._touched = None
             self.table.check_all(progress)
             self.table.change_all(progress)
-            before, self._counts = self._counts, None
+            old_counts, self._counts = self._counts, None
             counts, faulty = Counts(), FaultyRows(self._most_visited)
             changed = negamax(
                 self.table, self._options, threads=threads, progress=progress, tally=counts.tally, faulty=faulty
             )
             self._unverified = faulty.rows
             counts.rows = len(self)
-            if before is not None and before.rows == len(self):
-                counts.unreachable = before.unreachable
+            if old_counts is not None and old_counts.rows == len(self):
+                counts.unreachable = old_counts.unreachable
             self._counts = counts
         self._touched = set()
         self.stale = False
@@ -595,7 +590,7 @@ class Book:
         return changed
 
     def edited(self, progress: ProgressCallback = no_progress) -> Iterator[PositionEntry]:
-        """Yield the positions whose score was set by hand, in the order of rows."""
+        """Yield the positions whose score was set by hand, by row."""
         for number, chunk in enumerate(self.table.chunks()):
             first = number * CHUNK_ROWS
             progress("scan", first, len(self))
@@ -603,5 +598,5 @@ class Book:
                 yield self.table.entry(first + place)
 
     def canonical_move(self, player: int, opponent: int, move: int) -> int:
-        """``move`` mapped to the canonical board of a position."""
+        """Return ``move`` on the canonical board of a position."""
         return mirror_move(move, self.table.canonical(player, opponent)[2])

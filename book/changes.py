@@ -1,4 +1,4 @@
-"""The observer of a book's changes, as the book calls it."""
+"""The interface of a book's observer."""
 
 from __future__ import annotations
 
@@ -14,48 +14,46 @@ Question = tuple[int, int, int, int]
 
 
 class ChangeObserver:
-    """Called before and after every change of a book, from the thread that changes it. This base class allows every
-    change and records nothing.
-    """
+    """Called around every change of a book, on its thread. This base class allows all and records nothing."""
 
     def allow(self) -> None:
-        """Raise ReadOnly if the book must not change."""
+        """Raise `ReadOnly` if the book must not change."""
 
     def begin(self, command: str) -> None:
-        """Start the changes of ``command``."""
+        """Note that the following changes are those of ``command``."""
 
     def changed(self, row: int) -> None:
-        """The position in ``row`` was added or changed."""
+        """Note that the position in ``row`` was added or changed."""
 
     def changed_many(self, rows: Rows) -> None:
-        """The positions in ``rows`` were added or changed."""
+        """Note that the positions in ``rows`` were added or changed."""
         for row in rows.tolist():
             self.changed(row)
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """These positions, an array of shape (n, 2), are about to be removed, and rows renumbered."""
+        """Note that positions, in arrays (n, 2), are about to be removed and rows renumbered."""
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """The result of a search was kept by `Book.remember`."""
+        """Note that `Book.remember` has kept the result of a search."""
 
     def forgotten(self) -> None:
-        """The remembered searches were dropped."""
+        """Note that the remembered searches were dropped."""
 
     def counted(self, games: Games) -> None:
-        """The results of these games were counted."""
+        """Note that the results of these games were counted."""
 
     def taken_back(self, games: Games) -> None:
-        """The results of these games were taken back."""
+        """Note that the results of these games were taken back."""
 
     def stepped(self, schedule: int, done: int) -> None:
-        """``done`` steps of a schedule are finished; 0: the record was removed."""
+        """Note that ``done`` steps of a schedule are finished; 0 removes the record."""
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
         """Return a context whose changes are written at its end, all or none."""
         return contextlib.nullcontext()
 
     def fixed(self) -> None:
-        """Scores, bounds and counts of all positions were recomputed from the leaves."""
+        """Note that all scores, bounds and counts were recomputed from the leaves."""
 
     def options_changed(self, options: BookOptions) -> None:
-        """The options were changed to these."""
+        """Note that the options are now these."""

@@ -1,4 +1,4 @@
-"""Choosing a move from the book."""
+"""The choice of a move from the book."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import within
 
 
 class Choice(enum.Enum):
-    """The criterion by which one of the book's moves is chosen."""
+    """The criterion of the choice."""
 
     VALUE = "value"
     """The score."""
@@ -21,15 +21,15 @@ class Choice(enum.Enum):
     """The results of games; the more games a move has, the less its score counts."""
 
     MIXED = "mixed"
-    """The results among the moves within the randomness."""
+    """The results, among the moves within the randomness."""
 
 
 class MoveChoice(NamedTuple):
     """Options of the choice.
 
-    ``randomness`` is the number of discs below the best score that a move may be; ``reject`` the probability 0..1 to
-    leave the book on purpose, for learning; ``least_level`` the lowest level of a score that is used.
-    ``registered_only`` excludes the leaf: only links are chosen.
+    ``randomness`` is how many discs below the best score a move may be; ``reject`` the probability 0..1 to leave the
+    book on purpose, for learning; ``least_level`` the lowest level of a score that is used. ``registered_only``
+    excludes the leaf: only links are chosen.
     """
 
     choice: Choice = Choice.VALUE
@@ -40,7 +40,7 @@ class MoveChoice(NamedTuple):
 
 
 PRIOR_GAMES = 10
-"""The weight of a search's score, counted in games, when it is mixed with the results of games."""
+"""The weight of a search's score in games when it is mixed with the results of games."""
 
 _DISCS = 8
 """A score of this many discs stands for a share of e / (1 + e) = 73 % of the points."""
@@ -58,7 +58,7 @@ def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
     """Draw at random a share of the points that a move may be worth, from its score and the results of its games.
 
     The draw is from a beta distribution. The more games, the closer it is to their share: 700 of 1000 points mostly
-    beat 8 of 10, and a move that was never played competes by its score alone.
+    beat 8 of 10, and a move without games competes by its score alone.
     """
     won, drawn, lost = _results(book, move)
     expected = 1 / (1 + math.exp(-move.score / _DISCS))
@@ -66,9 +66,10 @@ def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
 
 
 def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> list[MoveInBook]:
-    """Return the moves that may be chosen, best first: those within the randomness of the best, or, with
-    `Choice.RESULTS`, all that have a score. Under Egaroucid's rule the leaf is excluded if there are links. Empty if
-    `Book.view` is None. Raises OutOfRange.
+    """Return the moves that may be chosen, best first; none if `Book.view` is None. Raises `OutOfRange`.
+
+    They are within the randomness of the best, or, with `Choice.RESULTS`, all that have a score. Under Egaroucid's rule
+    a leaf beside links is excluded.
     """
     within("randomness", settings.randomness, 0, 128)
     moves = [
@@ -83,12 +84,11 @@ def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> 
 
 
 def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: random.Random) -> MoveInBook | None:
-    """One move of the book for a position in any orientation, None to leave the book.
+    """Return a move of the book for a position in any orientation, None to leave the book.
 
     By value each candidate is equally likely. By results it is the one with the greatest `_supposed_share`: Thompson
     sampling (W. R. Thompson, Biometrika 25, 1933; O. Chapelle and L. Li, NIPS 2011). Moves that win are played most,
-    moves that lose are given up, and moves of which little is known are tried. The same generator state gives the
-    same choice.
+    moves that lose are given up, and little known moves are tried. The same generator state gives the same choice.
     """
     moves = candidates(book, player, opponent, settings)
     if not moves or (settings.reject and rng.random() < settings.reject):
@@ -99,16 +99,14 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
 
 
 def line(book: Book, player: int, opponent: int) -> list[int]:
-    """Return the best line through the book from a position: at each step the first of the best moves, until the book
-    ends.
-    """
+    """Return the best line through the book from a position: at each step the first of the best moves."""
     moves: list[int] = []
     while True:
-        known = book.moves_that_count(player, opponent)
-        if not known or not -64 <= known[0].score <= 64:
+        choices = book.moves_that_count(player, opponent)
+        if not choices or not -64 <= choices[0].score <= 64:
             break
-        moves.append(known[0].move)
-        player, opponent = book.table.play(player, opponent, known[0].move)
-        if not known[0].linked:
+        moves.append(choices[0].move)
+        player, opponent = book.table.play(player, opponent, choices[0].move)
+        if not choices[0].linked:
             break
     return moves

@@ -1,4 +1,4 @@
-"""Arrays in the form that kernels use: addresses of data, and the chunks that hold the rows."""
+"""Arrays as kernels read them: addresses of data, and the chunks that hold the rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def address(array: npt.NDArray[Any]) -> int:
 
 
 def addresses(chunks: list[Records]) -> Words:
-    """Return the addresses of chunks that are contiguous in memory, the last one excepted."""
+    """Return the addresses of chunks; all but the last must be contiguous."""
     places: Words = np.arange(len(chunks), dtype=np.uint64) * np.uint64(chunks[0].nbytes) + np.uint64(
         address(chunks[0])
     )
@@ -48,16 +48,12 @@ SlotCount = TypeVar("SlotCount", int, npt.NDArray[np.int64])
 
 
 def segment_bytes(capacity: SlotCount) -> SlotCount:
-    """Return the size of an index segment with this number of slots: tags, padded to a multiple of 8, then
-    32-bit rows.
-    """
+    """Return the size of an index segment of ``capacity`` slots: tags padded to a multiple of 8, then 32-bit rows."""
     return (capacity + 7) // 8 * 8 + 4 * capacity
 
 
 def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
-    """Group ``rows`` by chunk: yield the chunk's number, the positions in ``rows`` of its rows, and their places in the
-    chunk.
-    """
+    """Yield for each chunk that ``rows`` touch its number, the indices into ``rows``, and the places in the chunk."""
     if not len(rows):
         return
     order = np.argsort(rows, kind="stable")

@@ -1,7 +1,7 @@
 """Counts of a book's positions, links, leaves and finished games, by empty squares, levels and scores.
 
-Counting takes a pass over the whole book, so a `Book` keeps its counts up to date with its changes and writes them into
-its file. New positions are counted when the counts are read (`Counts.catch_up`), everything else with the change.
+Counting takes a pass over the whole book, so a `Book` updates its counts with its changes and writes them to its file.
+New positions are counted when the counts are read (`Counts.catch_up`), everything else with the change.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FEW = 1 << 12
 
 
 class Counts:
-    """The counts of the first ``rows`` rows of a table. For one thread at a time, the one that changes the book."""
+    """The counts of the first ``rows`` rows of a table. For the thread that changes the book."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -50,21 +50,21 @@ class Counts:
 
     @property
     def kinds(self) -> Tally:
-        """Positions, links, leaves and finished games in four rows, by empty squares."""
+        """Positions, links, leaves and finished games: int64 (4, 65), by empty squares."""
         return self.tally[:TALLY_LEVELS].reshape(TALLY_KINDS, SQUARES)
 
     @property
     def levels(self) -> dict[int, int]:
-        """The number of positions of each level, ascending."""
+        """Number of positions by level, ascending."""
         return _named(self.tally[TALLY_LEVELS:TALLY_SCORES])
 
     @property
     def scores(self) -> dict[int, int]:
-        """The number of positions of each score, ascending."""
+        """Number of positions by score, ascending."""
         return _named(self.tally[TALLY_SCORES:])
 
     def packed(self) -> npt.NDArray[np.uint64]:
-        """Return the counts in the form of a file."""
+        """Return the counts as words for a file."""
         words = np.zeros(WORDS, np.int64)
         words[: len(self.tally)] = self.tally
         words[-2:] = self.rows, self.unreachable
@@ -72,35 +72,35 @@ class Counts:
 
     @classmethod
     def unpacked(cls, words: npt.NDArray[np.uint64]) -> Counts:
-        """Return the counts from the words that `packed` returned."""
-        found = cls()
+        """Return the counts of the words that `packed` returned."""
+        counts = cls()
         values = words.view(np.int64)
-        found.tally = values[: len(found.tally)].copy()
-        found.rows, found.unreachable = values[-2:].tolist()
-        return found
+        counts.tally = values[: len(counts.tally)].copy()
+        counts.rows, counts.unreachable = values[-2:].tolist()
+        return counts
 
     def possible(self, rows: int) -> bool:
-        """Whether these can be the counts of a table with this number of rows."""
+        """Return whether these can be the counts of a table with ``rows`` rows."""
         counted = self.rows == rows and int(self.kinds[TALLY_POSITIONS].sum()) == rows
         return counted and not (self.tally < 0).any() and -1 <= self.unreachable <= rows
 
     def _count(self, records: Records, sign: int) -> None:
-        """Count the parts of records that need no look-up: levels, scores, and leaves."""
+        """Count levels, scores and leaves of records; ``sign`` -1 subtracts them."""
         for name, first in (("level", TALLY_LEVELS), ("score", TALLY_SCORES)):
             values = records[name].astype(np.int64) + TALLY_BIAS
             self.tally[first : first + 256] += sign * np.bincount(values, minlength=256)
-        known = records[(records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)]
-        empties = 64 - np.bitwise_count(known["player"] | known["opponent"]).astype(np.int64)
+        with_leaf = records[(records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)]
+        empties = 64 - np.bitwise_count(with_leaf["player"] | with_leaf["opponent"]).astype(np.int64)
         self.kinds[TALLY_LEAVES] += sign * np.bincount(empties, minlength=SQUARES)
 
     def replaced(self, rows: Rows, old: Records, new: Records) -> None:
-        """Adjust the counts for changed records."""
+        """Update the counts for changed records."""
         counted = rows < self.rows
         self._count(old[counted], -1)
         self._count(new[counted], 1)
 
     def replaced_one(self, old: PositionEntry, new: PositionEntry) -> None:
-        """As `replaced`, for one position, in less time."""
+        """Update the counts for one changed position; faster than `replaced`."""
         for entry, sign in ((old, -1), (new, 1)):
             self.tally[TALLY_LEVELS + TALLY_BIAS + entry.level] += sign
             self.tally[TALLY_SCORES + TALLY_BIAS + entry.score] += sign
@@ -108,15 +108,15 @@ class Counts:
                 self.kinds[TALLY_LEAVES, entry.empties] += sign
 
     def _count_rows(self, table: BookTable, rows: Rows, limit: int, sign: int) -> None:
-        """Add rows to the counts by empty squares, or take them away (``sign`` -1).
+        """Add rows to the counts by empty squares, or subtract them (``sign`` -1).
 
-        Of their links only those to rows below ``limit`` are counted.
+        Only links to rows below ``limit`` are counted.
         """
-        found = np.zeros(TALLY_LEVELS, np.int64)
+        tally = np.zeros(TALLY_LEVELS, np.int64)
         order = rows.astype(np.uint32)
         filters = Filters()
-        kernels().tally_listed(table.context, address(order), len(order), limit, address(found), filters.at)
-        self.tally[:TALLY_LEVELS] += sign * found
+        kernels().tally_listed(table.context, address(order), len(order), limit, address(tally), filters.at)
+        self.tally[:TALLY_LEVELS] += sign * tally
 
     def catch_up(self, table: BookTable) -> bool:
         """Count the positions added since the last count. Returns False if they are too many."""
@@ -144,8 +144,9 @@ class Counts:
         return True
 
     def before_removal(self, table: BookTable, rows: Rows) -> Records | None:
-        """Subtract rows that are about to be removed. Returns the records of their parents, for `after_removal`; None
-        if these are too many to list, and the whole table has to be counted.
+        """Subtract rows that are about to be removed. Returns the records of their parents for `after_removal`.
+
+        Returns None if these are too many to list: the whole table has to be counted.
         """
         if len(rows) > FEW or not self.catch_up(table):
             return None
@@ -169,8 +170,9 @@ class Counts:
 
 
 def parents_of(table: BookTable, rows: Rows) -> tuple[Rows, int] | None:
-    """Return the rows that lead to any of ``rows``, and how many of ``rows`` have no parent; None if one has too many
-    parents to list.
+    """Return the rows that lead to any of ``rows``, and the number of ``rows`` without a parent.
+
+    Returns None if one has too many parents to list.
     """
     found: set[int] = set()
     orphans = 0
@@ -188,7 +190,7 @@ def _named(values: Tally) -> dict[int, int]:
 
 
 def counted(table: BookTable, progress: ProgressCallback = no_progress) -> Counts:
-    """Count a whole table."""
+    """Return the counts of a whole table."""
     counts = Counts()
     filters = table.filters(progress)
     for start, end in slices(len(table), _SLICE, "count", progress):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 
 class BookError(Exception):
-    """The root of this package's exceptions."""
+    """The base of this package's exceptions."""
 
 
 class Unreadable(BookError):
-    """A file of another kind, or a damaged one: the message names the file, the byte and the fault."""
+    """A file of another kind, or a damaged one."""
 
     def __init__(self, path: Path | str, offset: int | None, problem: str) -> None:
         self.path = Path(path)
@@ -21,11 +21,11 @@ class Unreadable(BookError):
 
 
 class Damaged(Unreadable):
-    """A block of the book in use turned out to be damaged."""
+    """A block of the book in use is damaged."""
 
 
 class Locked(BookError):
-    """Another process has the book open for writing; ``pid`` is that process, 0 when it is not known."""
+    """Another process has the book open for writing: ``pid``, 0 if unknown."""
 
     def __init__(self, path: Path | str, pid: int) -> None:
         self.pid = pid
@@ -34,28 +34,26 @@ class Locked(BookError):
 
 
 class ReadOnly(BookError):
-    """The book was opened for reading, or a failed write made it read-only."""
+    """The book was opened for reading, or a failed write has made it read-only."""
 
 
 class WriteFailed(BookError):
-    """The disk refused a write or a sync. Changes that were acknowledged earlier are safe; the current and later ones
-    are not on the disk.
-    """
+    """The disk refused a write or a sync: acknowledged changes are safe, the present and later ones are not."""
 
 
 class NotInBook(BookError):
-    """A command that starts from a position of the book was given a position outside it."""
+    """A command that starts from a position of the book was given one outside it."""
 
 
 class OutOfRange(BookError):
-    """A setting outside its range: says the setting, the value and the range."""
+    """A setting is out of range; the message has its name, its value and the range."""
 
     def __init__(self, name: str, value: int, low: int, high: int) -> None:
         super().__init__(f"{name} {value} is outside {low}..{high}")
 
 
 def within(name: str, value: int, low: int, high: int) -> int:
-    """Return ``value`` if it lies in ``low..high``; raise OutOfRange otherwise."""
+    """Return ``value`` if it lies in ``low..high``, else raise `OutOfRange`."""
     if not low <= value <= high:
         raise OutOfRange(name, value, low, high)
     return value

@@ -1,4 +1,4 @@
-"""The exported kernels of the book's library, by name and signature; the kernels' docstrings describe them."""
+"""The kernels of the book's library that Python calls, by name and signature; their docstrings describe them."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ SPEC = Spec(
 
 @cache
 def kernels() -> Library:
-    """Return the library's functions; compiled at the first use on a machine, which takes seconds."""
+    """Return the library's functions; compiles them at the first use on a machine, which takes up to a minute."""
     return load(SPEC)

@@ -12,7 +12,7 @@ from desdaemon.protocol.othello.rules import PASS as PASS
 # A record: the position, four path counts of 32 bits, eight bytes. See book/FORMAT.md.
 RECORD_BYTES = 40
 PLAYER = 0
-"""The discs of the side to move in canonical orientation, a1 = bit 0."""
+"""Discs of the side to move in canonical orientation, a1 = bit 0."""
 OPPONENT = 8
 COUNTS = 16
 """Wins, draws, losses, lines (`WINS` ...), 32 bits each; with the flag `WIDE` the first is a row of the wide table."""
@@ -30,41 +30,41 @@ FLAGS = 39
 WINS, DRAWS, LOSSES, LINES = range(4)
 """The order of the path counts."""
 WIDE_COUNTS_BYTES = 32
-"""A row of the wide table: four counts of 64 bits."""
+"""Bytes of a row of the wide table: four counts of 64 bits."""
 RESULT_BYTES = 24
-"""A position's game results: games won, drawn and lost, as doubles."""
+"""Bytes of a position's game results: games won, drawn and lost, as doubles."""
 
 HUMAN = 1
 """Flag: the score was set by hand. Negamax, merges and imports leave it."""
 WIDE = 2
-"""Flag of a record in memory: a count is 2^32 or more, all four are in the wide table."""
+"""Flag of a record in memory: a count is 2^32 or more, and all four are in the wide table."""
 
 EGAROUCID_LEVELS = 4
 """Flag: the levels of position and leaf come from Egaroucid's file, and are read as its program reads them."""
 
 # Values.
 NO_SCORE = -127
-"""Stored instead of a score that is not known."""
+"""Stands for an unknown score."""
 MAX_SCORE = 64
 MAX_BOUND = 127
-"""Largest bound, so that it fits a byte; scores are at most 64, so a larger margin would say nothing more."""
+"""Largest bound, which fits a byte; scores are at most 64, so a larger margin would say nothing more."""
 NO_MOVE = 65
 NOT_IN_BOOK = 0xFFFFFFFFFFFFFFFF
-"""Written by `list_scores` for a board outside the book."""
+"""Stands for a board outside the book in the result of `list_scores`."""
 KEPT, GONE, GONE_BY_HAND = 1, 0, 2
-"""Inputs of `list_lost` for a row: it stays; it goes; it goes, and its score rests on one that was set by hand."""
+"""A row for `list_lost`: it stays; it goes; it goes, and its score rests on one that was set by hand."""
 KEEPS_LEAF = 255
-"""Stored instead of a move: the position's leaf is as good as any link that it loses."""
+"""Stands for a move: the position's leaf is as good as any link that it loses."""
 NO_LEVEL = -1
-"""The level of a score of unknown origin (an Egaroucid book's undefined level)."""
+"""The level of a score of unknown origin, Egaroucid's undefined level."""
 HUMAN_LEVEL = 70
-"""The level of a score that a human set; it outranks every search."""
+"""The level of a score set by hand, which outranks every search."""
 SQUARES = 65
-"""Length of arrays indexed by 0 to 64 empty squares."""
+"""Length of arrays by 0 to 64 empty squares."""
 SOLVED, READ, GUESSED = 1, 2, 4
 """Bits of a grade: the ends of the good lines are solved, read to the end with selectivity, or neither."""
 LEVELS = 129
-"""Length of arrays indexed by level, from `NO_LEVEL` on."""
+"""Length of arrays by level, from `NO_LEVEL` on."""
 
 # A table's context: 64-bit words, most of them addresses.
 CHUNKS = 0
@@ -79,9 +79,9 @@ WIDE_COUNT = 32
 """Rows of the wide table in use."""
 WIDE_CAPACITY = 40
 ROW_CAPACITY = 48
-"""The rows that the chunks can hold."""
+"""Number of rows for which there are chunks."""
 FULL = 56
-"""Out: the segment that must grow before `insert_row` can continue."""
+"""Result: the segment that must grow before `insert_row` can continue."""
 RESULTS = 64
 """Address of the addresses of the chunks of game results; 0 without any."""
 GUARD = 72
@@ -89,9 +89,9 @@ GUARD = 72
 CONTEXT_WORDS = 16
 
 CHUNK_BITS = 14
-"""A chunk has 2^14 rows."""
+"""Logarithm (base 2) of the rows of a chunk."""
 SEGMENT_BITS = 10
-"""The index has 2^10 segments, chosen by the top bits of a position's hash."""
+"""Logarithm (base 2) of the number of segments; the top bits of a hash choose one."""
 
 # A segment's descriptor.
 SEGMENT_BYTES = 32
@@ -105,11 +105,11 @@ SEGMENT_USED = 24
 LISTED_BYTES = 4
 """Bytes of a row number in a list of rows, such as a segment's slots or an order."""
 
-# What `insert_records` tells: words.
+# The words that `insert_records` writes.
 INSERTED_REASON = 0
-"""0: all records were inserted; else an answer of `insert_row`."""
+"""0 if all records were inserted, else an answer of `insert_row`."""
 INSERTED_KNOWN = 8
-"""Counts the positions that were in the table already."""
+"""Number of positions that were in the table already."""
 INSERTED_WORDS = 2
 
 # Answers of `insert_row` that ask the caller to grow the table.
@@ -122,7 +122,7 @@ GUARD_FIRST = 0
 GUARD_END = 8
 """Address after the last byte under a checksum."""
 GUARD_SHIFT = 16
-"""A block has 2^shift bytes."""
+"""Logarithm (base 2) of the bytes of a block."""
 GUARD_STATES = 24
 """Address of a byte for each block (`UNCHECKED` ...)."""
 GUARD_SUMS = 32
@@ -130,7 +130,7 @@ GUARD_SUMS = 32
 GUARD_TABLES = 40
 """Address of the eight tables of CRC-32."""
 GUARD_NEXT = 48
-"""The lock of `check_block`: tickets given out."""
+"""The lock of `check_block`: the number of tickets given out."""
 GUARD_SERVED = 56
 """The ticket that is being served."""
 GUARD_DAMAGED = 64
@@ -143,7 +143,7 @@ GUARD_RESULTS_END = 88
 GUARD_WORDS = 12
 
 MOST_GAMES = 0x4340000000000000
-"""The bits of 2^53 as a double: no result counts more games."""
+"""The bits of 2^53 as a double, the most games of a result."""
 MINUS_ZERO = 1 << 63
 """The bits of -0 as a double."""
 
@@ -153,18 +153,16 @@ UNCHECKED, CHECKED, DAMAGED = range(3)
 # Filters of look-ups: for every number of empty squares two words.
 FILTER_BYTES = 16
 FILTER_BITS = 0
-"""Address of a bit array with the bits of the rows with this number of empty squares; 0 if there is no such row."""
+"""Address of a bit array for the rows with this number of empty squares; 0 if there is no such row."""
 FILTER_MASK = 8
-"""Number of bits, a power of 2, less one; 0 without bits, when any position may be in the book."""
+"""Number of bits, a power of 2, less one; 0 without bits: any position may be in the book."""
 MOST_FILTERED = 1 << 22
 """Most rows with one number of empty squares that get bits: with more, the bits would not stay in a cache."""
 DENSE_LAYER = 3
-"""A layer is dense if it has this many times the rows of the layer with one empty square more. Most moves then lead
-into the book, and bits would only cost time.
-"""
+"""A layer with this many times the rows of the layer with one empty square more is dense: bits would only cost time."""
 FILTER_BITS_PER_ROW = 16
 
-# What a leaf can be at fault for.
+# Faults of a leaf.
 OPEN = 1
 """The leaf is missing though a legal move leads out of the book, or a finished game has no score."""
 LINKED = 2
@@ -172,29 +170,29 @@ LINKED = 2
 ILLEGAL = 3
 """The leaf is not a legal move."""
 SURPLUS = 4
-"""A score without a move in a position that is not finished."""
+"""The leaf is a score without a move, in a position that is not finished."""
 
-# What `inspect_rows` finds wrong with a row: bits.
+# Bits of the faults that `inspect_rows` finds in a row.
 BAD_BOARD = 1
 """The board is impossible or not canonical."""
 NOT_FOUND = 2
-"""It is not found by its own board."""
+"""A look-up of the board does not find the row."""
 BAD_NUMBERS = 4
 """The score, the level or the human mark is out of range."""
 
 # Kinds of positions.
 MUST_PASS = 1
-"""The side to move has no move, the other one has."""
+"""Only the other side has a move."""
 FINISHED = 2
 """Neither side has a move."""
 OTHER_PASSES = 4
-"""The side to move has a move, the other one has none."""
+"""Only the side to move has a move."""
 
 # The arguments of `negamax_rows`: words of its block, and bits of its rule.
 NEGAMAX_CHANGED = 0
-"""Out: the number of rows whose score or bounds changed or, when checking, are wrong."""
+"""Result: the number of rows whose score or bounds changed or, when checking, are wrong."""
 NEGAMAX_FLAGS = 8
-"""Address of a byte for each place in the order, set where anything changed; 0 for none."""
+"""Address of a byte for each place in the order, set if anything changed; 0 for none."""
 NEGAMAX_TALLY = 16
 """Address of a tally to add counts to (`TALLY_WORDS`); 0 for none."""
 NEGAMAX_FAULTS = 24
@@ -205,14 +203,10 @@ RULE_EGAROUCID = 1
 RULE_CHECK_ONLY = 8
 """Nothing is stored."""
 MARGIN_BYTES = 6
-"""Bytes of the margins of a level and a number of empty squares: what to add to a leaf's score for its lower and its
-upper bound, and whether it is exact, 16 bits each.
-"""
+"""Bytes of a margin, 16 bits each: what a leaf's lower and upper bound add to its score, and whether that is exact."""
 
 LAYERS = 130
-"""Number of layers. A position's layer is twice its empty squares, plus 1 if the side to move has to pass; it falls
-along every link.
-"""
+"""Number of layers: twice the empty squares, plus 1 if the side to move must pass, which falls along every link."""
 
 # Counts of a whole book: words, `SQUARES` of each kind by empty squares, then 256 each by level and by score, + 128.
 TALLY_POSITIONS, TALLY_LINKS, TALLY_LEAVES, TALLY_FINISHED = range(4)
@@ -229,17 +223,17 @@ SELECT_TOLERANCE = 8
 SELECT_LOW = 24
 SELECT_HIGH = 40
 SELECT_LEAST = 56
-"""The fewest empty squares of a position that is grown."""
+"""Fewest empty squares of a position that is grown."""
 SELECT_MARGINS = 64
 """Address of the margins."""
 DEVIATE, ENHANCE, PLAY, EXTEND = range(4)
-"""Modes of selecting."""
+"""Modes of `select_rows`."""
 EXPAND = 64
 """Mark of a row whose leaf is to be added."""
 WALK_STACK_WORDS = 1 << 14
 """Words of the stack of `select_below`: more than the rows of a line times their legal moves."""
 
-# What `list_parents` keeps: by direction, how many discs a move may have turned, and which ones (`RUN_MASKS` words).
+# The words of `list_parents`: by direction, the most discs that a move may have turned, and `RUN_MASKS` masks of them.
 RUN_DIRECTIONS = 8
 RUN_LENGTHS_BYTES = RUN_DIRECTIONS * WORD
 RUN_MASKS = 8
@@ -249,7 +243,7 @@ RUN_MASKS_BYTES = RUN_DIRECTIONS * RUN_MASKS * WORD
 # A record of Edax's book.dat, version 4: the fields, then the links (score and move, a byte each), then the leaf.
 DAT_COUNTS = 16
 DAT_SCORE = 32
-"""Offset of the score, a signed 16-bit number; the two bounds after it are too."""
+"""Offset of the score, a signed 16-bit number, as are the two bounds after it."""
 DAT_LINKS = 38
 """Offset of the number of links."""
 DAT_LEVEL = 39
@@ -257,9 +251,9 @@ DAT_FIXED = 40
 """Bytes before the links."""
 DAT_LINK_BYTES = 2
 DAT_LEAST = DAT_FIXED + DAT_LINK_BYTES
-"""Bytes of the shortest record, one without links."""
+"""Bytes of the shortest record, which has no links."""
 DAT_MOST = 176
-"""Bytes that no record exceeds."""
+"""No record has more bytes."""
 DAT_BOUND = 512
 """Largest absolute value of Edax's bounds."""
 
@@ -274,7 +268,7 @@ EGBK_LEAF_LEVEL = 24
 EGBK_UNDEFINED_SCORE = -126
 EGBK_UNDEFINED_MOVE = 125
 
-# What can be wrong with a record of a file.
+# Faults of a record in a file.
 (
     CUT,
     OVERLAP,
@@ -292,16 +286,16 @@ EGBK_UNDEFINED_MOVE = 125
     LEAF_LINKED,
 ) = range(1, 15)
 
-# What the importing kernels tell: words.
+# The words that importing kernels write.
 IMPORT_REASON = 0
-"""0: everything was read; `SEGMENT_FULL`, `CHUNK_MISSING`; else the fault of the record where reading stopped."""
+"""0 if everything was read; `SEGMENT_FULL`, `CHUNK_MISSING`; else the fault of the record where reading stopped."""
 IMPORT_BYTE = 1
-"""The byte of the fault, counted in the record."""
+"""The byte of the fault in the record."""
 IMPORT_REPEATED = 2
 """Number of repeated positions."""
 IMPORT_LEAST_EMPTIES = 3
 IMPORT_LEVELS = 4
-"""Unfinished positions by level 0 to `MAX_LEVEL`."""
+"""Numbers of unfinished positions by level 0 to `MAX_LEVEL`."""
 IMPORT_PASSES = IMPORT_LEVELS + MAX_LEVEL + 1
 """By 0 to 64 empty squares, the number of positions after which the other side would have to pass."""
 IMPORT_WORDS = IMPORT_PASSES + SQUARES

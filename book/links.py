@@ -1,4 +1,4 @@
-"""Links of a book.dat that differ from the computed ones, kept so that exporting gives the same bytes."""
+"""Links of a book.dat that differ from the computed ones, kept so that writing gives the same bytes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from .table import BookTable
 
 
 class Links(NamedTuple):
-    """Original links of a file for the rows (ascending) whose links would be computed differently: for each row a count
-    byte and (score, move) pairs, one after another in ``data``.
+    """The original links of rows (ascending) whose computed links differ.
+
+    ``data`` has for each row, from its offset on, a count byte and pairs (score, move).
     """
 
     rows: npt.NDArray[np.uint64]
@@ -22,13 +23,13 @@ class Links(NamedTuple):
     data: npt.NDArray[np.uint8]
 
     def addresses(self) -> npt.NDArray[np.uint64]:
-        """(row, address) pairs for the writer."""
+        """Return uint64 (n, 2), row and address, for the writer."""
         return np.stack([self.rows, self.offsets + np.uint64(address(self.data))], axis=1)
 
     def true_to(self, table: BookTable) -> Links | None:
-        """Return the links that differ from the computed ones in nothing but their order; None if there are none."""
+        """Return the links that differ from the computed ones in their order alone; None if there are none."""
         same: npt.NDArray[np.uint8] = np.zeros(len(self.rows), np.uint8)
         special, filters = self.addresses(), table.filters()
         kernels().dat_same_links(table.context, address(special), len(special), address(same), filters.at)
-        kept = np.flatnonzero(same)
-        return Links(self.rows[kept], self.offsets[kept], self.data) if len(kept) else None
+        same_rows = np.flatnonzero(same)
+        return Links(self.rows[same_rows], self.offsets[same_rows], self.data) if len(same_rows) else None

@@ -1,8 +1,7 @@
 """Negamax over the whole book: scores, bounds and path counts from the leaves, as Edax computes them.
 
-A move always leads to fewer empty squares and a pass to the same number with a side that can move, so one pass over the
-positions in that order finds every child final. Positions that the opening does not reach are brought up to date
-too (Edax leaves them as they were).
+A move leads to fewer empty squares, a pass to the same number with a side that can move. So one pass in that order
+finds every child final. Positions that the opening does not reach are updated too; Edax leaves them as they were.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
         for most, percent in endgame_steps(level):
             row[begin : most + 1] = (0, 0, 1) if percent == 100 else (-endcut_error, endcut_error, 0)
             begin = most + 1
-        # Beyond, the search is as deep as the level.
+        # With more empty squares the search is as deep as the level.
         for empties in (begin, begin + 1):
             bias = level % 2 - empties % 2
             row[empties::2] = (-midgame_error - bias, midgame_error - bias, 0)
@@ -64,10 +63,10 @@ def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
 
 
 def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
-    """Return the margins of leaves for the kernels, [level + 1][empties][3]: what to add to the score (discs) for the
-    lower and the upper bound of a leaf searched at that level with that many empties, and whether the score is exact.
+    """Return the margins of leaves, int16 (level + 1, empties, 3), for the kernels.
 
-    A level below 0 counts as 0 and above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
+    A margin is what the lower and the upper bound add to the score (discs), and whether the score is exact. A level
+    below 0 counts as 0, above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
     """
     return _margins(options.midgame_error, options.endcut_error)
 
@@ -97,7 +96,7 @@ class LayerOrder:
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 
     def downwards(self, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
-        """Ranges of `rows` from the opening to the end of the game; ``progress`` is called after each."""
+        """Yield ranges of `rows` from the opening to the end of the game; ``progress`` is called after each."""
         for start, end in slices(len(self), _SLICE, stage, progress):
             yield len(self) - end, len(self) - start
 
@@ -111,11 +110,11 @@ def _block(tally: npt.NDArray[np.int64] | None = None) -> Words:
 
 
 Replaced = Callable[[npt.NDArray[np.int64], Records, Records], None]
-"""Called after rows changed: the rows, and their records before and after."""
+"""Called after rows changed, with the rows and their records before and after."""
 
 
 class _Faults:
-    """A buffer for the faults of a slice's leaves: a byte for each place."""
+    """A buffer for the faults of a slice's leaves, a byte for each place."""
 
     def __init__(self, size: int) -> None:
         self._kinds: Bytes = np.zeros(size, np.uint8)
@@ -130,7 +129,7 @@ class _Faults:
 
     def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:
         """Return the recorded places, from 0 on, and the kinds of their faults."""
-        # numpy finds the true ones of an array of bool many times faster than the bytes that are not 0.
+        # numpy finds the true elements of a bool array many times faster than the bytes that are not 0.
         places = np.flatnonzero(self._kinds != 0)
         kinds = self._kinds[places]
         self._kinds.fill(0)
@@ -138,16 +137,14 @@ class _Faults:
 
 
 class FaultyRows:
-    """The rows in which `negamax` finds faulty leaves; ``rows`` is None once there are more than ``most``, because a
-    part of them is useless.
-    """
+    """The rows in which `negamax` finds faulty leaves; ``rows`` is None if there are more than ``most``."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self.rows: set[int] | None = set()
 
     def add(self, rows: npt.NDArray[np.uint32]) -> None:
-        """Add rows; to be called as long as ``rows`` is not None."""
+        """Add rows, if ``rows`` is not None."""
         if self.rows is None or len(self.rows) + len(rows) > self._most:
             self.rows = None
         else:
@@ -156,7 +153,7 @@ class FaultyRows:
 
 _Range = tuple[int, int]
 _Each = Callable[[Callable[[int, int], int], list[_Range]], Iterable[int]]
-"""A function that calls its argument with each of some ranges and returns the results in order."""
+"""Calls a function with each of some ranges and returns the results in order."""
 
 
 @contextlib.contextmanager
@@ -183,16 +180,16 @@ def negamax(
     tally: npt.NDArray[np.int64] | None = None,
     faulty: FaultyRows | None = None,
 ) -> int:
-    """Recompute score, bounds and counts of every position; human scores stay.
+    """Recompute score, bounds and counts of every position; scores set by hand stay.
 
-    ``tally`` (`counts.Counts.tally`) is added to. ``faulty`` gets the rows with faulty leaves. Returns the number of
-    rows whose score or bounds changed. After a cancellation some positions near the opening are stale until the next
-    run.
+    Counts are added to ``tally`` (`counts.Counts.tally`); ``faulty`` gets the rows with faulty leaves. Returns the
+    number of rows whose score or bounds changed. After a cancellation positions near the opening are stale until the
+    next run.
     """
     order = LayerOrder(table, progress)
     margins = margins_of(options)
     block = _block(tally)
-    noted = _Faults(_SLICE * threads)
+    leaf_faults = _Faults(_SLICE * threads)
     places = address(margins), options.rule, order.filters.at, address(block)
 
     def run(start: int, end: int) -> int:
@@ -211,12 +208,12 @@ def negamax(
             for start in range(first, last, _SLICE * threads):
                 end = min(last, start + _SLICE * threads)
                 if faulty is not None:
-                    noted.begin(block, start)
+                    leaf_faults.begin(block, start)
                 run_all(each, start, end)
                 if faulty is not None:
-                    faulty.add(order.rows[start + noted.collect()[0]])
+                    faulty.add(order.rows[start + leaf_faults.collect()[0]])
                     if faulty.rows is None:
-                        noted.end(block)
+                        leaf_faults.end(block)
                         faulty = None
                 progress("negamax", end, len(order))
     return int(block[NEGAMAX_CHANGED // WORD])
@@ -227,11 +224,11 @@ def check(
 ) -> tuple[int, Rows]:
     """Verify a table in the order of its rows, without changing it.
 
-    Returns the number of rows whose score, bounds or counts do not follow from their leaf and their children, and the
-    faulty leaves: an array of pairs (row, kind).
+    Returns the number of rows whose score, bounds or counts do not follow from leaf and children, and the faulty
+    leaves: int64 (n, 2), row and kind.
     """
     margins, filters, block = margins_of(options), table.filters(progress), _block()
-    noted = _Faults(_SLICE * threads)
+    leaf_faults = _Faults(_SLICE * threads)
     faults = [np.empty((0, 2), np.int64)]
     places = address(margins), options.rule | RULE_CHECK_ONLY, filters.at, address(block)
 
@@ -240,10 +237,10 @@ def check(
 
     with _pool(threads) as each:
         for start, end in slices(len(table), _SLICE * threads, "check", progress):
-            noted.begin(block, start)
+            leaf_faults.begin(block, start)
             list(each(run, _parts(start, end, threads)))
-            found, kinds = noted.collect()
-            faults.append(np.stack([start + found, kinds.astype(np.int64)], 1))
+            rows, kinds = leaf_faults.collect()
+            faults.append(np.stack([start + rows, kinds.astype(np.int64)], 1))
     return int(block[NEGAMAX_CHANGED // WORD]), np.concatenate(faults)
 
 
@@ -254,7 +251,7 @@ def negamax_from(
     progress: ProgressCallback = no_progress,
     replaced: Replaced | None = None,
 ) -> int | None:
-    """As `negamax`, in a table where only the ``touched`` rows, and all that depends on them, are stale.
+    """Do as `negamax` in a table where only the ``touched`` rows, and all that depends on them, are stale.
 
     Only changed rows and their ancestors are visited. Returns the number of changed rows, None if too much has changed
     and `negamax` is needed. After a cancellation ``touched`` has the rows from which to continue.
@@ -288,7 +285,7 @@ def negamax_from(
     while heap:
         layer = heapq.heappop(heap)
         rows = np.array(sorted(waiting.pop(layer)), np.uint32)
-        before = table.records(rows.astype(np.int64)) if replaced is not None else None
+        old_records = table.records(rows.astype(np.int64)) if replaced is not None else None
         changed: npt.NDArray[np.uint8] = np.zeros(len(rows), np.uint8)
         block[NEGAMAX_FLAGS // WORD] = address(changed)
         places = address(margins), options.rule, filters.at, address(block)
@@ -297,8 +294,8 @@ def negamax_from(
             done = int(kernels().negamax_rows(table.context, address(rows), done, len(rows), *places))
             if done < len(rows):
                 table.grow_wide()
-        if replaced is not None and before is not None:
-            replaced(rows.astype(np.int64), before, table.records(rows.astype(np.int64)))
+        if replaced is not None and old_records is not None:
+            replaced(rows.astype(np.int64), old_records, table.records(rows.astype(np.int64)))
         try:
             for row in rows[changed != 0].tolist():
                 if not wait_above(row):
@@ -307,14 +304,14 @@ def negamax_from(
                 if visited % _STEP == 0:
                     progress("negamax", visited, 0)
         except WorkCancelled:
-            # A change makes the positions above stale, also those that were marked before.
+            # A change makes the positions above stale, even those that were marked before.
             touched.update(rows.tolist(), *waiting.values())
             raise
     return int(block[NEGAMAX_CHANGED // WORD])
 
 
 def layer_of(table: BookTable, row: int) -> int:
-    """Twice the empty squares, + 1 if the side to move has to pass; it falls along every link."""
+    """Return twice the empty squares, + 1 if the side to move must pass; it falls along every link."""
     entry = table.entry(row)
     passing = not table.moves(entry.player, entry.opponent) and table.moves(entry.opponent, entry.player) != 0
     return 2 * entry.empties + passing
@@ -325,8 +322,8 @@ def reach(
 ) -> npt.NDArray[np.uint8]:
     """Return a mark for each row, 0 if no root leads to it; ``roots`` maps rows to their initial marks.
 
-    Without ``best_only`` marks are inherited. With it, mark 1 at a position says that its side to move plays only best
-    moves while the other plays anything, mark 2 the reverse; 3 is both.
+    Without ``best_only`` marks are inherited. With it, mark 1 says that the side to move plays only best moves while
+    the other plays any, mark 2 the reverse; 3 is both.
     """
     marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
     for row, mark in roots.items():

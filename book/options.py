@@ -25,9 +25,12 @@ class Rule(enum.IntEnum):
 
 
 class BookOptions(NamedTuple):
-    """``level`` (0..60) is given to new positions. Positions are grown only while at least ``min_empties`` squares
-    are empty, so the book ends one ply later. ``midgame_error`` and ``endcut_error`` (discs) are the margins of the
-    bounds of leaves not read to the end, and read to the end with selectivity."""
+    """Options of a book.
+
+    New positions get ``level`` (0..60). Positions are grown while at least ``min_empties`` squares are empty, so the
+    book ends one ply later. ``midgame_error`` and ``endcut_error`` (discs) are the margins of the bounds of leaves not
+    read to the end, and read to the end with selectivity.
+    """
 
     level: int = 21
     min_empties: int = 25
@@ -38,7 +41,7 @@ class BookOptions(NamedTuple):
 
     @property
     def depth(self) -> int:
-        """Moves from the initial position to the deepest positions: what users call the depth of a book."""
+        """The depth of the book for users: moves from the initial position to the deepest positions."""
         return 61 - self.min_empties
 
     @property
@@ -47,11 +50,11 @@ class BookOptions(NamedTuple):
         return self.midgame_error, self.endcut_error, self.rule
 
     def at_depth(self, depth: int) -> BookOptions:
-        """Return the same options with another depth (0..61). Raises OutOfRange."""
+        """Return the options with another depth (0..61); raises `OutOfRange`."""
         return self._replace(min_empties=61 - within("depth", depth, 0, MAX_DEPTH))
 
     def at_level(self, level: int) -> BookOptions:
-        """Return the same options with another level (0..60). Raises OutOfRange."""
+        """Return the options with another level (0..60); raises `OutOfRange`."""
         return self._replace(level=within("level", level, 0, MAX_LEVEL))
 
 
@@ -75,7 +78,7 @@ def options_of(*numbers: int) -> BookOptions:
 
 
 def default_depth(level: int) -> int:
-    """Return the depth of a new book of ``level`` if none is given: Edax's table, down to where the level solves."""
+    """Return the depth of a new book of ``level``: Edax's table, down to where the level solves."""
     if level <= 10:
         return 60 - 2 * level
     if level <= 18:
@@ -90,7 +93,7 @@ def default_depth(level: int) -> int:
 
 
 def guessed_options(levels: npt.NDArray[np.int64] | int, least_empties: int, rule: Rule) -> BookOptions:
-    """Options for a file that has none, derived from its positions.
+    """Return options for a file that has none, derived from its positions.
 
     The level is that of most unfinished positions, the highest of several (``levels`` counts them, or is the level);
     the depth that of the deepest position. A book of the initial position alone gets default values.

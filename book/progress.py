@@ -1,25 +1,26 @@
-"""Progress callbacks of long work, and its cancellation."""
+"""Progress of long work, and its cancellation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 ProgressCallback = Callable[[str, int, int], None]
-"""Called with (stage, done, total) many times a second, from the thread that works; raises `WorkCancelled` to end the
-work. A total of 0 means unknown.
+"""Called with (stage, done, total) many times a second on the working thread; raises `WorkCancelled` to end the work.
+
+A total of 0 means unknown.
 """
 
 
 class WorkCancelled(Exception):
-    """The work was cancelled. Its changes so far are consistent, or were not made at all."""
+    """The work was cancelled. Its changes are consistent, or were not made at all."""
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
-    """A `ProgressCallback` that does nothing."""
+    """Do nothing: a `ProgressCallback`."""
 
 
 def slices(total: int, step: int, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
-    """Ranges of ``step`` numbers below ``total``; ``progress`` is called after each."""
+    """Yield ranges of ``step`` numbers below ``total``; ``progress`` is called after each."""
     for start in range(0, total, step):
         end = min(total, start + step)
         yield start, end

@@ -1,5 +1,5 @@
-"""The reliability of a search of some level with some empty squares left: solved, read to the end with selectivity, or
-a guess.
+"""How reliable the score of a search is, by level and empty squares: solved, read to the end with selectivity, or a
+guess.
 
 Levels are Edax's, except those from Egaroucid's files (`layout.EGAROUCID_LEVELS`). A level converted to the other scale
 becomes one that is read as no more reliable.
@@ -63,7 +63,7 @@ def egaroucid_reading(level: int, empties: int) -> int:
 
 
 def reading(level: int, empties: int) -> int:
-    """As `egaroucid_reading`, for a level on our scale."""
+    """Return `SOLVED`, `READ` or `GUESSED` for a search of our ``level``."""
     limits = level_limits(min(max(level, 0), MAX_LEVEL), empties)
     if limits.depth < empties:
         return GUESSED
@@ -72,44 +72,46 @@ def reading(level: int, empties: int) -> int:
 
 @cache
 def readings() -> npt.NDArray[np.uint8]:
-    """Return the readings by scale (ours, Egaroucid's), kind (a position's, its leaf's), level (from `NO_LEVEL`) and
-    empty squares, as the kernel reads them.
+    """Return the readings uint8 (scale, kind, level, empty squares), as the kernel reads them.
+
+    Scales are ours and Egaroucid's, kinds a position's and its leaf's; levels begin at `NO_LEVEL`.
     """
-    found = np.zeros((2, 2, LEVELS, SQUARES), np.uint8)
+    table = np.zeros((2, 2, LEVELS, SQUARES), np.uint8)
     for level in range(NO_LEVEL, MAX_LEVEL + 1):
         for empties in range(61):
             own, other = reading(level, empties), egaroucid_reading(level, empties)
             # Egaroucid searches a leaf from the position after the move.
             leaf = egaroucid_reading(level, max(empties - 1, 0))
-            found[:, :, level - NO_LEVEL, empties] = (own, own), (other, leaf)
+            table[:, :, level - NO_LEVEL, empties] = (own, own), (other, leaf)
     last = MAX_LEVEL - NO_LEVEL
-    found[:, :, last + 1 :] = found[:, :, last : last + 1]
-    return found
+    table[:, :, last + 1 :] = table[:, :, last : last + 1]
+    return table
 
 
 @cache
 def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
-    """For levels of the other scale, by level and empty squares, return the highest level of ``scale`` (0 ours, 1
-    Egaroucid's) that is neither above them nor read as more reliable.
+    """Return for levels of the other scale, by level and empty squares, a level of ``scale`` (0 ours, 1 Egaroucid's).
+
+    It is the highest that is neither above them nor read as more reliable.
     """
-    known, new = readings()[1 - scale, kind], readings()[scale, kind]
-    found = np.tile(np.arange(NO_LEVEL, NO_LEVEL + LEVELS, dtype=np.int8)[:, None], SQUARES)
+    old, new = readings()[1 - scale, kind], readings()[scale, kind]
+    levels = np.tile(np.arange(NO_LEVEL, NO_LEVEL + LEVELS, dtype=np.int8)[:, None], SQUARES)
     for level in range(1, MAX_LEVEL + 1 - NO_LEVEL):
-        # The bits of `SOLVED`, `READ` and `GUESSED` rise.
-        surer = new[: level + 1] < known[level]
-        found[level] = np.maximum(level - np.argmin(surer[::-1], axis=0), 1) + NO_LEVEL
-    return found
+        # The less sure a reading, the greater its bit.
+        surer = new[: level + 1] < old[level]
+        levels[level] = np.maximum(level - np.argmin(surer[::-1], axis=0), 1) + NO_LEVEL
+    return levels
 
 
 def own_scale() -> npt.NDArray[np.int8]:
-    """Return the levels of our scale for Egaroucid's levels of positions (from `NO_LEVEL`), by empty squares."""
+    """Return levels of our scale for Egaroucid's levels of positions (from `NO_LEVEL`), by empty squares."""
     return _scaled(0, 0)
 
 
 def levels_in_scale(
     records: npt.NDArray[np.void], *, leaves: bool = False, egaroucid: bool = False
 ) -> npt.NDArray[np.int8]:
-    """Return the levels of positions, or of their ``leaves``, in our scale, or in Egaroucid's."""
+    """Return the levels of positions, or of their ``leaves``, in our scale or in Egaroucid's."""
     levels: npt.NDArray[np.int8] = records["leaf_level" if leaves else "level"].copy()
     other = (records["flags"] & EGAROUCID_LEVELS != 0) != egaroucid
     empties = 64 - np.bitwise_count(records["player"][other] | records["opponent"][other])
@@ -118,11 +120,11 @@ def levels_in_scale(
 
 
 def in_scale(entry: PositionEntry, *, egaroucid: bool = False) -> PositionEntry:
-    """Return an entry with its levels converted to our scale, or to Egaroucid's."""
+    """Return an entry with its levels in our scale or in Egaroucid's."""
     if bool(entry.flags & EGAROUCID_LEVELS) is egaroucid:
         return entry
     level, leaf_level = (
-        int(_scaled(kind, int(egaroucid))[known - NO_LEVEL, entry.empties])
-        for kind, known in enumerate((entry.level, entry.leaf_level))
+        int(_scaled(kind, int(egaroucid))[old - NO_LEVEL, entry.empties])
+        for kind, old in enumerate((entry.level, entry.leaf_level))
     )
     return entry._replace(level=level, leaf_level=leaf_level, flags=entry.flags ^ EGAROUCID_LEVELS)

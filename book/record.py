@@ -1,7 +1,7 @@
-"""One position of a book: its record in memory, its Python form, and the rules common to both.
+"""A position of a book: its record in memory, its Python form, and the rules common to both.
 
-A record is 40 bytes. Scores are discs seen from the side to move, the empties of a finished game counted for the
-winner. Links to other positions are not stored: they are the legal moves whose child is in the book.
+A record is 40 bytes. Scores are discs for the side to move, the empties of a finished game counted for the winner.
+Links to other positions are not stored: they are the legal moves whose child is in the book.
 """
 
 from __future__ import annotations
@@ -47,12 +47,10 @@ RECORD = np.dtype(
         "itemsize": layout.RECORD_BYTES,
     }
 )
-"""A position in memory and in the native file."""
+"""A position in memory and in our own file."""
 
 RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
-"""Games won, drawn and lost by the side to move in a position, as weights (see
-`desdaemon.book.growth.game_results`).
-"""
+"""Games won, drawn and lost by the side to move, as weights (`desdaemon.book.growth.game_results`)."""
 
 STATE = np.dtype(
     [
@@ -62,17 +60,16 @@ STATE = np.dtype(
         *((name, "<f8") for name in ("won", "drawn", "lost")),
     ]
 )
-"""All data of a position in one fixed-size record, as in the journal."""
+"""All data of a position in a record of fixed size, as in the journal."""
 
 
 class PositionEntry(NamedTuple):
-    """A position of the book.
+    """A position of the book: the discs of the side to move and of the other side, in canonical form, and its data.
 
-    ``player`` and ``opponent`` are the discs of the side to move and of the other side, in canonical form.
     ``wins``, ``draws``, ``losses`` count the paths to exactly solved ends, ``lines`` the paths that leave the book;
-    transpositions count once for each path. ``lower`` and ``upper`` bound ``score`` by the error margins.
-    The leaf is the best move that does not lead into the book, `NO_MOVE` when there is none; a finished game
-    has `NO_MOVE` with its final score. ``level`` and ``leaf_level`` are Edax levels.
+    transpositions count once for each path. ``lower`` and ``upper`` bound ``score`` by the error margins. The leaf is
+    the best move that does not lead into the book, `NO_MOVE` without one; a finished game has `NO_MOVE` with its final
+    score. ``level`` and ``leaf_level`` are Edax levels.
 
     In a book from Egaroucid's file the leaf is copied unchanged: a move above `PASS` or a score below -64 means no
     leaf.
@@ -95,7 +92,7 @@ class PositionEntry(NamedTuple):
 
     @property
     def empties(self) -> int:
-        """Empty squares."""
+        """Number of empty squares."""
         return 64 - (self.player | self.opponent).bit_count()
 
     @property
@@ -109,15 +106,14 @@ class PositionEntry(NamedTuple):
         return self.leaf_move <= PASS and self.leaf_score >= -64
 
     def without_leaf(self) -> PositionEntry:
-        """Return the same position with no leaf."""
+        """Return the position without a leaf."""
         return self._replace(leaf_move=NO_MOVE, leaf_score=NO_SCORE, leaf_level=NO_LEVEL)
 
 
 def unsearched(
     keys: npt.NDArray[np.uint64], level: int, scores: Sequence[int] | int = NO_SCORE
 ) -> npt.NDArray[np.void]:
-    """`RECORD`s of canonical positions, given as an array of shape (n, 2), without a leaf; ``scores`` are provisional,
-    `NO_SCORE` where there is none."""
+    """Return `RECORD`s of canonical positions, uint64 (n, 2), without leaves; ``scores`` are provisional."""
     records = np.zeros(len(keys), RECORD)
     records["player"], records["opponent"] = keys.T
     records["level"] = level
@@ -128,7 +124,7 @@ def unsearched(
 
 
 def mirror_move(move: int, symmetry: int) -> int:
-    """Return the image of ``move`` under a symmetry 0..7: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
+    """Return a move under symmetry 0..7: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
     if move >= PASS:
         return move
     if symmetry & 1:
@@ -141,7 +137,7 @@ def mirror_move(move: int, symmetry: int) -> int:
 
 
 def unmirror_move(move: int, symmetry: int) -> int:
-    """Return the inverse of `mirror_move`."""
+    """Return the move whose image under `mirror_move` is ``move``."""
     if move >= PASS:
         return move
     if symmetry & 4:

@@ -1,8 +1,8 @@
 """The positions in memory: records in chunks, an index of segments, 64-bit path counts, game results on demand.
 
-A look-up reads one or two cache lines of the index and one or two of the record. Growing adds a chunk or rebuilds one
-of 1,024 index segments, so it never copies a record and never blocks look-ups for long. The index costs at most 7.5
-bytes a position, so a position costs at most 47.5 all told, plus the unused part of the last chunk (0.6 MiB at most).
+A look-up reads one or two cache lines of the index and of the record. Growing adds a chunk or rebuilds one of 1,024
+index segments, so it never copies a record and never blocks look-ups for long. The index costs at most 7.5 bytes a
+position, so a position costs at most 47.5, plus the unused part of the last chunk (0.6 MiB at most).
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ _STEP = 1 << 12
 
 
 class Filters:
-    """Filters for passes over a table. By the number of empty squares they exclude positions that are not in it without
-    a look-up: all if no position has that number; most, by bits, if few have, unless most children are in the table.
-    See `layout.FILTER_BYTES`.
+    """Filters that spare a pass over a table look-ups of positions that are not in it, by the number of empty squares.
+
+    All are excluded if no position has that number; most, by bits, if few have, unless most children are in the table.
+    `layout.FILTER_BYTES` describes the words.
     """
 
     def __init__(self) -> None:
-        """A new filter excludes nothing."""
         self.words: Words = np.zeros((SQUARES, FILTER_BYTES // WORD), np.uint64)
         self.words[:, FILTER_BITS // WORD] = 1
         self.bits: list[Bytes] = []
 
     @classmethod
     def of_counts(cls, counts: Words) -> Filters:
-        """Return filters for these numbers of positions with 0 to 64 empty squares; the bits are not set yet."""
-        found = cls()
+        """Return filters for these numbers of positions with 0 to 64 empty squares; their bits are not set."""
+        filters = cls()
         rows = counts.tolist()
         for empties, (count, parents) in enumerate(itertools.zip_longest(rows, rows[1:], fillvalue=0)):
             if count == 0:
-                found.words[empties] = 0
+                filters.words[empties] = 0
             elif count <= MOST_FILTERED and count < DENSE_LAYER * parents:
                 bits = np.zeros(max(8, 1 << (FILTER_BITS_PER_ROW * count - 1).bit_length()) // 8, np.uint8)
-                found.bits.append(bits)
-                found.words[empties] = address(bits), 8 * len(bits) - 1
-        return found
+                filters.bits.append(bits)
+                filters.words[empties] = address(bits), 8 * len(bits) - 1
+        return filters
 
     @property
     def at(self) -> int:
@@ -73,12 +73,12 @@ class Filters:
 
 
 class BookTable(TableMemory):
-    """A set of canonical positions, each with its record; rows are numbered 0.. without holes.
+    """A set of canonical positions, each with its record; rows are numbered from 0 without holes.
 
-    One thread at a time may change it or go over all of it; look-ups (`find`, `entry`, `links` and the like) may come
-    from any thread meanwhile. `lock` makes insertion and removal atomic for them: it is held for milliseconds at most,
-    and by a reader between two dependent look-ups. Fields of records change under them, one at a time. Removing
-    positions renumbers rows; ``removals`` counts removals, and is odd during one.
+    One thread at a time may change it or go over all of it; meanwhile any thread may look up (`find`, `entry`,
+    `links`). `lock` makes insertion and removal atomic for look-ups: it is held for milliseconds at most, and by a
+    reader between two dependent look-ups. Fields of records change one at a time without it. Removals renumber rows;
+    ``removals`` counts them, and is odd during one.
     """
 
     def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
@@ -87,17 +87,17 @@ class BookTable(TableMemory):
         made.reserve(len(marked) - int(np.count_nonzero(marked)))
         for start, end in slices(len(self), CHUNK_ROWS, "remove", progress):
             staying = ~marked[start:end]
-            before = len(made)
+            length = len(made)
             made.insert_records(without_counts(self.chunk(start >> CHUNK_BITS)[staying]))
             if self._results:
-                rows = np.arange(before, len(made), dtype=np.int64)
+                rows = np.arange(length, len(made), dtype=np.int64)
                 made.set_results_of(rows, self._results_in(start >> CHUNK_BITS)[: end - start][staying])
         return made
 
     # ------------------------------------------------------------------------------------------------ positions
 
     def _pair(self) -> tuple[Any, int]:
-        """Two words of this thread's own."""
+        """Return two words of this thread, and their address."""
         try:
             made: tuple[Any, int] = self._local.pair
         except AttributeError:
@@ -106,25 +106,25 @@ class BookTable(TableMemory):
         return made
 
     def canonical(self, player: int, opponent: int) -> tuple[int, int, int]:
-        """Return the canonical form of a position and the symmetry 0..7 that leads to it (see `record.mirror_move`)."""
+        """Return the canonical form of a position and the symmetry 0..7 that leads to it (`record.mirror_move`)."""
         words, place = self._pair()
         symmetry = self._kernels.canonical_of(player, opponent, place)
         return words[0], words[1], symmetry
 
     def find(self, player: int, opponent: int) -> int:
-        """Return the row of a position in any orientation, -1 outside the table."""
+        """Return the row of a position in any orientation; -1 if it is not in the table."""
         words, place = self._pair()
         self._kernels.canonical_of(player, opponent, place)
         with self.lock:
             return int(self._kernels.find_row(self._context_at, words[0], words[1]))
 
     def find_canonical(self, player: int, opponent: int) -> int:
-        """Return the row of a canonical position, -1 if it is not in the table."""
+        """Return the row of a canonical position; -1 if it is not in the table."""
         with self.lock:
             return int(self._kernels.find_row(self._context_at, player, opponent))
 
     def find_many(self, keys: Words) -> Rows:
-        """Return the rows (-1: not in the table) of canonical positions, given as an array of shape (n, 2)."""
+        """Return the rows (-1: not in the table) of canonical positions, uint64 (n, 2)."""
         keys = np.ascontiguousarray(keys, np.uint64)
         rows: Rows = np.empty(len(keys), np.int64)
         for start, end in self._turns(len(keys), CHUNK_ROWS):
@@ -147,8 +147,9 @@ class BookTable(TableMemory):
                 self.grow(answer)
 
     def insert_records(self, records: Records, *, overwrite: bool = False) -> int:
-        """Add canonical `RECORD`s without wide counts; returns the number that were in the table. Those keep their data
-        unless ``overwrite``.
+        """Add canonical `RECORD`s without wide counts. Returns the number that were in the table.
+
+        Those keep their data unless ``overwrite``.
         """
         records = np.ascontiguousarray(records, RECORD)
         out = np.zeros(INSERTED_WORDS, np.int64)
@@ -167,9 +168,7 @@ class BookTable(TableMemory):
         return int(out[INSERTED_KNOWN // WORD])
 
     def remove(self, marked: Bytes) -> int:
-        """Remove the rows whose byte in ``marked`` (one for each row) is not 0; returns their number. Renumbers
-        rows.
-        """
+        """Remove the rows whose byte in ``marked`` is not 0; return their number. Renumbers rows."""
         if len(marked) != len(self):
             raise ValueError(f"{len(marked)} marks for {len(self)} rows")
         self.check_all()
@@ -194,9 +193,7 @@ class BookTable(TableMemory):
     # ------------------------------------------------------------------------------------------------ records
 
     def chunk(self, number: int) -> Records:
-        """Return the used `RECORD`s of the chunk that begins with row ``number * CHUNK_ROWS``, as an array that shares
-        its memory.
-        """
+        """Return the used `RECORD`s from row ``number * CHUNK_ROWS`` on; the array shares the chunk's memory."""
         return self._chunk_of(number)[: max(0, len(self) - number * CHUNK_ROWS)]
 
     def chunks(self) -> Iterator[Records]:
@@ -210,7 +207,7 @@ class BookTable(TableMemory):
         return np.concatenate(parts) if parts else np.zeros(0, RECORD[name])
 
     def keys(self) -> Words:
-        """Return all positions as an array of shape (n, 2), in order of rows."""
+        """Return all positions, uint64 (n, 2), in order of rows."""
         return np.stack([self.column("player"), self.column("opponent")], axis=1)
 
     def entry(self, row: int) -> PositionEntry:
@@ -226,11 +223,11 @@ class BookTable(TableMemory):
         return PositionEntry(*values)
 
     def records(self, rows: Rows) -> Records:
-        """Return the `RECORD`s in rows, in the order of ``rows``."""
-        found = np.zeros(len(rows), RECORD)
+        """Return the `RECORD`s of ``rows``, in that order."""
+        copied = np.zeros(len(rows), RECORD)
         for number, here, places in by_chunk(rows):
-            found[here] = self._chunk_of(number)[places]
-        return found
+            copied[here] = self._chunk_of(number)[places]
+        return copied
 
     def set_leaves(self, rows: Rows, moves: Bytes, scores: npt.NDArray[np.int8], levels: npt.NDArray[np.int8]) -> None:
         """Give rows, which are distinct, new leaves."""
@@ -254,29 +251,29 @@ class BookTable(TableMemory):
         large = np.flatnonzero(chunk["flags"] & WIDE)
         if len(large):
             places = chunk["wins"][large]
-            known = places < len(self._wide)
+            wide = places < len(self._wide)
             counts[large] = 0
-            counts[large[known]] = self._wide[places[known], COUNTS.index(name)]
+            counts[large[wide]] = self._wide[places[wide], COUNTS.index(name)]
         return counts
 
     def states(self, rows: Rows) -> Records:
-        """Everything about the positions in rows, as `STATE` records in the order of ``rows``."""
-        found = np.zeros(len(rows), STATE)
+        """Return `STATE` records of ``rows``, in that order."""
+        copied = np.zeros(len(rows), STATE)
         for number, here, places in by_chunk(rows):
             sources = [self._chunks[number][places]]
             if self._results:
                 sources.append(self._results[number][places])
             for source in sources:
                 for name in source.dtype.names or ():
-                    found[name][here] = source[name]
-        for at in np.flatnonzero(found["flags"] & WIDE).tolist():
-            entry = self.entry(int(rows[at]))
+                    copied[name][here] = source[name]
+        for index in np.flatnonzero(copied["flags"] & WIDE).tolist():
+            entry = self.entry(int(rows[index]))
             for name in (*COUNTS, "flags"):
-                found[name][at] = getattr(entry, name)
-        return found
+                copied[name][index] = getattr(entry, name)
+        return copied
 
     def write(self, row: int, entry: PositionEntry) -> None:
-        """Replace everything but the key of a row."""
+        """Replace everything but the board of a row."""
         with self.lock:
             chunk = self._chunks[row >> CHUNK_BITS]
             place = row & CHUNK_ROWS - 1
@@ -297,9 +294,7 @@ class BookTable(TableMemory):
             chunk[place] = (*keys, slot, 0, 0, 0, *entry[6:13], entry.flags | WIDE)
 
     def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
-        """Return every legal move of a position (or the pass), ascending, with the row of its child, -1 outside the
-        table.
-        """
+        """Return every legal move, or the pass, ascending, with the row of its child (-1: not in the table)."""
         with self.lock:
             out = self._scratch
             count = self._kernels.list_links(self._context_at, player, opponent, address(out))
@@ -307,9 +302,7 @@ class BookTable(TableMemory):
         return list(zip(flat[::2], flat[1::2], strict=True))
 
     def parents(self, row: int) -> list[int] | None:
-        """Return the rows from which one move, or a forced pass, leads to ``row``; None if they are too many to
-        list.
-        """
+        """Return the rows from which a move, or a forced pass, leads to ``row``; None if they are too many to list."""
         out = np.empty(4096, np.int64)
         with self.lock:
             count = int(self._kernels.list_parents(self._context_at, row, address(out), len(out)))
@@ -323,7 +316,7 @@ class BookTable(TableMemory):
         return kinds
 
     def by_empties(self, progress: ProgressCallback = no_progress) -> Words:
-        """Return the number of positions with 0..64 empty squares."""
+        """Return the numbers of positions with 0..64 empty squares."""
         counts: Words = np.zeros(SQUARES, np.uint64)
         for start, end in slices(len(self), CHUNK_ROWS, "count", progress):
             self._kernels.count_empties(self.context, start, end, address(counts))
@@ -336,34 +329,35 @@ class BookTable(TableMemory):
         return Filters.of_counts(self.by_empties(progress) if counts is None else counts)
 
     def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
-        """Prepare filters for a pass over the whole table, valid until a position is added or removed; ``counts``: see
-        `by_empties`. Raises BookError if a mapped file is damaged.
+        """Return filters for passes over the whole table, valid until a position is added or removed.
+
+        ``counts`` are those of `by_empties`. Raises `BookError` if a mapped file is damaged.
         """
-        found = self.bare_filters(progress, counts)
-        if found.bits:
+        filled = self.bare_filters(progress, counts)
+        if filled.bits:
             for start, end in slices(len(self), CHUNK_ROWS, "filter", progress):
-                self._kernels.fill_filters(self.context, start, end, found.at)
-        return found
+                self._kernels.fill_filters(self.context, start, end, filled.at)
+        return filled
 
     def insert_children(self, start: int, end: int, progress: ProgressCallback = no_progress) -> None:
         """Add every position that one legal move, or a forced pass, from rows ``start..end`` leads to."""
         reason = np.zeros(1, np.int64)
         for first, last in self._turns(end - start, _STEP):
-            at = start + first
-            while at < start + last:
-                at = int(self._kernels.insert_children(self.context, at, start + last, address(reason)))
+            row = start + first
+            while row < start + last:
+                row = int(self._kernels.insert_children(self.context, row, start + last, address(reason)))
                 if reason[0]:
                     self.grow(int(reason[0]))
-            progress("add", at, end)
+            progress("add", row, end)
 
     # ------------------------------------------------------------------------------------------------ rules
 
     def moves(self, player: int, opponent: int) -> int:
-        """Return the squares where ``player`` may play, as a mask."""
+        """Return a mask of the legal moves of ``player``."""
         return int(self._kernels.board_moves_of(player, opponent))
 
     def play(self, player: int, opponent: int, move: int) -> tuple[int, int]:
-        """Return the position after a legal move or a pass, seen by the other side, in the same orientation."""
+        """Return the position after a legal move or a pass, seen from the other side, in the same orientation."""
         if move > 63:
             return opponent, player
         flips = self._kernels.board_flips_of(move, player, opponent)
@@ -372,30 +366,30 @@ class BookTable(TableMemory):
     # ------------------------------------------------------------------------------------------------ results
 
     def results(self, row: int) -> tuple[float, float, float]:
-        """Games won, drawn and lost by the side to move here (weights, see `desdaemon.book.growth.game_results`)."""
+        """Return the games won, drawn and lost by the side to move, weights of `desdaemon.book.growth.game_results`."""
         if not self._results:
             return 0.0, 0.0, 0.0
         place = row & CHUNK_ROWS - 1
-        found = self._results[row >> CHUNK_BITS][place : place + 1]
-        self._compare(found)
-        won, drawn, lost = found[0].item()
+        result = self._results[row >> CHUNK_BITS][place : place + 1]
+        self._compare(result)
+        won, drawn, lost = result[0].item()
         return won, drawn, lost
 
     def results_of(self, rows: Rows) -> Records:
-        """`RESULT` records of rows, in the order of ``rows``."""
-        found = np.zeros(len(rows), RESULT)
+        """Return `RESULT` records of ``rows``, in that order."""
+        results = np.zeros(len(rows), RESULT)
         if self._results:
             for number, here, places in by_chunk(rows):
                 self._compare(self._results[number])
-                found[here] = self._results[number][places]
-        return found
+                results[here] = self._results[number][places]
+        return results
 
     def results_of_positions(self, records: Records) -> Records:
         """Return `RESULT` records of the canonical positions of records, zeros for those outside the table."""
         rows = self.rows_of(records)
-        found = np.zeros(len(rows), RESULT)
-        found[rows >= 0] = self.results_of(rows[rows >= 0])
-        return found
+        results = np.zeros(len(rows), RESULT)
+        results[rows >= 0] = self.results_of(rows[rows >= 0])
+        return results
 
     def set_results_of(self, rows: Rows, results: Records) -> None:
         """Store `RESULT` records for rows, which are distinct."""
@@ -410,7 +404,7 @@ class BookTable(TableMemory):
     def replay(
         self, player: int, opponent: int, moves: bytes, least_empties: int = 0
     ) -> tuple[npt.NDArray[np.uint64], int | None]:
-        """Return the canonical positions of a game, shape (n, 2), with the start and forced passes, down to
+        """Return the canonical positions of a game, uint64 (n, 2), with start and forced passes, down to
         ``least_empties``.
 
         ``moves`` are squares 0..63, or 64 for a pass. The second result is the number (from 0) of an illegal move,

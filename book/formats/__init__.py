@@ -1,1 +1,1 @@
-"""Readers and writers of other programs' books."""
+"""Readers and writers of books of other programs."""

@@ -1,9 +1,8 @@
 """Edax's book.dat, version 4, byte for byte.
 
-Edax keeps the links of a position in the order in which it met or last sorted them, sometimes with stale scores. Here
-links are computed, so `read` keeps, beside the table, the original links of records that would be computed differently;
-`write` uses them as long as the book has not changed. After a negamax only those that differ in nothing but their order
-are kept.
+Edax has the links of a position in the order in which it met or last sorted them, sometimes with stale scores. Ours are
+computed, so `read` also keeps the original links of records whose computed links differ; `write` uses them as long as
+the book has not changed. After a negamax only those that differ in their order alone are kept.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: Progres
     found: list[npt.NDArray[np.uint64]] = []
     at, base = HEADER.size, address(data)
     while at < len(data):
-        before = at
+        start = at
         at = int(
             kernels().dat_compare(
                 table.context,
@@ -105,22 +104,22 @@ def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: Progres
             )
         )
         found.append(notes[: int(stats[0])].copy())
-        release(data, before, at)
+        release(data, start, at)
         progress("links", at, len(data))
     noted = np.concatenate(found) if found else notes[:0]
-    # A repeated record is dropped, so only the first one of a row counts.
+    # Repeated records are dropped: only the first one of a row counts.
     rows, first = np.unique(noted[:, 0], return_index=True)
     places = noted[first, 1].astype(np.int64)
     lengths = 1 + layout.DAT_LINK_BYTES * data[places + layout.DAT_LINKS].astype(np.int64)
     offsets = np.cumsum(lengths) - lengths
-    # After each count byte the links: the level, which lies between them in the file, is left out.
-    kept = data[np.repeat(places + layout.DAT_FIXED - 1 - offsets, lengths) + np.arange(int(lengths.sum()))]
-    kept[offsets] = data[places + layout.DAT_LINKS]
-    return Links(rows, offsets.astype(np.uint64), kept)
+    # The count byte, then the links; the level between them in the file is left out.
+    content = data[np.repeat(places + layout.DAT_FIXED - 1 - offsets, lengths) + np.arange(int(lengths.sum()))]
+    content[offsets] = data[places + layout.DAT_LINKS]
+    return Links(rows, offsets.astype(np.uint64), content)
 
 
 def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
-    """Read a book.dat. Raises Unreadable, naming the byte and what is wrong there."""
+    """Read a book.dat; raises `Unreadable`, which names the byte and the fault."""
     data = content(path, progress)
     options, count = _header(path, bytes(data[: HEADER.size]))
     size = len(data)
@@ -129,7 +128,7 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
     out = np.zeros(layout.IMPORT_WORDS, np.int64)
     at = HEADER.size
     while at < size:
-        before = at
+        start = at
         at = int(kernels().dat_load(table.context, address(data), size, at, _SLICE, address(out)))
         reason = int(out[layout.IMPORT_REASON])
         if reason > 0 and len(table) + int(out[layout.IMPORT_REPEATED]) == count:
@@ -138,7 +137,7 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
             raise Unreadable(path, at + int(out[layout.IMPORT_BYTE]), f"the record at byte {at}: {_PROBLEMS[reason]}")
         if reason < 0:
             table.grow(reason)
-        release(data, before, at)
+        release(data, start, at)
         progress("load", at, size)
     records = len(table) + int(out[layout.IMPORT_REPEATED])
     if records != count:
@@ -159,11 +158,11 @@ def write(
     links: Links | None = None,
     progress: ProgressCallback = no_progress,
 ) -> int:
-    """Write a book.dat by replacement. Returns the bytes written.
+    """Write a book.dat, replacing the file. Returns the number of bytes.
 
     Counts saturate at 2^32 - 1. A human's level is written as the leaf's level, or 60 without a leaf; an unknown level
-    as 0; a level of Egaroucid's as one that is read as no surer. ``links`` are written instead of the computed ones.
-    Raises WriteFailed, and BookError for a book of too many positions.
+    as 0; a level of Egaroucid's as one that is read as no surer. ``links`` replace the computed ones. Raises
+    `WriteFailed`, and `BookError` for too many positions.
     """
     if len(table) >= 1 << 31:
         raise BookError(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")

@@ -1,9 +1,9 @@
 """Egaroucid's book files: .egbk3 byte for byte, .egbk2 and .egbk to read.
 
 Both programs' canonical boards are the same pair of integers (their numberings of the squares differ by half a turn,
-one of the symmetries), so boards and moves are copied as they are. Egaroucid has no positions with a forced pass:
-the position after the pass stands for them. In memory they are there, as in Edax: `read` adds those that a position of
-the book leads to, `write` leaves them out.
+one of the symmetries), so boards and moves are copied as they are. Egaroucid has no positions with a forced pass: the
+position after the pass stands for them. In memory they are there, as in Edax: `read` adds those that a position of the
+book leads to, `write` leaves them out.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _STEP = 1 << 12
 
 
 class EgaroucidImport(NamedTuple):
-    """A book from Egaroucid's file; ``passes`` positions with a forced pass were added, ``duplicates`` merged."""
+    """A book from Egaroucid's file: ``passes`` positions with a forced pass were added, ``duplicates`` merged."""
 
     book: Book
     passes: int
@@ -101,40 +101,42 @@ class _RecordLoader:
         self._margins = margins_of(BookOptions())
 
     def add(self, records: npt.NDArray[Any], first: int, place: Callable[[int], int], *, bare: bool = False) -> None:
-        """Add records, the first of which is number ``first`` (0..) of the file and lies at byte ``place(first)``;
-        ``bare`` ones have no leaf. Boards are turned to the representative image, leaves are not, as in Egaroucid.
-        Raises Unreadable."""
-        at = 0
+        """Add records; the first is number ``first`` (from 0) of the file and lies at byte ``place(first)``.
+
+        ``bare`` ones have no leaf. Boards are turned to their canonical image, leaves are not, as in Egaroucid. Raises
+        `Unreadable`.
+        """
+        number = 0
         kernels().canonicalise(address(records), len(records), _RECORD3.itemsize)
-        while at < len(records):
-            end = min(len(records), at + _STEP)
-            places = address(records), at, end, int(bare), address(self._margins), address(self._out)
-            at = int(kernels().egbk_load(self.table.context, *places))
+        while number < len(records):
+            end = min(len(records), number + _STEP)
+            places = address(records), number, end, int(bare), address(self._margins), address(self._out)
+            number = int(kernels().egbk_load(self.table.context, *places))
             reason = int(self._out.view(np.int64)[layout.IMPORT_REASON])
             if reason < 0:
                 self.table.grow(reason)
             elif reason:
-                where = place(first + at) + int(self._out[layout.IMPORT_BYTE])
-                raise Unreadable(self._path, where, f"position {first + at + 1}: {_PROBLEMS[reason]}")
+                where = place(first + number) + int(self._out[layout.IMPORT_BYTE])
+                raise Unreadable(self._path, where, f"position {first + number + 1}: {_PROBLEMS[reason]}")
         self._progress("load", first + len(records), self._count)
 
     def finish(self, level: int | None = None) -> EgaroucidImport:
-        """Add the forced passes and return the book; ``level`` is used if the file does not give one."""
+        """Add the forced passes and return the book; ``level`` is used if the file has none."""
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
-        before = len(table)
+        rows = len(table)
         reason = np.zeros(1, np.int64)
         if passes.any():
-            for start, end in slices(before, _STEP, "passes", self._progress):
-                at = start
-                while at < end:
-                    at = int(kernels().add_passes(table.context, at, end, address(passes), address(reason)))
+            for start, end in slices(rows, _STEP, "passes", self._progress):
+                row = start
+                while row < end:
+                    row = int(kernels().add_passes(table.context, row, end, address(passes), address(reason)))
                     if reason[0]:
                         table.grow(int(reason[0]))
         levels = self._out[layout.IMPORT_LEVELS : layout.IMPORT_PASSES].astype(np.int64)
         options = guessed_options(
             levels if level is None else level, int(self._out[layout.IMPORT_LEAST_EMPTIES]), Rule.EGAROUCID
         )
-        return EgaroucidImport(Book(options, table), len(table) - before, int(self._out[layout.IMPORT_REPEATED]))
+        return EgaroucidImport(Book(options, table), len(table) - rows, int(self._out[layout.IMPORT_REPEATED]))
 
 
 def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: ProgressCallback) -> EgaroucidImport:
@@ -156,17 +158,17 @@ def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: Progre
 
 
 def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
-    """Return the byte at which each record begins, where a record's number of links takes ``width`` bytes.
+    """Return the byte at which each record begins, if a record's number of links takes ``width`` bytes.
 
-    None if the records do not end where the file does, so the width must be another.
+    Returns None if the records do not end where the file does, so that the width must be another.
     """
-    at, places = _HEADER.size, []
+    place, places = _HEADER.size, []
     for _ in range(count):
-        if at + 18 + width > len(data):
+        if place + 18 + width > len(data):
             return None
-        places.append(at)
-        at += 18 + width + 2 * int.from_bytes(data[at + 18 : at + 18 + width], "little")
-    return places if at == len(data) else None
+        places.append(place)
+        place += 18 + width + 2 * int.from_bytes(data[place + 18 : place + 18 + width], "little")
+    return places if place == len(data) else None
 
 
 def _read2(path: Path, data: bytes, count: int, progress: ProgressCallback) -> EgaroucidImport:
@@ -175,10 +177,10 @@ def _read2(path: Path, data: bytes, count: int, progress: ProgressCallback) -> E
         places = _walk2(data, count, 4)
     if places is None:
         raise Unreadable(path, len(data), f"the records do not fit {count} positions in {len(data)} bytes")
-    found = np.frombuffer(b"".join(data[at : at + 18] for at in places), _BARE)
+    boards = np.frombuffer(b"".join(data[at : at + 18] for at in places), _BARE)
     records = np.zeros(count, _RECORD3)
     for name in _BARE.names or ():
-        records[name] = found[name]
+        records[name] = boards[name]
     loader = _RecordLoader(path, count, progress)
     for first in range(0, count, _STAGE):
         loader.add(records[first : first + _STAGE], first, places.__getitem__, bare=True)
@@ -191,26 +193,26 @@ def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> E
         raise Unreadable(path, 0, "not a book of Egaroucid: no magic, and not a count with 17 bytes for each position")
     loader = _RecordLoader(path, count, progress)
     for first, last in slices(count, _STAGE, "check", progress):
-        found = np.frombuffer(data, _RECORD1, last - first, 4 + first * _RECORD1.itemsize)
-        bad = np.flatnonzero(found["raw"] > 128)
+        raw_records = np.frombuffer(data, _RECORD1, last - first, 4 + first * _RECORD1.itemsize)
+        bad = np.flatnonzero(raw_records["raw"] > 128)
         if len(bad):
             number = first + int(bad[0])
             place = 4 + number * _RECORD1.itemsize + 16
             raise Unreadable(path, place, f"position {number + 1}: the value is not 0..128")
         records = np.zeros(last - first, _RECORD3)
-        records["player"], records["opponent"] = found["player"], found["opponent"]
+        records["player"], records["opponent"] = raw_records["player"], raw_records["opponent"]
         # The stored value is that of the side that has just moved.
-        records["score"] = 64 - found["raw"].astype(np.int16)
+        records["score"] = 64 - raw_records["raw"].astype(np.int16)
         records["level"] = level
         loader.add(records, first, lambda number: 4 + number * _RECORD1.itemsize, bare=True)
     return loader.finish(level)
 
 
 def read(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> EgaroucidImport:
-    """Read a book of any of Egaroucid's formats; ``level`` is given to the positions of the oldest, which has none.
+    """Read a book of any of Egaroucid's formats; raises `Unreadable`.
 
-    The book gets Egaroucid's `Rule`; options that the file does not hold are derived from its positions
-    (`guessed_options`). A .egbk3 is read piece by piece. Raises Unreadable.
+    ``level`` is given to the positions of the oldest format, which has none. The book gets Egaroucid's `Rule`; options
+    that the file lacks are derived from its positions (`guessed_options`). A .egbk3 is read piece by piece.
     """
     try:
         with path.open("rb") as stream:
@@ -235,10 +237,10 @@ def read(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 
 
 def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint64]:
-    """Egaroucid's line count of every row: 1 + the sum over the links, at most 4,000,000,000."""
+    """Return Egaroucid's line count of every row, uint64: 1 + the sum over the links, at most 4,000,000,000."""
     order = LayerOrder(book.table, progress)
     counts = np.zeros(len(book), np.uint64)
-    # All children of a position come before it.
+    # Children come before their parents.
     for start, end in slices(len(order), _SLICE, "lines", progress):
         kernels().count_positions(
             book.table.context, address(order.rows), start, end, address(counts), order.filters.at
@@ -247,7 +249,7 @@ def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDA
 
 
 def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield a record for the position after each forced pass, if that position is not in the book itself."""
+    """Yield a record for the position after each forced pass, if that position is not in the book."""
     for row in rows:
         entry = in_scale(table.entry(row), egaroucid=True)
         p, o, _ = table.canonical(entry.opponent, entry.player)
@@ -256,12 +258,12 @@ def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]
 
 
 def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Write a .egbk3; returns the number of positions.
+    """Write a .egbk3; return the number of positions.
 
-    Positions with a forced pass are left out; if the position after the pass is missing, it is written instead, with
-    the sign of the score changed. Finished games get level 60, own searches the highest level that Egaroucid does not
-    read as more reliable. Leaves and line counts of a book with Egaroucid's `Rule` are written unchanged, those of
-    others are converted. Raises WriteFailed, and BookError if a position has no score.
+    Positions with a forced pass are left out; if the position after the pass is missing, it is written instead, the
+    sign of the score changed. Finished games get level 60, own searches the highest level that Egaroucid does not read
+    as more reliable. Leaves and line counts of a book with Egaroucid's `Rule` are written unchanged, those of others
+    converted. Raises `WriteFailed`, and `BookError` if a position has no score.
     """
     table = book.table
     as_they_are = book.options.rule is Rule.EGAROUCID
@@ -276,7 +278,7 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
     with replacing(path) as stream:
         stream.write(_HEADER.pack(MAGIC, 3, 0))
         for number, chunk in enumerate(table.chunks()):
-            here = slice(number * CHUNK_ROWS, number * CHUNK_ROWS + len(chunk))
+            rows = slice(number * CHUNK_ROWS, number * CHUNK_ROWS + len(chunk))
             if ((chunk["score"] < -64) | (chunk["score"] > 64)).any():
                 raise BookError(f"{path}: a position has no score; complete the book first")
             made = np.zeros(len(chunk), _RECORD3)
@@ -288,18 +290,18 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
             if counts is None:
                 made["lines"] = np.minimum(table.path_counts(number, "lines"), MAX_LINES)
             else:
-                made["lines"] = counts[here]
+                made["lines"] = counts[rows]
                 unset |= (chunk["leaf_move"] >= PASS) | (chunk["leaf_score"] < -64)
-                made["level"][kinds[here] == FINISHED] = np.maximum(made["level"][kinds[here] == FINISHED], MAX_LEVEL)
+                made["level"][kinds[rows] == FINISHED] = np.maximum(made["level"][kinds[rows] == FINISHED], MAX_LEVEL)
             made["leaf_score"][unset] = layout.EGBK_UNDEFINED_SCORE
-            made["leaf_move"][unset] = np.where(exits[here], layout.EGBK_UNDEFINED_MOVE, NO_MOVE)[unset]
+            made["leaf_move"][unset] = np.where(exits[rows], layout.EGBK_UNDEFINED_MOVE, NO_MOVE)[unset]
             made["leaf_level"][unset] = NO_LEVEL
-            passing = kinds[here] == MUST_PASS
-            after = np.array(list(_after_passes(table, (np.flatnonzero(passing) + here.start).tolist())), _RECORD3)
+            passing = kinds[rows] == MUST_PASS
+            after = np.array(list(_after_passes(table, (np.flatnonzero(passing) + rows.start).tolist())), _RECORD3)
             for records in (made[~passing], after):
                 stream.write(records.data)
                 written += len(records)
-            progress("write", here.stop, len(book))
+            progress("write", rows.stop, len(book))
         stream.seek(0)
         stream.write(_HEADER.pack(MAGIC, 3, written))
     return written

@@ -1,4 +1,4 @@
-"""The data lost by a conversion: fields that a format does not have, and options that a file does not hold."""
+"""The data that a conversion loses: fields that a format lacks, and options that a file lacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EGAROUCID = "egaroucid"
 TEXT = "text"
 
 RULES = {Rule.EDAX: "leaves count in scores", Rule.EGAROUCID: "leaves do not count in scores"}
-"""A short description of each rule."""
+"""A description of each rule."""
 
 _SETTINGS = "level, depth and errors of the book"
 
@@ -33,18 +33,18 @@ def _by_hand(book: Book) -> int:
 
 
 def _own_levels(book: Book, progress: ProgressCallback) -> int:
-    """Return the number of leaves that were searched at another level than their position's."""
-    found = done = 0
+    """Return the number of leaves whose level is not that of their position."""
+    number = done = 0
     for chunk in book.table.chunks():
         leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
-        found += int(np.count_nonzero(leaf & (chunk["leaf_level"] != chunk["level"])))
+        number += int(np.count_nonzero(leaf & (chunk["leaf_level"] != chunk["level"])))
         done += len(chunk)
         progress("losses", done, len(book))
-    return found
+    return number
 
 
 def _scaled_levels(book: Book, kind: str) -> int:
-    """Return the number of levels that are lower in the scale of a format."""
+    """Return the number of levels that become lower in the scale of a format."""
     chunks = book.table.chunks()
     return sum(
         int(np.count_nonzero(levels_in_scale(chunk, egaroucid=kind == EGAROUCID) != chunk["level"])) for chunk in chunks
@@ -81,14 +81,13 @@ def _lost(book: Book, kind: str, progress: ProgressCallback) -> Iterator[str]:
 
 
 def lost_by_writing(book: Book, kind: str, progress: ProgressCallback = no_progress) -> str:
-    """One line about the data of this book that a file of format ``kind`` cannot hold; empty where it holds all."""
-    found = list(_lost(book, kind, progress)) if kind in (EDAX, EGAROUCID, TEXT) else []
-    return f"not kept: {'; '.join(found)}" if found else ""
+    """Return a line about the data of the book that a file of format ``kind`` lacks; "" if it holds all."""
+    lost = list(_lost(book, kind, progress)) if kind in (EDAX, EGAROUCID, TEXT) else []
+    return f"not kept: {'; '.join(lost)}" if lost else ""
 
 
 def assumed_by_reading(options: BookOptions, kind: str) -> str:
-    """One line about the options that a file of format ``kind`` does not hold, with the values assumed; empty where it
-    holds all."""
+    """Return a line about the options that a file of format ``kind`` lacks and their assumed values; "" without any."""
     if kind not in (EGAROUCID, TEXT):
         return ""
     return (

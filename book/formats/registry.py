@@ -1,4 +1,4 @@
-"""The registry of book formats: by content for reading, by name for writing."""
+"""The formats of books: told by content for reading, by name for writing."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ SHIPPED = Path(__file__).resolve().parents[1] / "data" / "starter.txt.xz"
 """The book that is installed with the program; some installations lack it."""
 
 SHIPPED_REFUSAL = "built in: book save FILE makes a copy that can be changed"
-"""The reason why `SHIPPED` takes no changes."""
+"""Why `SHIPPED` takes no changes."""
 
 
 def shipped() -> Path:
-    """Return `SHIPPED`. Raises Unreadable if it is not installed."""
+    """Return `SHIPPED`; raises `Unreadable` if it is not installed."""
     if not SHIPPED.exists():
         raise Unreadable("builtin", None, "this installation has no book of its own")
     return SHIPPED
 
 
 def format_by_name(path: Path) -> str:
-    """Return the format a file of this name is written in: .dat, .egbk3, .txt, .txt.xz; anything else is our own."""
+    """Return the format for a file of this name: that of .dat, .egbk3, .txt, .txt.xz, else our own."""
     if text.packed_by_name(path):
         return TEXT
     return _NAMES.get(path.suffix.lower(), NATIVE)
 
 
 def format_by_content(path: Path) -> str:
-    """Return the format of an existing file. Raises Unreadable when it cannot be opened."""
+    """Return the format of an existing file; raises `Unreadable` if it cannot be opened."""
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD)
@@ -80,7 +80,7 @@ def format_by_content(path: Path) -> str:
 
 
 class LoadedBook(NamedTuple):
-    """A book in memory, its file's format, remarks of its reader, and the options assumed (see `losses`)."""
+    """A book in memory, its file's format, notes of its reader, and the options assumed (`losses`)."""
 
     book: Book
     format: str
@@ -89,9 +89,9 @@ class LoadedBook(NamedTuple):
 
 
 def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> LoadedBook:
-    """Read a book of any format into memory, without its journal and lock; ``level`` is for files without levels.
+    """Read a book of any format into memory, without journal and lock; ``level`` is for files without levels.
 
-    To work on a book of our own use `store.open_store`. Raises Unreadable; nothing else is touched.
+    Raises `Unreadable`. To change a book in our own format use `store.open_store`.
     """
     kind = format_by_content(path)
     notes: list[str] = []
@@ -116,8 +116,9 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 
 
 class Opened(NamedTuple):
-    """An open book: with a store for our own format, in memory alone for others. ``assumed`` is as in `LoadedBook`;
-    ``refusal`` is the reason why a book in memory takes no changes, "" if it takes them.
+    """An open book, with a store if it has our own format.
+
+    ``assumed`` is that of `LoadedBook`; ``refusal`` says why a book in memory takes no changes, "" if it does.
     """
 
     book: Book
@@ -129,10 +130,10 @@ class Opened(NamedTuple):
 
 
 def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> Opened:
-    """Open a book of any format: our own for writing, or for reading if another process has locked it; the installed
-    one for reading.
+    """Open a book of any format; raises `Unreadable`, changing nothing. ``level`` is for files without levels.
 
-    ``level`` is for files without levels. Raises Unreadable, changing nothing.
+    Our own format is opened for writing, or for reading if another process has locked it; the installed book for
+    reading.
     """
     if format_by_content(path) != NATIVE:
         loaded = load(path, level=level, progress=progress)
@@ -146,7 +147,7 @@ def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_prog
 
 
 class Saved(NamedTuple):
-    """The format written, remarks for the user, and the data that the file cannot hold."""
+    """The format written, notes for the user, and the data that the file lacks."""
 
     format: str
     notes: list[str]
@@ -154,14 +155,14 @@ class Saved(NamedTuple):
 
 
 def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, unnamed: str = NATIVE) -> Saved:
-    """Write a book in the format of the file's name (``unnamed`` for a name without one), by replacement.
+    """Write a book in the format of the file's name (``unnamed`` for a name without one), replacing the file.
 
-    An existing file is kept as ``path.1`` ...; a native file gets no journal. Raises WriteFailed.
+    An existing file is kept as ``path.1`` ...; a file in our own format gets no journal. Raises `WriteFailed`.
     """
     kind = format_by_name(path)
     if kind == NATIVE:
         kind = unnamed
-    # Count first, so that a stop cannot come after the writing.
+    # Counted first, because a stop must not come after the writing.
     lost = lost_by_writing(book, kind, progress)
     notes: list[str] = []
     if kind == EDAX:
@@ -190,8 +191,9 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 
 
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
-    """Write our own format, with a new identity, for a book that has no file of its own. Raises WriteFailed, and
-    BookError if a journal exists: it belongs to another book, perhaps an open one.
+    """Write our own format, with a new identity, for a book without a file.
+
+    Raises `WriteFailed`, and `BookError` if there is a journal: it belongs to another book, perhaps an open one.
     """
     if journal_path(path).exists():
         raise BookError(f"{path}: a journal lies beside it: open that book, or choose another name")

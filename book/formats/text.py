@@ -53,16 +53,16 @@ _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_s
 """xz's strongest settings that need no more memory than the text of `_STREAM_ROWS` positions: some 90 MiB a thread."""
 
 _FED = 1 << 15
-"""Bytes packed between two checks for cancellation: some hundredths of a second."""
+"""Bytes packed between two checks for cancellation, some hundredths of a second."""
 
 _TOLD_S = 0.1
 
 UNPACKING_BYTES = 1 << 27
-"""Most memory that unpacking one stream may take; streams written by `write` take less."""
+"""Most memory for unpacking a stream; streams that `write` writes need less."""
 
 
 def packed_by_name(path: Path) -> bool:
-    """Whether a file of this name is written packed: .txt.xz."""
+    """Return whether a file of this name, .txt.xz, is written packed."""
     return path.name.lower().endswith(".txt.xz")
 
 
@@ -77,7 +77,7 @@ _NAMES = [move_name(move) for move in range(NO_MOVE + 1)]
 
 
 def parse_move(text: str) -> int:
-    """Return the inverse of `move_name`, in either case, also PS and PASS. Raises ValueError."""
+    """Return the move of a `move_name` in either case, or of PS or PASS; raises ValueError."""
     name = text.strip().upper()
     if name in ("PA", "PS", "PASS"):
         return PASS
@@ -89,12 +89,12 @@ def parse_move(text: str) -> int:
 
 
 def board_text(player: int, opponent: int) -> str:
-    """64 characters from A1 to H8: X side to move, O the other, - empty."""
+    """Return 64 characters from A1 to H8: X side to move, O the other, - empty."""
     return "".join("X" if player >> k & 1 else "O" if opponent >> k & 1 else "-" for k in range(64))
 
 
 def parse_board(text: str, side: str) -> tuple[int, int]:
-    """(player, opponent) of a board of 64 characters and the side to move. Raises ValueError."""
+    """Return (player, opponent) of a board of 64 characters with its side to move; raises ValueError."""
     if len(text) != 64:
         raise ValueError(f"the board has {len(text)} squares, not 64")
     first = second = 0
@@ -140,7 +140,7 @@ def _entry(book: Book, line: str) -> PositionEntry:
     if (player | opponent) & layout.CENTRE != layout.CENTRE:
         raise ValueError("a centre square is empty")
     p, o, symmetry = book.table.canonical(player, opponent)
-    legal = [known for known, _ in book.table.links(player, opponent)]
+    legal = [square for square, _ in book.table.links(player, opponent)]
     if move == NO_MOVE:
         if score != NO_SCORE and (legal or score != final_score(player, opponent)):
             raise ValueError("a score without a move, and not that of a finished game")
@@ -148,14 +148,14 @@ def _entry(book: Book, line: str) -> PositionEntry:
         raise ValueError(f"{fields[2].strip()} is not a legal move")
     elif score == NO_SCORE:
         raise ValueError("a move without a score")
-    known = score != NO_SCORE
+    scored = score != NO_SCORE
     return PositionEntry(
         p,
         o,
         level=level,
         leaf_move=mirror_move(move, symmetry),
         leaf_score=score,
-        leaf_level=level if known else NO_LEVEL,
+        leaf_level=level if scored else NO_LEVEL,
     )
 
 
@@ -176,29 +176,30 @@ class _LineLoader:
 
     @property
     def duplicates(self) -> int:
-        """Lines that repeated a position."""
+        """Number of lines that repeated a position."""
         return int(self._out[layout.IMPORT_REPEATED])
 
     def options(self) -> BookOptions:
-        """Options derived from the positions."""
+        """Return options derived from the positions."""
         levels = self._out[layout.IMPORT_LEVELS : layout.IMPORT_PASSES]
         return guessed_options(levels.astype(np.int64), int(self._out[layout.IMPORT_LEAST_EMPTIES]), Rule.EDAX)
 
     def add(self, piece: bytes, at: int, *, last: bool) -> int:
-        """Add the whole lines of ``piece``, which begins at byte ``at`` of the file. Returns the number of bytes used:
-        all of them if it is the ``last`` piece. Raises Unreadable.
+        """Add the whole lines of ``piece``, which begins at byte ``at`` of the file. Returns the number of bytes used.
+
+        All bytes are used if it is the ``last`` piece. Raises `Unreadable`.
         """
         table, data, done = self.book.table, np.frombuffer(piece, np.uint8), 0
         while True:
-            before = done
+            start = done
             places = address(_DISCS), address(self._out)
             done = int(kernels().text_load(table.context, address(data), done, len(piece), *places))
             reason = int(self._out.view(np.int64)[layout.IMPORT_REASON])
-            self._lines += piece.count(b"\n", before, done)
+            self._lines += piece.count(b"\n", start, done)
             if reason < 0:
                 table.grow(reason)
             else:
-                # An unusual line, or one near the end of the piece: the kernel wants to see some bytes behind it.
+                # An unusual line, or one near the end of the piece, because the kernel needs some bytes behind a line.
                 stop = piece.find(b"\n", done) + 1
                 if not stop:
                     if not last or done == len(piece):
@@ -258,10 +259,10 @@ def _pieces(stream: BufferedReader) -> Iterator[bytes]:
 
 
 def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
-    """Read Edax's text form, boards in any orientation; then negamax.
+    """Read Edax's text form, boards in any orientation, then negamax; raises `Unreadable`, which names the line.
 
-    What the file does not say of the book follows from its positions (`guessed_options`). Leaves given as ``--`` stay
-    open. The file goes through memory piece by piece, unpacked. Raises Unreadable, naming the line.
+    Options that the file lacks follow from its positions (`guessed_options`). Leaves given as ``--`` stay open. The
+    file is read piece by piece.
     """
     loader = _LineLoader(path)
     at, rest = 0, b""
@@ -296,7 +297,7 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
 
 
 def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]:
-    """Yield the text form, a line for each position in the order of rows, without line ends."""
+    """Yield the text form, a line for each row in order, without line ends."""
     for number, chunk in enumerate(book.table.chunks()):
         progress("write", number * CHUNK_ROWS, len(book))
         board = np.full((len(chunk), 64), ord("-"), np.uint8)
@@ -304,16 +305,16 @@ def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]
             discs = np.ascontiguousarray(chunk[name]).view(np.uint8).reshape(-1, 8)
             board[np.unpackbits(discs, axis=1, bitorder="little").astype(bool)] = ord(disc)
         text = board.tobytes().decode("ascii")
-        known = (chunk["leaf_move"] <= NO_MOVE) & (chunk["leaf_score"] >= -64)
-        moves = np.where(known, chunk["leaf_move"], NO_MOVE).tolist()
-        scores = np.where(known, chunk["leaf_score"], NO_SCORE).tolist()
+        with_leaf = (chunk["leaf_move"] <= NO_MOVE) & (chunk["leaf_score"] >= -64)
+        moves = np.where(with_leaf, chunk["leaf_move"], NO_MOVE).tolist()
+        scores = np.where(with_leaf, chunk["leaf_score"], NO_SCORE).tolist()
         levels = np.clip(levels_in_scale(chunk), 0, MAX_LEVEL).tolist()
         for k, (level, move, score) in enumerate(zip(levels, moves, scores, strict=True)):
             yield f"{text[64 * k : 64 * k + 64]} X,{level},{_NAMES[move]},{score}"
 
 
 def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Write the text form, packed where the name says so; returns the number of positions. Raises WriteFailed."""
+    """Write the text form, packed if the name says so; return the number of positions. Raises `WriteFailed`."""
     with replacing(path) as stream:
         if packed_by_name(path):
             for part in _packed(book, progress):
@@ -325,7 +326,7 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
 
 
 def _packed(book: Book, progress: ProgressCallback) -> Iterator[bytes]:
-    """Yield the text form as xz streams, packed by all processors; joined, they are one xz file."""
+    """Yield the text form as xz streams, packed by all processors; joined they are one xz file."""
     rows = lines(book)
     texts = ("".join(f"{line}\n" for line in itertools.islice(rows, _STREAM_ROWS)).encode() for _ in itertools.count())
     stop = threading.Event()

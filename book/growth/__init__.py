@@ -1,1 +1,1 @@
-"""Commands that add positions to a book or search them again."""
+"""Commands that add positions to a book, search them again, or remove them."""

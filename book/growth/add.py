@@ -1,4 +1,4 @@
-"""Adds positions and games to a book."""
+"""Adding positions and games to a book."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker) -> 
 
 class BookGame(NamedTuple):
     """A game from the initial position: its moves (squares 0..63; passes may be left out), the final score in discs for
-    the first mover if known, further marks of identity such as players and date, and the name of its file.
+    the first mover if known, other marks of identity such as players and date, and the name of its file.
     """
 
     moves: bytes
@@ -62,8 +62,8 @@ class BookGame(NamedTuple):
 
 
 class AddedGames(NamedTuple):
-    """Outcome of `add_games`: the positions; the games with an illegal move, which are used up to it; the games counted
-    now, and those that had been counted before.
+    """The outcome of `add_games`: ``problems`` are messages about illegal moves, up to which games are used;
+    ``counted`` games are new, ``known`` ones had been counted.
     """
 
     outcome: CommandOutcome
@@ -87,10 +87,10 @@ def add_games(
     With ``played`` above 1 only positions that at least this number of the games reach are added, the most played
     first, so that these are searched first too.
 
-    With ``keep_results`` the games' results are counted for their positions, in one step at the very end: so a command
-    that was cancelled and is repeated counts each once. ``games`` is then iterated twice. A game is recognised by its
-    moves and its marks of identity, and is not counted again; without such marks, games of one file with equal moves
-    are different games. ``adjusting`` also makes each lost game's line less attractive to its loser
+    With ``keep_results`` the games' results are counted for their positions, in one step at the end, so that a command
+    that was cancelled and is repeated counts each once. ``games`` is then iterated twice. A game with the same moves
+    and marks of identity as a counted one is not counted again; games without marks are different games even if their
+    moves are equal. ``adjusting`` also makes each lost game's line less attractive to its loser
     (`game_results.adjust`).
     """
     job = GrowthCommand(book, worker)
@@ -126,18 +126,16 @@ def _batches(games: Iterable[BookGame]) -> Iterator[list[BookGame]]:
 
 
 def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int | None]]:
-    """Return the positions of each game down to the book's depth, and the number (from 0) of its illegal move
-    or None.
+    """Return the positions of each game within the book's depth, and the number (from 0) of its
+    illegal move or None.
     """
     least = max(0, book.options.min_empties - 1)
-    found = [book.table.replay(*START, game.moves, least) for game in games]
-    return [positions for positions, _ in found], [illegal for _, illegal in found]
+    replays = [book.table.replay(*START, game.moves, least) for game in games]
+    return [positions for positions, _ in replays], [illegal for _, illegal in replays]
 
 
 def _positions_of(book: Book, batch: list[BookGame], first: int, problems: list[str]) -> Words:
-    """Return the positions of a batch of games that begins with number ``first``; note illegal moves in
-    ``problems``.
-    """
+    """Return the positions of a batch of games, the first of number ``first``; add messages about illegal moves."""
     replayed, illegal = _replayed(book, batch)
     problems += [
         f"game {number}: move {move + 1} is not legal" for number, move in enumerate(illegal, first) if move is not None
@@ -158,7 +156,7 @@ class _PlayCounts:
         """Count the positions of further games; each game has a position once."""
         self._new.append(keys)
         self._waiting += len(keys)
-        # Memory for the distinct positions, and each of them is sorted some few times.
+        # So the memory is that of the distinct positions, and each is sorted only a few times.
         if self._waiting > max(_UNSORTED, len(self._keys)):
             self._sort()
 
@@ -176,24 +174,22 @@ class _PlayCounts:
     def most_played(self, least: int) -> Words:
         """Return the positions that at least ``least`` games reach, by falling count and then by their discs."""
         self._sort()
-        kept = np.flatnonzero(self._counts >= least)
-        return self._keys[kept[np.argsort(-self._counts[kept], kind="stable")]]
+        often = np.flatnonzero(self._counts >= least)
+        return self._keys[often[np.argsort(-self._counts[often], kind="stable")]]
 
 
 def _add_keys(job: GrowthCommand, keys: Words) -> None:
-    """Add positions, given by their discs; entries of the book stay unchanged."""
+    """Add positions, uint64 (n, 2); entries of the book stay unchanged."""
     book = job.book
     missing = keys[book.table.find_many(keys) < 0]
-    before = len(book)
+    number = len(book)
     book.put_new(unsearched(missing, book.options.level))
-    job.added += len(book) - before
+    job.added += len(book) - number
 
 
 def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> tuple[int, int]:
-    """Count the results of games, all at once at the end. Returns the numbers of games counted now and counted
-    before.
-    """
-    found = bytearray()
+    """Count the results of games, all at once at the end. Returns how many were counted now and how many before."""
+    new = bytearray()
     repeated: Counter[bytes] = Counter()
     source = ""
     for game in games:
@@ -203,13 +199,13 @@ def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: 
             source = game.source
             repeated.clear()
         moves = squares(game.moves)
-        known = identity(START, moves, game.about)
+        mark = identity(START, moves, game.about)
         if not game.about:
-            repeated[known] += 1
-            if repeated[known] > 1:
-                known = identity(START, moves, str(repeated[known]))
-        found += packed(known, START, moves, game.score, source, learned=adjusting)
-    given = unpacked(bytes(found))
+            repeated[mark] += 1
+            if repeated[mark] > 1:
+                mark = identity(START, moves, str(repeated[mark]))
+        new += packed(mark, START, moves, game.score, source, learned=adjusting)
+    given = unpacked(bytes(new))
     fresh = new_games(given, job.book.games)
     count(job.book, fresh, all_games=True, progress=job.progress)
     return len(fresh), len(given) - len(fresh)
@@ -223,8 +219,8 @@ def fix(book: Book, worker: Worker) -> CommandOutcome:
 def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback = no_progress) -> Book:
     """Return a new book of every position up to ``plies`` moves (a forced pass is one) after the initial one.
 
-    Nothing is searched: the positions have no score and an open leaf. Raises OutOfRange above 12 plies; each ply has
-    about seven times as many positions as the one before it.
+    Nothing is searched: the positions have no score and an open leaf. Each ply has about seven times as many positions
+    as the one before. Raises `OutOfRange` above 12 plies.
     """
     within("plies", plies, 0, 12)
     book = Book(options)
@@ -237,9 +233,10 @@ def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback 
     return book
 
 
-def synthetic_book(rows: int, level: int, progress: ProgressCallback = no_progress) -> Book:
-    """Return a new book of about ``rows`` positions, ply by ply after the initial one, with made-up leaf scores, for
-    measurements. All scores follow from the leaves, and no leaf is missing.
+def synthetic_book(rows: int, level: int) -> Book:
+    """Return a new book of about ``rows`` positions with made-up leaf scores, ply by ply after the initial one.
+
+    For measurements. All scores follow from the leaves, and no leaf is missing.
     """
     book = Book(BookOptions(level=level, min_empties=0))
     table = book.table
@@ -249,14 +246,14 @@ def synthetic_book(rows: int, level: int, progress: ProgressCallback = no_progre
     while len(book) < rows and first < len(book):
         # A position has some ten children; at least a third of them are new.
         last = min(len(book), first + max(1, (rows - len(book)) // 10))
-        table.insert_children(first, last, progress)
+        table.insert_children(first, last)
         first = last
-    empties = table.by_empties(progress)
-    filters = table.filters(progress, empties)
+    empties = table.by_empties()
+    filters = table.filters(counts=empties)
     # Growing may add the next ply.
     book.options = book.options._replace(min_empties=max(1, int(np.flatnonzero(empties)[0])))
-    for start, end in slices(len(book), CHUNK_ROWS, "leaves", progress):
+    for start, end in slices(len(book), CHUNK_ROWS, "leaves", no_progress):
         kernels().make_up_leaves(table.context, start, end, level, filters.at)
-    book.negamax(progress=progress)
+    book.negamax()
     book.checked()
     return book

@@ -13,8 +13,8 @@ from desdaemon.book.record import PositionEntry
 def edit(book: Book, player: int, opponent: int, move: int | None, score: int) -> None:
     """Set by hand the score, for ``player``, of a position (``move`` None) or of the position after ``move``.
 
-    The position is added if it is not in the book. A score set by hand outranks every level and is removed by
-    `Book.remove` and `unedit` only. Raises OutOfRange and ValueError (an illegal move).
+    The position is added if it is not in the book. A score set by hand outranks every level and is removed only by
+    `Book.remove` and `unedit`. Raises `OutOfRange`, and ValueError for an illegal move.
     """
     within("score", score, -64, 64)
     if move is not None:
@@ -25,24 +25,24 @@ def edit(book: Book, player: int, opponent: int, move: int | None, score: int) -
         score = -score
     p, o, _ = book.table.canonical(player, opponent)
     row = book.table.find_canonical(p, o)
-    before = book.table.entry(row) if row >= 0 else None
-    entry = before or PositionEntry(p, o)
+    old_entry = book.table.entry(row) if row >= 0 else None
+    entry = old_entry or PositionEntry(p, o)
     row = book.put(entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN))
-    above = () if before else tuple(book.table.entry(parent) for parent in book.table.parents(row) or ())
-    book.edits.append(Edit((p, o), before, above, _linked(book, p, o)))
+    above = () if old_entry else tuple(book.table.entry(parent) for parent in book.table.parents(row) or ())
+    book.edits.append(Edit((p, o), old_entry, above, _linked(book, p, o)))
 
 
 def _linked(book: Book, player: int, opponent: int) -> bool:
-    """Whether a position has a move that leads into the book."""
+    """Return whether a position has a move that leads into the book."""
     return any(child >= 0 for _, child in book.table.links(player, opponent))
 
 
 def unedit(book: Book, player: int, opponent: int) -> None:
-    """Take back the last score that was set by hand in a position.
+    """Take back the last score that was set by hand in a position; raises ValueError without one.
 
-    If it was set since the book was opened, the earlier score is restored, and a position that was not in the book
-    then is removed unless others follow it by now. Otherwise the score is computed from leaf and links again, or
-    needs a search if there are none. Scores are `Book.stale` afterwards. Raises ValueError if no score was set by hand.
+    If it was set since the book was opened, the earlier score is restored; a position that was not in the book before
+    is removed unless others follow it now. Otherwise the score is computed from leaf and links again, or needs a search
+    without them. Scores are `Book.stale` afterwards.
     """
     p, o, _ = book.table.canonical(player, opponent)
     row = book.table.find_canonical(p, o)
@@ -52,8 +52,8 @@ def unedit(book: Book, player: int, opponent: int) -> None:
     last = next((done for done in reversed(book.edits) if done.key == (p, o)), None)
     if last is not None:
         book.edits.remove(last)
-    before = last.before if last is not None else None
-    if last is not None and before is None and not _linked(book, p, o):
+    old_entry = last.before if last is not None else None
+    if last is not None and old_entry is None and not _linked(book, p, o):
         book.remove(np.arange(len(book)) == row)
         for old in last.above:
             now = book.entry(*old[:2])
@@ -64,8 +64,8 @@ def unedit(book: Book, player: int, opponent: int) -> None:
     score = entry.leaf_score if entry.has_leaf else NO_SCORE
     level = entry.leaf_level if entry.has_leaf else book.options.level
     bare = entry._replace(score=score, lower=score, upper=score, level=level, flags=entry.flags & ~HUMAN)
-    if before is not None:
-        bare = bare._replace(level=before.level)
-    if before is not None and last is not None and (before.human or not last.linked):
-        bare = bare._replace(score=before.score, lower=before.lower, upper=before.upper, flags=before.flags)
+    if old_entry is not None:
+        bare = bare._replace(level=old_entry.level)
+    if old_entry is not None and last is not None and (old_entry.human or not last.linked):
+        bare = bare._replace(score=old_entry.score, lower=old_entry.lower, upper=old_entry.upper, flags=old_entry.flags)
     book.put(bare)

@@ -1,6 +1,4 @@
-"""The engine as the evaluator of a book: one searcher a thread, every search from an empty table, so that results are
-reproducible.
-"""
+"""The engine as a book's evaluator: a searcher for each thread, an empty table for each search, so results repeat."""
 
 from __future__ import annotations
 
@@ -15,14 +13,14 @@ from desdaemon.engine.search import Control, Searcher
 _ALL = (1 << 64) - 1
 
 HASH_BITS = 18
-"""Most entries of a search's table, as a power of two: the table's size influences the answer."""
+"""Logarithm (base 2) of the most entries of a search's table, whose size influences the result."""
 
 OnSearch = Callable[[int, int, Result], None]
 """Called with a search: the discs of the side to move and of the other side, and the result."""
 
 
 class Searches:
-    """A `book.Evaluate` for `rounds.Worker`: call it from any number of threads."""
+    """A `book.Evaluate` for `rounds.Worker`, called from any number of threads."""
 
     def __init__(
         self, *, hash_bits: int = HASH_BITS, weights: Weights | None = None, on_search: OnSearch | None = None
@@ -31,7 +29,7 @@ class Searches:
         low levels, where clearing it would take longer than the search. ``on_search`` is called with every search that
         was not stopped.
 
-        Exceptions of `Searcher` are raised at the first search in a thread.
+        Errors of `Searcher` are raised at the first search of a thread.
         """
         self._hash_bits = hash_bits
         self._weights = weights
@@ -56,7 +54,7 @@ class Searches:
         return kept[bits]
 
     def stop(self) -> None:
-        """Stop all running searches within milliseconds; these and all later ones return None until `resume`."""
+        """Stop all running searches within milliseconds. These and all later ones return None until `resume`."""
         with self._lock:
             self._stopped = True
             for control in self._running:
@@ -70,7 +68,7 @@ class Searches:
     def __call__(
         self, player: int, opponent: int, level: int, excluded: int, control: Control | None = None
     ) -> tuple[int, int] | None:
-        """The best move outside ``excluded`` at an Edax level, and its score; None when it was stopped.
+        """Return the best move outside ``excluded`` at an Edax level, and its score; None if the search was stopped.
 
         ``control`` stops this search alone.
         """

@@ -1,6 +1,6 @@
 """The results of games through each position, and learning from lost ones (AI Factory's method).
 
-Results are weights, not whole numbers: a lost game scales them. They are kept for the side to move.
+Results are weights, not whole numbers, because a lost game scales them. They are those of the side to move.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from desdaemon.book.record import RESULT
 Weights = npt.NDArray[np.float64]
 
 SHRINK = 0.8
-"""Factor for the loser's wins at the end of a lost line."""
+"""Factor of the loser's wins at the end of a lost line."""
 
 GROW = 1.2
-"""Factor for the loser's losses at the end of a lost line."""
+"""Factor of the loser's losses at the end of a lost line."""
 
 _OUTCOMES = ("won", "drawn", "lost")
 _GAMES = 1 << 10
@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 
 
 class Results(NamedTuple):
-    """Games won, drawn and lost by one side: weights, see the module."""
+    """Games won, drawn and lost by one side, as weights."""
 
     won: float
     drawn: float
@@ -42,35 +42,36 @@ class Results(NamedTuple):
 
     @property
     def games(self) -> float:
-        """Games in all."""
+        """Number of games."""
         return self.won + self.drawn + self.lost
 
     def __str__(self) -> str:
-        """``12 won, 3 drawn, 5.2 lost``."""
         return f"{weight_text(self.won)} won, {weight_text(self.drawn)} drawn, {weight_text(self.lost)} lost"
 
 
 def weight_text(weight: float) -> str:
-    """Return a weight as text: whole numbers as they are, others with a decimal."""
+    """Return a weight as text: ``12``, ``5.2``."""
     return f"{weight:.1f}".removesuffix(".0")
 
 
 def results_of(book: Book, row: int) -> Results:
-    """Return the games through a row's position, seen by the side to move; none without a row, -1."""
+    """Return the games through a row's position for the side to move; none for row -1."""
     return Results(*book.table.results(row)) if row >= 0 else Results(0.0, 0.0, 0.0)
 
 
 def weight(ply: int, last: int) -> float:
-    """Return the part of a lost game's penalty that applies after ``ply`` moves: 0 at the start, rising evenly to 1 at
-    ``last``, the line's last position in the book. So the opening feels it in a book of any depth.
+    """Return the part of a lost game's penalty that applies after ``ply`` moves.
+
+    It rises evenly from 0 at the start to 1 at ``last``, the line's last position in the book, so that the penalty
+    reaches the opening in a book of any depth.
     """
     return ply / last if last else 1.0
 
 
 def _line(book: Book, positions: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ply and row of those positions of a game that are in the book."""
-    found = ((ply, book.table.find(*position)) for ply, position in enumerate(positions))
-    return [(ply, row) for ply, row in found if row >= 0]
+    """Return ply and row of the positions of a game that are in the book."""
+    rows = ((ply, book.table.find(*position)) for ply, position in enumerate(positions))
+    return [(ply, row) for ply, row in rows if row >= 0]
 
 
 def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
@@ -78,7 +79,7 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
     ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other. In the last position in the book
     the loser's wins are scaled by `SHRINK` and its losses by `GROW`, in earlier ones by less (`weight`). A weight never
-    becomes 0, so that a line can be chosen again. Raises OutOfRange.
+    becomes 0, so that a line can be chosen again. Raises `OutOfRange`.
     """
     within("loser", loser, 0, 1)
     changed = 0
@@ -99,8 +100,8 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
 
 class Tally(NamedTuple):
-    """The positions of some games by row, the `RESULT` records of these games, and the factors that games learned from
-    apply to the wins and losses there.
+    """The results of some games: `RESULT` records by row, and factors of wins and losses by games that are learned
+    from.
     """
 
     rows: Rows
@@ -109,31 +110,31 @@ class Tally(NamedTuple):
     lost: Weights
 
     def at(self, here: npt.NDArray[np.bool_]) -> Tally:
-        """Return the part of it for which the mask ``here`` is true."""
+        """Return the part of the tally that the mask ``here`` selects."""
         return Tally(self.rows[here], self.results[here], self.won[here], self.lost[here])
 
 
 def tally(book: Book, games: Games, progress: ProgressCallback = no_progress) -> Tally:
-    """Add up the results of games for each of their positions that is in the book."""
+    """Add up the results of games for each of their positions in the book."""
     counts = book.known_counts()
     least = int(np.flatnonzero(counts.kinds[TALLY_POSITIONS])[0]) if counts is not None and len(book) else 0
-    found = [np.empty(0, np.int64)]
+    parts = [np.empty(0, np.int64)]
     shares = [np.empty(0, np.float64)]
     starts = games["player"].tolist(), games["opponent"].tolist()
     lines = list(zip(*starts, moves_of(games), strict=True))
     for start, end in slices(len(games), _GAMES, "results", progress):
         replayed = [book.table.replay(*line, least)[0] for line in lines[start:end]]
         lengths = [len(positions) for positions in replayed]
-        # A position's side to move is the first mover's after an even number of plies.
+        # After an even number of plies the first mover is to move.
         first = 1 - np.sign(games["score"][start:end].astype(np.int64))
         plies = np.concatenate([np.arange(length) for length in lengths])
         own = np.repeat(first, lengths)
         own = np.where(plies % 2, 2 - own, own)
         rows = book.table.find_many(np.concatenate(replayed))
         learned = np.repeat(games["learned"][start:end] & 1, lengths)
-        found.append((3 * rows + own)[rows >= 0])
+        parts.append((3 * rows + own)[rows >= 0])
         shares.append((learned * _shares(rows, lengths))[rows >= 0])
-    outcomes, share = np.concatenate(found), np.concatenate(shares)
+    outcomes, share = np.concatenate(parts), np.concatenate(shares)
     rows, places = np.unique(outcomes // 3, return_inverse=True)
     results = np.zeros(len(rows), RESULT)
     for outcome, name in enumerate(_OUTCOMES):
@@ -143,31 +144,29 @@ def tally(book: Book, games: Games, progress: ProgressCallback = no_progress) ->
 
 
 def _shares(rows: Rows, lengths: list[int]) -> Weights:
-    """Return `weight` for every position of games of the given lengths; ``rows`` is -1 for positions outside
-    the book.
-    """
-    found = []
+    """Return the `weight` of every position of games of the given lengths; ``rows`` is -1 outside the book."""
+    shares = []
     for game in np.split(rows, np.cumsum(lengths)[:-1]):
-        known = np.flatnonzero(game >= 0)
-        last = int(known[-1]) if len(known) else 0
-        found.append(np.arange(len(game)) / last if last else np.ones(len(game)))
-    return np.concatenate(found)
+        inside = np.flatnonzero(game >= 0)
+        last = int(inside[-1]) if len(inside) else 0
+        shares.append(np.arange(len(game)) / last if last else np.ones(len(game)))
+    return np.concatenate(shares)
 
 
 def count(book: Book, games: Games, *, all_games: bool = False, progress: ProgressCallback = no_progress) -> int:
-    """Count games that the book has not counted yet, in one step for the journal. Games to learn from make their lines
-    less attractive to their losers after all games were counted, so that the order of games does not matter.
+    """Count games that the book has not counted yet, in one step for the journal. Returns how many positions changed.
 
-    With ``all_games``, a position without any results also gets those of games counted earlier. Returns the number of
-    positions with new results. A cancellation changes nothing.
+    Games to learn from make their lines less attractive after all games were counted, so that the order of games does
+    not matter. With ``all_games``, a position without any results also gets those of games counted earlier. A
+    cancellation changes nothing.
     """
-    before = book.games
+    counted_games = book.games
     new = tally(book, games, progress)
     parts = [new]
-    if all_games and len(before):
-        old = tally(book, before, progress)
+    if all_games and len(counted_games):
+        old = tally(book, counted_games, progress)
         parts.insert(0, old.at(_sums(book.table.results_of(old.rows)) == 0))
-    if len(games) and not len(before) and len(_counted_rows(book)):
+    if len(games) and not len(counted_games) and len(_counted_rows(book)):
         games = np.concatenate([COUNTS_WITHOUT_GAMES, games])
     with book.together():
         book.list_games(games)
@@ -182,8 +181,9 @@ def count(book: Book, games: Games, *, all_games: bool = False, progress: Progre
 
 
 def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress) -> None:
-    """Take back the results of counted games, and what was learned from them, in one step for the journal. A
-    cancellation changes nothing.
+    """Take back the results of counted games, and what was learned from them, in one step for the journal.
+
+    A cancellation changes nothing.
     """
     rest = _without(book, tally(book, games, progress))
     with book.together():
@@ -192,12 +192,12 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
 
 
 def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:
-    """Return the rows of a tally and their results with the tally subtracted."""
+    """Return the rows of a tally and their results less the tally."""
     results = book.table.results_of(gone.rows)
     results["won"] /= gone.won
     results["lost"] /= gone.lost
     for name in _OUTCOMES:
-        # Nothing is left where a rounding error is.
+        # What is left by a rounding error counts as nothing.
         left = results[name] - gone.results[name]
         results[name] = np.where(left > _ROUNDING, left, 0.0)
     return gone.rows, results
@@ -216,7 +216,7 @@ def _counted_rows(book: Book) -> Rows:
 
 
 def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -> tuple[Rows, Records]:
-    """Return the rows, and their results, that do not come from the games the book has kept."""
+    """Return the rows, and their results, that do not come from the book's games."""
     rows = _counted_rows(book)
     results = book.table.results_of(rows)
     if not len(book.games):
@@ -230,10 +230,10 @@ def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -
 
 
 def live_game(positions: Sequence[tuple[int, int]], score: int, source: str, *, learned: bool) -> Games:
-    """Return the record of a game that was just played. It differs from every other game, even one of the same moves.
+    """Return the record of a game that was just played; it differs from every other game, even one of the same moves.
 
-    ``positions`` run from the start of the game on, each seen by the side to move, alternating (passes included);
-    ``score`` is the final score in discs for the side to move in the first of them. Raises OutOfRange.
+    ``positions`` run from the start of the game on, each for the side to move, alternating (passes included); ``score``
+    is the final score in discs for the first mover. Raises `OutOfRange`.
     """
     within("final score", score, -64, 64)
     return unpacked(

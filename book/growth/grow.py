@@ -1,7 +1,7 @@
 """Edax's ways of growing a book: deviate, enhance, play, extend, fill.
 
 Edax expands one position after the other, so that outdated scores choose the second half of a deviation. Here all
-positions of a round are chosen by the same scores: those that Edax chooses in its first half.
+positions of a round are chosen by the same scores, those that Edax uses for its first half.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .shrink import root_row
 
 _STEP = 1 << 6
 _WALKED = 1 << 14
-"""Rows between two progress reports."""
+"""Rows between two reports of progress."""
 _PART = 16
 """If more than one row in this number is reached, a pass over all rows is faster than following links."""
 
 
 class Mode(enum.IntEnum):
-    """The rule by which `select` follows links and chooses leaves; see `kernels.walks.select_rows`."""
+    """The rule by which `select` follows links and chooses leaves (`kernels.walks.select_rows`)."""
 
     DEVIATE = layout.DEVIATE
     ENHANCE = layout.ENHANCE
@@ -52,12 +52,11 @@ def select(
     orders: Callable[[], LayerOrder] | None = None,
     progress: ProgressCallback = no_progress,
 ) -> Rows:
-    """Return the rows whose leaf is to be added, ascending; nothing is changed.
+    """Return the rows whose leaf is to be added, ascending; nothing is changed. Raises `NotInBook`.
 
-    ``tolerance`` is the number of discs that the side to move at ``root`` and the other side may lose with a move
-    against the position's score; ``window`` the lowest and highest score, seen by the side to move at ``root``;
-    ``orders`` returns the order of the book's rows, and is called only if a large part of the book is reached. Raises
-    NotInBook.
+    ``tolerance`` is how many discs the side to move at ``root`` and the other side may lose with a move against the
+    position's score; ``window`` the lowest and highest score, for the side to move at ``root``. ``orders`` returns the
+    order of the book's rows, and is called only if a large part of the book is reached.
     """
     orders = orders or functools.partial(LayerOrder, book.table, progress)
     row = root_row(book, root)
@@ -81,9 +80,7 @@ def select(
 def _select_below(
     table: BookTable, row: int, marks: npt.NDArray[np.uint8], rules: npt.NDArray[np.int64], progress: ProgressCallback
 ) -> bool:
-    """Mark the rows reached from ``row`` unless they become a large part of the book. Returns whether all were
-    marked.
-    """
+    """Mark the rows reached from ``row``. Returns False if they become a large part of the book."""
     stack: npt.NDArray[np.uint64] = np.zeros(WALK_STACK_WORDS, np.uint64)
     stack[:2] = 1, row
     filters = Filters()
@@ -115,9 +112,7 @@ def _select_and_grow(job: GrowthCommand, root: Position, mode: Mode) -> CommandO
 def deviate_rows(
     book: Book, root: Position, relative: int, absolute: int, progress: ProgressCallback = no_progress
 ) -> tuple[list[int], list[int]]:
-    """Return the rows that ``deviate`` grows in its next round: with the side to move at ``root`` deviating, and with
-    the other side deviating.
-    """
+    """Return the rows that ``deviate`` grows next: for deviations of the side to move at ``root``, and of the other."""
     score = book.table.entry(root_row(book, root)).score
     window = (score - absolute, score + absolute)
     orders = functools.cache(lambda: LayerOrder(book.table, progress))
@@ -127,8 +122,10 @@ def deviate_rows(
 
 
 def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absolute: int = 4) -> CommandOutcome:
-    """Edax's main growth: one side may lose up to ``relative`` discs a move while the other plays its best, and the
-    reverse, within ``absolute`` discs of the root's score. Raises NotInBook and OutOfRange.
+    """Let one side lose up to ``relative`` discs a move while the other plays its best, and the reverse: Edax's main
+    growth.
+
+    Only within ``absolute`` discs of the root's score. Raises `NotInBook` and `OutOfRange`.
     """
     within("relative error", relative, -129, 129)
     within("absolute error", absolute, 0, 65)
@@ -146,10 +143,10 @@ def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absol
 def enhance(
     book: Book, root: Position, worker: Worker, midgame_error: int | None = None, endcut_error: int | None = None
 ) -> CommandOutcome:
-    """Add every leaf that could be best within the error margins, until there is none. The margins are the book's, or
-    the given ones, which become the book's.
+    """Add every leaf that could be best within the error margins, until there is none. Raises `NotInBook` and
+    `OutOfRange`.
 
-    Raises NotInBook and OutOfRange.
+    The margins are the book's, or the given ones, which become the book's.
     """
     root_row(book, root)
     options = book.options
@@ -162,13 +159,13 @@ def enhance(
 
 
 def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:
-    """Go on with the best move, down to the book's depth, wherever a line below ``root`` ends. Raises NotInBook."""
+    """Continue with the best move, down to the book's depth, where a line below ``root`` ends. Raises `NotInBook`."""
     root_row(book, root)
     return _select_and_grow(GrowthCommand(book, worker), root, Mode.PLAY)
 
 
 def extend(book: Book, root: Position, worker: Worker) -> CommandOutcome:
-    """Add leaves until a best move of every position below ``root`` is in the book. Raises NotInBook."""
+    """Add leaves until a best move of every position below ``root`` is in the book. Raises `NotInBook`."""
     root_row(book, root)
     return _select_and_grow(GrowthCommand(book, worker), root, Mode.EXTEND)
 
@@ -193,9 +190,7 @@ def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Calla
 
 
 def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progress) -> list[Position]:
-    """Return the positions that ``fill`` adds in its next round: all positions between two positions of the book
-    ``depth`` plies apart.
-    """
+    """Return the positions that ``fill`` adds next: those between positions of the book ``depth`` plies apart."""
     found: dict[Position, None] = {}
     for row in range(len(book)):
 
@@ -215,7 +210,7 @@ def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progr
 def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
     """Add the positions between any two positions of the book ``depth`` plies apart, until there are none.
 
-    ``depth`` 1 adds nothing: such moves are links already. Raises OutOfRange.
+    ``depth`` 1 adds nothing, because such moves are links already. Raises `OutOfRange`.
     """
     within("fill depth", depth, 1, 61)
     job = GrowthCommand(book, worker)

@@ -1,4 +1,4 @@
-"""Seeds the transposition table of a search with scores of the book."""
+"""Scores of the book for the transposition table of a search."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _limits = cache(level_limits)
 def known_scores(
     book: Book, root: Position, most: int, progress: ProgressCallback = no_progress
 ) -> Iterator[KnownScore]:
-    """Yield the scores of ``root`` and its descendants, nearest first, at most ``most``, with boards oriented as moves
-    from ``root`` lead to them. Each counts as a search of its level. Raises NotInBook.
+    """Yield the scores of ``root`` and its descendants, nearest first, at most ``most``. Raises `NotInBook`.
+
+    Boards are in the orientation in which moves from ``root`` lead to them. A score counts as a search of its level.
     """
     root_row(book, root)
     boards: Words = np.array([root], np.uint64)
@@ -37,9 +38,9 @@ def known_scores(
         following = []
         for start in range(0, len(boards), _STEP):
             part = boards[start : start + _STEP]
-            children, known = _scores(book, part)
+            children, scores = _scores(book, part)
             following.append(children)
-            for score in known[: most - given]:
+            for score in scores[: most - given]:
                 yield score
                 given += 1
             progress("scores", given, most)
@@ -63,8 +64,8 @@ def _scores(book: Book, boards: Words) -> tuple[Words, list[KnownScore]]:
     empties = 64 - np.bitwise_count(boards[there, 0] | boards[there, 1]).astype(np.int64)
     levels = np.clip(records["level"].astype(np.int64), 0, MAX_LEVEL)
     columns = boards[there, 0], boards[there, 1], moves & 0xFF, records["score"], levels, empties
-    known = [
+    scores = [
         KnownScore(player, opponent, move, score, _limits(level, free))
         for player, opponent, move, score, level, free in zip(*(each[scored].tolist() for each in columns), strict=True)
     ]
-    return children[:count], known
+    return children[:count], scores

@@ -1,11 +1,11 @@
-"""Egaroucid's learning with its four settings, and what goes with it: reducing, and searching leaves again.
+"""Egaroucid's learning with its four settings, and what belongs to it: reducing, and searching leaves again.
 
-A walk goes from a position down the links; it may lose a number of discs with each move, against the position's score,
+A walk goes from a position down the links. It may lose a number of discs with each move, against the position's score,
 and a number of discs in all. A position counts with the largest budget with which any line reaches it, so that the
-order of visits does not matter. (Egaroucid keeps the budget of its first visit.)
+order of visits does not matter; Egaroucid keeps the budget of its first visit.
 
-A round's searches are pure questions. Their answers are remembered beside the book and go into it together at the end
-of the round; a stopped command repeats its round from the answers it has, and ends with the same book.
+Results of a round's searches are remembered beside the book and go into it together at the end of the round. A stopped
+command repeats its round from the remembered results, and ends with the same book.
 """
 
 from __future__ import annotations
@@ -52,15 +52,16 @@ R = TypeVar("R")
 
 
 class Window(NamedTuple):
-    """The limits of a walk: ``depth`` moves from the initial position; at most ``per_move`` discs lost by any move and
-    ``cumulative`` discs by all moves of a line together (`NO_LIMIT`: any number)."""
+    """The limits of a walk: ``depth`` moves from the initial position; at most ``per_move`` discs lost by a move and
+    ``cumulative`` discs by all moves of a line (`NO_LIMIT`: any number).
+    """
 
     depth: int
     per_move: int
     cumulative: int
 
     def checked(self) -> Window:
-        """Return it. Raises OutOfRange."""
+        """Return the window; raises `OutOfRange`."""
         within("depth", self.depth, 0, MAX_LEARNING_DEPTH)
         within("error per move", self.per_move, 0, NO_LIMIT)
         within("cumulative error", self.cumulative, 0, NO_LIMIT)
@@ -68,12 +69,12 @@ class Window(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A position of a walk, and the discs that may still be lost from it on."""
+    """A position of a walk, and the discs that may be lost from it on."""
 
     row: int
     remaining: int
     own: bool
-    """Whether the side to move is the one that is to move at the root."""
+    """Whether the side to move is the one to move at the root."""
 
 
 def _layer(book: Book, entry: PositionEntry) -> int:
@@ -86,11 +87,10 @@ def _too_deep(entry: PositionEntry, depth: int) -> bool:
 
 
 def walk(book: Book, root: Position, window: Window, best_only: bool | None = None) -> Iterator[Visit]:
-    """Yield the positions within a window, each as soon as its budget is known; the deepest are those of ``depth``
-    moves.
+    """Yield the positions within a window, each as soon as its budget is known. Raises `NotInBook`.
 
-    ``best_only`` True: the side to move at ``root`` follows only its best links (no link where the leaf is better);
-    False: the other side does; None: neither. Raises NotInBook.
+    ``best_only`` True: the side to move at ``root`` follows only its best links (none if the leaf is better); False:
+    the other side does; None: neither.
     """
     start = root_row(book, root)
     budgets: dict[tuple[int, bool], int] = {(start, True): window.cumulative}
@@ -102,9 +102,9 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
         entry = book.table.entry(row)
         if _too_deep(entry, window.depth):
             continue
-        known = [move for move in book.known_moves(entry) if -64 <= move.score <= 64]
-        best = known[0].score if known else NO_SCORE
-        for move in known:
+        scored = [move for move in book.known_moves(entry) if -64 <= move.score <= 64]
+        best = scored[0].score if scored else NO_SCORE
+        for move in scored:
             error = max(0, entry.score - move.score)
             follows = move.linked and error <= window.per_move and error <= remaining
             if not follows or (own is best_only and move.score < best):
@@ -117,7 +117,7 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
 
 
 class _Rounds(LongCommand):
-    """Searches whose results are remembered with the book, spread over threads."""
+    """Searches on several threads whose results the book remembers."""
 
     def __init__(self, book: Book, worker: Worker) -> None:
         super().__init__(book, worker)
@@ -127,7 +127,7 @@ class _Rounds(LongCommand):
     def ask(
         self, player: int, opponent: int, level: int, excluded: int = 0
     ) -> Generator[Question, tuple[int, int] | None, tuple[int, int]]:
-        """Yield a question and return the best move and its score; from memory if the question was asked before."""
+        """Yield a question unless its answer is remembered; return the best move and its score."""
         question = player, opponent, level, excluded
         answer = self.book.memo.get(question)
         if answer is None:
@@ -141,7 +141,7 @@ class _Rounds(LongCommand):
         return answer
 
     def follow(self, lines: list[SearchLine[R]]) -> list[R]:
-        """Return the results of lines of searches, in the order of the lines."""
+        """Return the results of lines of searches, in order."""
         results: list[R] = []
         with closing(self.worker.follow(lines)) as following:
             try:
@@ -149,7 +149,7 @@ class _Rounds(LongCommand):
                     results.append(result)
                     self.progress("search", len(results), len(lines))
             except BaseException:
-                # Lines that are being followed end with their running search.
+                # Each line ends with the search that is running.
                 self._stopping = True
                 raise
         return results
@@ -162,7 +162,7 @@ class _Rounds(LongCommand):
             yield visit
 
     def leaf(self, task: LeafTask) -> SearchLine[tuple[int, int]]:
-        """Yield a leaf's search and return its result for the leaf's own board."""
+        """Yield a leaf's search; return its result for the leaf's own board."""
         move, score = yield from self.ask(task.player, task.opponent, task.level, task.excluded)
         return (PASS, -score) if task.passed else (move, score)
 
@@ -215,7 +215,7 @@ def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, progress: Progr
 
 
 def repair_level(level: int) -> int:
-    """Return the level at which learning at ``level`` searches missing leaves: Egaroucid's choice."""
+    """Return the level at which learning at ``level`` searches missing leaves, as Egaroucid chooses it."""
     return min(20 + (level & 1), max(1, level - 2))
 
 
@@ -235,10 +235,11 @@ def expansions(
     leaf_error: int,
     seen: Callable[[Iterable[Visit]], Iterable[Visit]] = iter,
 ) -> list[Expansion]:
-    """Return the leaves that a round of learning follows: those at most ``leaf_error`` below their position's score, in
-    the two walks where one side plays only best moves. Of that side only best leaves are followed.
+    """Return the leaves that a round of learning follows, each position once with its largest budget. Raises
+    `NotInBook`.
 
-    Each position appears once, with its largest budget; ``seen`` wraps the visits of the walks. Raises NotInBook.
+    They are at most ``leaf_error`` below their position's score, in the two walks in which one side plays only best
+    moves; of that side only best leaves are followed. ``seen`` wraps the visits of the walks.
     """
     found: dict[Position, Expansion] = {}
     for best_only in (True, False):
@@ -246,10 +247,10 @@ def expansions(
             entry = book.table.entry(visit.row)
             if _too_deep(entry, window.depth) or not entry.has_leaf or entry.score - entry.leaf_score > leaf_error:
                 continue
-            known = book.known_moves(entry)
-            if all(move.linked for move in known):
+            moves = book.known_moves(entry)
+            if all(move.linked for move in moves):
                 continue
-            if visit.own is best_only and entry.leaf_score < known[0].score:
+            if visit.own is best_only and entry.leaf_score < moves[0].score:
                 continue
             p, o, _ = book.table.canonical(*book.table.play(entry.player, entry.opponent, entry.leaf_move))
             old = found.get((p, o))
@@ -259,9 +260,7 @@ def expansions(
 
 
 def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> SearchLine[list[PositionEntry]]:
-    """Follow the best line from the position after a leaf until it meets the book, its depth, or a score that has
-    changed too much.
-    """
+    """Follow the best line from a leaf to the book, the depth, or a score that has changed too much."""
     table = rounds.book.table
     entries: list[PositionEntry] = []
     player, opponent, expected, remaining = start
@@ -274,7 +273,7 @@ def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> Sear
                 end = final_score(p, o)
                 done = PositionEntry(p, o, level=MAX_LEVEL, leaf_score=end, leaf_level=MAX_LEVEL)
                 return [*entries, done._replace(score=end, lower=end, upper=end)]
-            # The position after the pass follows; with no leaf of its own, this one gets its score from there.
+            # This position has no leaf: its score comes from the position after the pass, which follows.
             passing = PositionEntry(p, o, level=level, leaf_move=PASS, leaf_level=level)
             entries.append(passing._replace(score=expected, lower=expected, upper=expected, leaf_score=expected))
             player, opponent, expected = o, p, -expected
@@ -301,10 +300,10 @@ def learn(
     *,
     loops: int = 0,
 ) -> CommandOutcome:
-    """Learn from ``root`` on, in rounds, until a round finds nothing (or ``loops`` rounds are done).
+    """Learn from ``root`` on, in rounds, until a round finds nothing or ``loops`` (if not 0) rounds are done.
 
-    Each round first searches the leaves in the window that are missing, then follows every `expansions` leaf along its
-    best line. A root that is not in the book is searched and added. Raises OutOfRange.
+    A round searches the leaves in the window that are missing, then follows every leaf of `expansions` along its best
+    line. A root that is not in the book is searched and added. Raises `OutOfRange`.
     """
     window.checked()
     within("leaf error", leaf_error, 0, NO_LIMIT)
@@ -340,7 +339,7 @@ def learn(
 def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Window, level: int) -> CommandOutcome:
     """Search again, at ``level``, the leaves in a window that were searched at less, or are missing or illegal.
 
-    Raises NotInBook and OutOfRange.
+    Raises `NotInBook` and `OutOfRange`.
     """
     window.checked()
     within("level", level, 1, MAX_LEVEL)
@@ -362,9 +361,7 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
 
 
 def leads_to_read(book: Book, progress: ProgressCallback = no_progress) -> npt.NDArray[np.bool_]:
-    """Return for each row whether it, or a position that it leads to, was read to the end of the game or set by
-    hand.
-    """
+    """Return a mask of the rows that are, or lead to, positions read to the end of the game or set by hand."""
     table = book.table
     found: npt.NDArray[np.bool_] = table.kinds(progress) == FINISHED
     for number, chunk in enumerate(table.chunks()):
@@ -386,10 +383,10 @@ def leads_to_read(book: Book, progress: ProgressCallback = no_progress) -> npt.N
 def reduce(
     book: Book, root: Position, window: Window, *, read_only: bool = False, progress: ProgressCallback = no_progress
 ) -> Shrunk:
-    """Remove the descendants of ``root`` that the window does not reach; other positions stay. With ``read_only`` only
-    descendants that lead to a position read to the end of the game are kept.
+    """Remove the descendants of ``root`` that the window does not reach; other positions stay.
 
-    A lost link becomes the leaf where it was better. Raises NotInBook and OutOfRange.
+    With ``read_only`` only descendants that lead to a position read to the end of the game are kept. A lost link
+    becomes the leaf if it is better. Raises `NotInBook` and `OutOfRange`.
     """
     window.checked()
     start = root_row(book, root)

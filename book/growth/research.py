@@ -1,4 +1,4 @@
-"""Searches leaves of the book again: deepen and correct."""
+"""Searching leaves of the book again: deepen and correct."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from .rounds import CommandOutcome, GrowthCommand, Worker
 
 
 def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
-    """Search again every leaf that ``level`` searches deeper or more reliably, and raise its position's level. Scores
-    set by hand stay. Raises OutOfRange.
+    """Search again every leaf that ``level`` searches deeper or more reliably, and raise its position's level.
+
+    Scores set by hand stay. Raises `OutOfRange`.
     """
     within("level", level, 0, MAX_LEVEL)
     job = GrowthCommand(book, worker)
@@ -32,14 +33,14 @@ def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
     def work() -> None:
         job.rounds = 1
         job.complete()
-        found = [task for row in _leaves(job, deeper) if (task := job.leaf_task(row, level)) is not None]
-        job.search(found, len(found), raise_level=True)
+        tasks = [task for row in _leaves(job, deeper) if (task := job.leaf_task(row, level)) is not None]
+        job.search(tasks, len(tasks), raise_level=True)
 
     return job.outcome(work)
 
 
 def _leaves(job: GrowthCommand, wanted: Callable[[int, int], bool]) -> Iterator[int]:
-    """Yield the rows for whose leaf level and empty squares ``wanted`` is true."""
+    """Yield the rows whose leaf level and empty squares ``wanted`` accepts."""
     table = np.array([[wanted(level, empties) for empties in range(61)] for level in range(NO_LEVEL, MAX_LEVEL + 1)])
     for number, chunk in enumerate(job.book.table.chunks()):
         job.progress("scan", number * CHUNK_ROWS, len(job.book))
@@ -50,7 +51,7 @@ def _leaves(job: GrowthCommand, wanted: Callable[[int, int], bool]) -> Iterator[
 
 
 class Correction(NamedTuple):
-    """A solved leaf for which a new search gives another score."""
+    """A solved leaf to which a new search gives another score."""
 
     entry: PositionEntry
     move: int
@@ -74,14 +75,14 @@ def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction
             task = job.leaf_task(row, level)
             if task is not None:
                 tasks.append((task, book.table.entry(row)))
-        before = {task.row: entry for task, entry in tasks}
+        entries = {task.row: entry for task, entry in tasks}
         for done, (task, answer) in enumerate(worker.run([task for task, _ in tasks])):
             if answer is None:
                 raise WorkCancelled
             move, score = answer
             if task.passed:
                 move, score = PASS, -score
-            entry = before[task.row]
+            entry = entries[task.row]
             if score != entry.leaf_score:
                 wrong.append(Correction(entry, move, score))
                 book.put(entry._replace(leaf_move=move, leaf_score=score))

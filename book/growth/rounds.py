@@ -1,9 +1,8 @@
-"""Long commands: rounds of searching, negamaxing and adding, spread over threads, cancellable and resumable.
+"""Long commands: rounds of searching, negamaxing and adding, on several threads, cancellable and resumable.
 
-Every command repeats one round: search the open leaves; negamax; choose the positions to add, by the scores alone; add
-them. A round's searches are independent of each other and of how they are spread over threads. A cancellation between
-any two searches leaves a negamaxed book with some open leaves, and the next run of the command searches them first: so
-it ends with the same book.
+A round searches the open leaves, runs negamax, chooses the positions to add by the scores alone, and adds them. The
+searches of a round are independent of each other and of the threads. A cancellation between any two searches leaves a
+negamaxed book with some open leaves, which the next run of the command searches first: so it ends with the same book.
 """
 
 from __future__ import annotations
@@ -29,16 +28,15 @@ Position = tuple[int, int]
 _ADDED = 1 << 11
 
 SETTLE_S = 0.5
-"""Seconds until the update of the scores after a cancellation is ended."""
+"""Most seconds for the update of the scores after a cancellation."""
 
 
 class CommandProgress(NamedTuple):
-    """Progress of a long command: ``done`` of ``total`` in this round's ``stage``; ``searches`` since the worker was
-    made; ``step`` of a schedule, "" otherwise.
+    """Progress of a long command: ``done`` of ``total`` in this round's ``stage``.
 
-    The stages: ``search`` (searches), ``add`` (positions or games given), ``results`` (games counted), ``walk``
-    (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others (positions of the whole
-    book).
+    ``searches`` counts since the worker was made; ``step`` is that of a schedule, otherwise "". Stages: ``search``
+    (searches), ``add`` (positions or games given), ``results`` (games counted), ``walk`` (positions of a window);
+    ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others (positions of the whole book).
     """
 
     stage: str
@@ -55,9 +53,7 @@ OnProgress = Callable[[CommandProgress], bool]
 
 
 class CommandOutcome(NamedTuple):
-    """Result of a command: ``finished`` is False after a cancellation; ``searches`` done, positions ``added``, and
-    ``positions`` now in the book.
-    """
+    """The result of a command; ``finished`` is False after a cancellation, ``positions`` are those in the book now."""
 
     finished: bool
     rounds: int
@@ -67,7 +63,7 @@ class CommandOutcome(NamedTuple):
 
 
 class LeafTask(NamedTuple):
-    """A search for the position in ``row``; ``passed`` when the board is the one after a forced pass."""
+    """A search for the position in ``row``; ``passed`` if the board is the one after a forced pass."""
 
     row: int
     player: int
@@ -83,13 +79,14 @@ Question = tuple[int, int, int, int]
 R = TypeVar("R")
 
 SearchLine = Generator[Question, tuple[int, int] | None, R]
-"""A sequence of dependent searches: a generator that yields a question, is sent (move, score), or None if the search
-was stopped, and returns a result.
+"""A sequence of dependent searches: a generator that yields questions and returns a result.
+
+It is sent (move, score) for each, None if the search was stopped.
 """
 
 
 class Worker:
-    """Runs searches in parallel, one thread for each, and returns the results in the order of the tasks."""
+    """Runs searches in parallel, one on each thread, and returns the results in the order of the tasks."""
 
     def __init__(
         self,
@@ -142,7 +139,7 @@ class Worker:
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
         """Yield the result of each line, in order; the lines run in parallel.
 
-        Close the generator to end early: the running searches are then stopped.
+        To end early, close the generator: it stops the running searches.
         """
 
         def followed(line: SearchLine[R]) -> R:
@@ -169,7 +166,7 @@ class Worker:
 
 
 class LongCommand:
-    """A running command on a book: progress reports, counts, result. Used by the command's thread alone."""
+    """A running command on a book: progress, counts, result. For the command's thread."""
 
     def __init__(self, book: Book, worker: Worker) -> None:
         self.book = book
@@ -179,20 +176,17 @@ class LongCommand:
         self._searches_before = worker.searches
 
     def progress(self, stage: str, done: int, total: int) -> None:
-        """Report progress. Raises `WorkCancelled` when the command was cancelled."""
+        """Report progress. Raises `WorkCancelled` if the command was cancelled."""
         worker = self.worker
         report = CommandProgress(stage, done, total, len(self.book), self.rounds, worker.searches, worker.step)
         if not worker.on_progress(report):
             raise WorkCancelled
 
     def negamax(self) -> None:
-        """Bring all scores up to date."""
         self.book.negamax(threads=self.worker.threads, progress=self.progress)
 
     def outcome(self, work: Callable[[], None]) -> CommandOutcome:
-        """Run the command and update the scores. After a cancellation the update has a time limit; the rest of the
-        scores stays stale.
-        """
+        """Run the command and update the scores. After a cancellation the update takes at most `SETTLE_S`."""
         try:
             work()
             self.negamax()
@@ -205,7 +199,7 @@ class LongCommand:
 
 
 class GrowthCommand(LongCommand):
-    """A command that searches leaves, and adds positions, in rounds."""
+    """A command that searches leaves and adds positions in rounds."""
 
     def leaf_task(self, row: int, level: int | None = None) -> LeafTask | None:
         """Return the search that a position's leaf needs. If it needs none, set the leaf and return None."""
@@ -236,15 +230,13 @@ class GrowthCommand(LongCommand):
         if raise_level and not entry.human:
             changed = changed._replace(level=level)
         if not entry.human and (entry.score == NO_SCORE or score > entry.score):
-            # Good enough until the next negamax.
+            # A provisional score until the next negamax.
             changed = changed._replace(score=score)
         if changed != entry:
             self.book.put(changed)
 
     def search(self, tasks: Iterable[LeafTask], total: int, *, raise_level: bool = False) -> None:
-        """Run the tasks (at most ``total``) and store the leaves; with ``raise_level`` the position gets their level
-        too.
-        """
+        """Run at most ``total`` tasks and store the leaves; with ``raise_level`` the positions get their level too."""
         for done, (task, answer) in enumerate(self.worker.run(tasks), 1):
             if answer is None:
                 raise WorkCancelled
@@ -261,26 +253,24 @@ class GrowthCommand(LongCommand):
             # One pass brings the scores up to date and finds the leaves at fault.
             self.negamax()
         rows = self.book.unverified_rows()
-        found = self.book.faults(self.progress) if rows is None else self.book.faults_among(rows, self.progress)
-        self._search_open(found[:, 0].tolist())
+        faults = self.book.faults(self.progress) if rows is None else self.book.faults_among(rows, self.progress)
+        self._search_open(faults[:, 0].tolist())
         self.book.checked()
 
     def store(self, positions: Collection[Position]) -> None:
-        """Add canonical positions and search their open leaves; elsewhere search only positions whose leaf has become a
-        link to one of them.
-        """
+        """Add canonical positions; search their open leaves, and those of positions whose leaf is now a link to one."""
         table = self.book.table
         whole = self.book.complete or not len(self.book)
         self.add((position, NO_SCORE) for position in positions)
         rows = {row for position in positions if (row := table.find_canonical(*position)) >= 0}
         above = {parent for row in rows for parent in table.parents(row) or ()} - rows
-        found = self.book.faults_among(np.array(sorted(rows | above), np.int64), self.progress)
-        self._search_open([row for row, fault in found.tolist() if row in rows or fault == LINKED])
+        faults = self.book.faults_among(np.array(sorted(rows | above), np.int64), self.progress)
+        self._search_open([row for row, fault in faults.tolist() if row in rows or fault == LINKED])
         if whole:
             self.book.checked()
 
     def _search_open(self, at_fault: list[int]) -> None:
-        # What is to be searched depends on which positions there are, and none comes or goes meanwhile.
+        # The tasks depend on the set of positions, which does not change meanwhile.
         self.search((task for row in at_fault if (task := self._open_task(row)) is not None), len(at_fault))
 
     def _open_task(self, row: int) -> LeafTask | None:
@@ -290,8 +280,10 @@ class GrowthCommand(LongCommand):
         return self.leaf_task(row)
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
-        """Add canonical positions with a provisional score (or `NO_SCORE`), all or none, because the next round's
-        choice depends on all of them. Returns the number of new ones.
+        """Add canonical positions with a provisional score (or `NO_SCORE`), all or none. Returns the number of new
+        ones.
+
+        All or none, because the next round's choice depends on all of them.
         """
         new: dict[Position, int] = {}
         for number, (position, score) in enumerate(positions, 1):
@@ -311,8 +303,8 @@ class GrowthCommand(LongCommand):
         choose: Callable[[], Iterable[tuple[Position, int]]] = lambda: (),
         begin: Callable[[], object] = lambda: None,
     ) -> CommandOutcome:
-        """Call ``begin``, then repeat: search missing leaves, negamax, add the positions that ``choose`` returns; end
-        when none is new.
+        """Call ``begin``, then search missing leaves, negamax, and add what ``choose`` returns,
+        until nothing is new.
         """
 
         def work() -> None:

@@ -1,7 +1,7 @@
 """Lists of learning steps, and the recipes that Egaroucid's author recommends.
 
-A schedule is a text of one step a line, done in order: ``learn depth per-move cumulative leaf level``. Blank lines and
-what follows a # are passed over.
+A schedule is a text with a step a line, done in order: ``learn depth per-move cumulative leaf level``. Blank lines and
+text after a # are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .rounds import CommandOutcome, Position, Worker
 
 
 class LearningStep(NamedTuple):
-    """One run of `learn.learn`."""
+    """A run of `learn.learn`."""
 
     window: Window
     leaf_error: int
@@ -32,7 +32,7 @@ class LearningStep(NamedTuple):
 
 
 def parse(text: str) -> list[LearningStep]:
-    """Return the steps of a schedule's text. Raises ValueError and OutOfRange, naming the line."""
+    """Return the steps of a schedule's text; raises ValueError and `OutOfRange`, which name the line."""
     steps = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
@@ -57,7 +57,7 @@ def parse(text: str) -> list[LearningStep]:
 def run(book: Book, root: Position, steps: Iterable[LearningStep], worker: Worker) -> list[CommandOutcome]:
     """Run steps in order from ``root`` until one is cancelled. Returns the result of each.
 
-    Called again after a cancellation, it continues with the cancelled step. Raises as `learn` does.
+    A second run continues with the cancelled step. Raises as `learn` does.
     """
     steps = list(steps)
     name = ",".join(map(str, (*book.table.canonical(*root)[:2], *steps)))

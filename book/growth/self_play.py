@@ -18,16 +18,14 @@ from .game_results import count, live_game
 from .rounds import CommandOutcome, GrowthCommand, Position, SearchLine, Worker
 
 ROUND = 8
-"""Games of a round. All of them use the book as it was before the round, so that the number of threads does not
-matter.
-"""
+"""Games of a round. All use the book as it was before the round, so that the number of threads does not matter."""
 
 MAX_GAMES = 1_000_000
 
 
 class SelfPlayTerms(NamedTuple):
-    """Options of self-play: ``level`` of moves outside the book, the choice of book moves, ``seed`` of the choices (0:
-    different each time), ``random_plies`` at the beginning of each game, ``openings``: lines that games begin with.
+    """Options of self-play: the level of moves outside the book, the choice of book moves, the ``seed`` of the choices
+    (0: different each time), and the random moves at the beginning of each game.
     """
 
     level: int
@@ -38,7 +36,7 @@ class SelfPlayTerms(NamedTuple):
 
 
 class SelfPlayTally(NamedTuple):
-    """Games won, drawn and lost by the side to move in the start position of the games."""
+    """Games won, drawn and lost by the side to move in the position where the games start."""
 
     won: int = 0
     drawn: int = 0
@@ -46,7 +44,7 @@ class SelfPlayTally(NamedTuple):
 
 
 def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random) -> SearchLine[list[Position]]:
-    """Yield the positions of a game, forced passes included. Raises `WorkCancelled`."""
+    """Yield the searches of a game, and return its positions, forced passes included. Raises `WorkCancelled`."""
     table = book.table
     position = root
     positions = [root]
@@ -82,8 +80,8 @@ def self_play(
 ) -> tuple[CommandOutcome, SelfPlayTally]:
     """Play games from ``root``; store their positions down to the book's depth, search their leaves, count the results.
 
-    ``adjusting``: see `game_results.adjust`, after each game. `ROUND` games are played at a time, on all threads;
-    after a stop those of the last round are not counted. Raises OutOfRange.
+    ``adjusting`` runs `game_results.adjust` after each game. `ROUND` games are played at a time, on all threads; after
+    a stop those of the last round are not counted. Raises `OutOfRange`.
     """
     within("games", games, 1, MAX_GAMES)
     within("level", terms.level, 0, MAX_LEVEL)

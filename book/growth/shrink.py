@@ -1,7 +1,6 @@
-"""Makes a book smaller: Edax's prune and subtree, and a smaller depth.
+"""Making a book smaller: Edax's prune and subtree, and a smaller depth.
 
-Each walks the positions once. A lost link becomes the leaf of its position when it is better than the present leaf, so
-that no score is lost with it.
+A link that a position loses becomes its leaf if it is better than the present leaf, so that no score is lost.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ Marks = npt.NDArray[np.uint8]
 
 
 class Shrunk(NamedTuple):
-    """Result of a command: ``removed`` positions; ``leaves`` that were links.
-
-    ``open`` positions lost a link and now have an unlinked move and no leaf.
+    """The result: ``removed`` positions, ``leaves`` that were links, ``open`` positions with no leaf for an unlinked
+    move.
     """
 
     removed: int
@@ -35,7 +33,7 @@ class Shrunk(NamedTuple):
 
 
 def root_row(book: Book, position: tuple[int, int]) -> int:
-    """Return the row of a position in any orientation. Raises NotInBook."""
+    """Return the row of a position in any orientation; raises `NotInBook`."""
     row = book.table.find(*position)
     if row < 0:
         raise NotInBook("the position is not in the book")
@@ -43,7 +41,7 @@ def root_row(book: Book, position: tuple[int, int]) -> int:
 
 
 def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> Shrunk:
-    """Remove every row not in ``keep``, with the leaf rule of this module; then negamax."""
+    """Remove every row not in ``keep``, then negamax."""
     removed = book.remove(~keep, progress)
     book.negamax(progress=progress)
     faults = book.faults_among(removed.rows, progress)
@@ -51,10 +49,10 @@ def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallbac
 
 
 def prune_marks(book: Book, progress: ProgressCallback = no_progress) -> Marks:
-    """Return for each row: 1 if it is reached with its side to move playing only best moves, 2 with the other side, 3
-    both, 0 neither.
+    """Return for each row 1 if its side to move plays only best moves there, 2 the other side, 3 both, 0 if not
+    reached.
 
-    Raises NotInBook.
+    Raises `NotInBook`.
     """
     start = book.table.find(*START)
     if start < 0:
@@ -63,23 +61,23 @@ def prune_marks(book: Book, progress: ProgressCallback = no_progress) -> Marks:
 
 
 def prune(book: Book, progress: ProgressCallback = no_progress) -> Shrunk:
-    """Keep the positions that can be reached while at least one side always plays a best move; remove the rest.
+    """Keep the positions that are reached while at least one side always plays a best move; remove the rest.
 
-    Positions that the root does not reach at all are removed too, as in Edax. Raises NotInBook.
+    Positions that the root does not reach are removed too, as in Edax. Raises `NotInBook`.
     """
     return keep_only(book, prune_marks(book, progress) != 0, progress)
 
 
 def subtree(book: Book, root: tuple[int, int], progress: ProgressCallback = no_progress) -> Shrunk:
-    """Keep ``root`` and its descendants. Raises NotInBook."""
+    """Keep ``root`` and its descendants. Raises `NotInBook`."""
     marks = reach(book.table, {root_row(book, root): 1}, progress=progress)
     return keep_only(book, marks != 0, progress)
 
 
 def cut(book: Book, depth: int, progress: ProgressCallback = no_progress) -> Shrunk:
-    """Remove every position deeper than ``depth`` moves and make it the book's depth.
+    """Remove every position deeper than ``depth`` moves and make that the book's depth.
 
-    Scores stay: the score of a removed position becomes the leaf where it was the best. Raises OutOfRange.
+    Scores stay: a removed position's score becomes the leaf if it was the best. Raises `OutOfRange`.
     """
     within("depth", depth, 0, MAX_DEPTH)
     keep = np.empty(len(book), bool)
@@ -95,10 +93,7 @@ def cut(book: Book, depth: int, progress: ProgressCallback = no_progress) -> Shr
 def delete(
     book: Book, position: tuple[int, int], move: int | None = None, progress: ProgressCallback = no_progress
 ) -> Shrunk:
-    """Remove ``position``, or the one after ``move`` from it.
-
-    Its descendants stay. If the lost link was better than the leaf, it becomes the leaf. Raises NotInBook.
-    """
+    """Remove ``position``, or the one after ``move`` from it; its descendants stay. Raises `NotInBook`."""
     if move is not None:
         position = book.table.play(*position, move)
     keep = np.ones(len(book), bool)

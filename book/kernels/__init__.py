@@ -1,1 +1,1 @@
-"""The book's compiled kernels: one library of their own, made by the engine's compiler."""
+"""The book's kernels: a library of their own, compiled by the engine's compiler."""

@@ -1,8 +1,8 @@
-"""Blocks of a mapped file, each compared with its checksum before it is used or written to for the first time.
+"""Blocks of a mapped file, each compared with its checksum before its first use or change.
 
-`layout` describes the words of a guard. If a block does not match, or holds numbers outside their range, it is filled
-with zeros, which stand for no position and no index entry, and is noted in GUARD_DAMAGED. So is a block of an index
-without a free slot.
+`layout` describes the words of a guard. A block that does not match, or holds numbers out of range, is filled with
+zeros, which stand for no position and no index entry, and is noted in GUARD_DAMAGED. So is a block of an index without
+a free slot.
 """
 
 from desdaemon.book.layout import (
@@ -48,12 +48,12 @@ def crc_entry(table, byte):
 
 
 @kernel("u64(u64,u64,u64)")
-def crc32_of(tables, at, size):
-    """Return the CRC-32 (zlib's) of memory, eight bytes at a time; ``tables``: see `storage/blocks.py`."""
+def crc32_of(tables, address, size):
+    """Return zlib's CRC-32 of ``size`` bytes, computed eight at a time with the tables of `storage.blocks`."""
     crc = U(0xFFFFFFFF)
-    end = at + size
-    while at + U(8) <= end:
-        word = ld64(at) ^ crc
+    end = address + size
+    while address + U(8) <= end:
+        word = ld64(address) ^ crc
         crc = (
             crc_entry(tables + U(7168), word)
             ^ crc_entry(tables + U(6144), word >> U(8))
@@ -64,53 +64,53 @@ def crc32_of(tables, at, size):
             ^ crc_entry(tables + U(1024), word >> U(48))
             ^ crc_entry(tables, word >> U(56))
         )
-        at += U(8)
-    while at < end:
-        crc = crc_entry(tables, crc ^ ldu8(at)) ^ (crc >> U(8))
-        at += U(1)
+        address += U(8)
+    while address < end:
+        crc = crc_entry(tables, crc ^ ldu8(address)) ^ (crc >> U(8))
+        address += U(1)
     return crc ^ U(0xFFFFFFFF)
 
 
 @kernel("i64(i64)", inline=True)
 def no_level(level):
-    """Whether a level is invalid: neither -1..60 nor a human's."""
+    """Return whether a level is invalid: neither -1..60 nor that of a human."""
     return 1 if (level < NO_LEVEL or level > MAX_LEVEL) and level != HUMAN_LEVEL else 0
 
 
 @kernel("i64(u64,u64,u64)")
 def find_impossible(first, start, end):
-    """Find the first invalid record among those from address ``first`` on whose last word lies between ``start`` and
-    ``end``; -1 if there is none. Unlike a record, a word is never in two blocks.
+    """Return the first invalid record, counted from address ``first``, whose last word lies in ``start``..``end``; -1
+    without one. A record may lie in two blocks, a word never does.
     """
     row = U(0)
     if start > first:
         row = (start - first + U(RECORD_BYTES - SCORE - 1)) // U(RECORD_BYTES)
-    at = first + row * U(RECORD_BYTES)
-    while at + U(SCORE + WORD) <= end:
-        move = leaf_move_of(at)
+    record = first + row * U(RECORD_BYTES)
+    while record + U(SCORE + WORD) <= end:
+        move = leaf_move_of(record)
         if (
             (move > U(NO_MOVE) and move != U(EGBK_UNDEFINED_MOVE))
-            or score_of(at) == -128
-            or leaf_score_of(at) == -128
-            or flags_of(at) > U(HUMAN | WIDE | EGAROUCID_LEVELS)
-            or no_level(level_of(at))
-            or no_level(leaf_level_of(at))
+            or score_of(record) == -128
+            or leaf_score_of(record) == -128
+            or flags_of(record) > U(HUMAN | WIDE | EGAROUCID_LEVELS)
+            or no_level(level_of(record))
+            or no_level(leaf_level_of(record))
         ):
             return u2i(row)
         row += U(1)
-        at += U(RECORD_BYTES)
+        record += U(RECORD_BYTES)
     return -1
 
 
 @kernel("i64(u64,u64)")
 def bad_results(start, end):
-    """Whether any game result between two addresses is not a number from 0 to 2^53."""
-    at = start
-    while at < end:
-        word = ld64(at)
+    """Return whether a game result between two addresses is not a number from 0 to 2^53."""
+    address = start
+    while address < end:
+        word = ld64(address)
         if word > U(MOST_GAMES) and word != U(MINUS_ZERO):
             return 1
-        at += U(WORD)
+        address += U(WORD)
     return 0
 
 
@@ -120,40 +120,41 @@ def smaller_of(a, b):
 
 
 @kernel("i64(u64,u64,u64)")
-def bad_numbers_in(guard, at, end):
-    """Whether a block from ``at`` to ``end`` has records or results with numbers outside their range."""
+def bad_numbers_in(guard, address, end):
+    """Return whether a block from ``address`` to ``end`` has records or results with numbers out of range."""
     records_end = smaller_of(ld64(guard + U(GUARD_RECORDS_END)), end)
-    if find_impossible(ld64(guard + U(GUARD_FIRST)), at, records_end) >= 0:
+    if find_impossible(ld64(guard + U(GUARD_FIRST)), address, records_end) >= 0:
         return 1
     results = ld64(guard + U(GUARD_RESULTS))
-    if results < at:
-        results = at
+    if results < address:
+        results = address
     return bad_results(results, smaller_of(ld64(guard + U(GUARD_RESULTS_END)), end))
 
 
 @kernel("void(u64,u64)")
 def check_block(guard, block):
-    """Verify a block unless that was done: one thread at a time, before the first write to it."""
+    """Verify a block unless that was done. Threads take turns; the block is verified before its first change."""
     ticket = atomic_add64(guard + U(GUARD_NEXT), U(1))
     while agreed64(guard + U(GUARD_SERVED)) != ticket:
         pass
     state = ld64(guard + U(GUARD_STATES)) + block
     if ldu8(state) == U(UNCHECKED):
         shift = ld64(guard + U(GUARD_SHIFT))
-        at = ld64(guard + U(GUARD_FIRST)) + (block << shift)
+        address = ld64(guard + U(GUARD_FIRST)) + (block << shift)
         size = U(1) << shift
-        if at + size > ld64(guard + U(GUARD_END)):
-            size = ld64(guard + U(GUARD_END)) - at
+        if address + size > ld64(guard + U(GUARD_END)):
+            size = ld64(guard + U(GUARD_END)) - address
         if (
-            crc32_of(ld64(guard + U(GUARD_TABLES)), at, size) == ldu32(ld64(guard + U(GUARD_SUMS)) + (block << U(2)))
-            and bad_numbers_in(guard, at, at + size) == 0
+            crc32_of(ld64(guard + U(GUARD_TABLES)), address, size)
+            == ldu32(ld64(guard + U(GUARD_SUMS)) + (block << U(2)))
+            and bad_numbers_in(guard, address, address + size) == 0
         ):
             st8(state, CHECKED)
         else:
-            end = at + size
-            while at < end:
-                st8(at, 0)
-                at += U(1)
+            end = address + size
+            while address < end:
+                st8(address, 0)
+                address += U(1)
             if ld64(guard + U(GUARD_DAMAGED)) == U(0):
                 st64(guard + U(GUARD_DAMAGED), block + U(1))
             st8(state, DAMAGED)
@@ -161,24 +162,24 @@ def check_block(guard, block):
 
 
 @kernel("void(u64,u64)")
-def note_damage(guard, at):
-    """Note the block of an address within the file as damaged, unless another was noted before."""
+def note_damage(guard, address):
+    """Note the block of an address in the file as damaged, unless another was noted before."""
     first = ld64(guard + U(GUARD_FIRST))
-    if at >= first and at < ld64(guard + U(GUARD_END)) and ld64(guard + U(GUARD_DAMAGED)) == U(0):
-        st64(guard + U(GUARD_DAMAGED), ((at - first) >> ld64(guard + U(GUARD_SHIFT))) + U(1))
+    if address >= first and address < ld64(guard + U(GUARD_END)) and ld64(guard + U(GUARD_DAMAGED)) == U(0):
+        st64(guard + U(GUARD_DAMAGED), ((address - first) >> ld64(guard + U(GUARD_SHIFT))) + U(1))
 
 
 @kernel("void(u64,u64,u64)")
-def check_range(guard, at, size):
-    """Verify the blocks that hold ``size`` (at least 1) bytes from ``at`` on, within the file."""
+def check_range(guard, address, size):
+    """Verify the blocks that hold ``size`` bytes (at least 1) from ``address`` on in the file."""
     first = ld64(guard + U(GUARD_FIRST))
     end = ld64(guard + U(GUARD_END))
-    if at >= first and at < end:
+    if address >= first and address < end:
         shift = ld64(guard + U(GUARD_SHIFT))
-        last = at + size - U(1)
+        last = address + size - U(1)
         if last >= end:
             last = end - U(1)
-        block = (at - first) >> shift
+        block = (address - first) >> shift
         last = (last - first) >> shift
         states = ld64(guard + U(GUARD_STATES))
         while block <= last:

@@ -1,4 +1,4 @@
-"""Edax's book.dat (version 4) records: reading with every check, comparing and writing their links."""
+"""Records of Edax's book.dat, version 4: reading with every check, comparing and writing their links."""
 
 from desdaemon.book.layout import (
     BAD_LEAF,
@@ -109,49 +109,54 @@ NOTE = 16
 """Bytes of a note of `dat_compare`: row and byte in the file, 64 bits each."""
 NOTE_BYTE = 8
 WRITTEN_NEXT = 8
-"""Offset in the ``stats`` of `dat_write` at which it stores the next row to be written."""
+"""Offset in the ``stats`` of `dat_write` of the next row to be written."""
 PACKED_OPPONENT = 8
 """Offset of the other side's discs in a record of Edax's and Egaroucid's files, which begins with the mover's."""
 
 
 @kernel("u64(u64)", inline=True)
-def word_at(at):
+def word_at(address):
     """Return the 64-bit word at an address that may be odd."""
     word = U(0)
     k = U(8)
     while k > U(0):
         k -= U(1)
-        word = (word << U(8)) | ldu8(at + k)
+        word = (word << U(8)) | ldu8(address + k)
     return word
 
 
 @kernel("u64(u64)", inline=True)
-def packed_player(at):
-    """Return the discs of the side to move in a file's record, at an address that may be odd."""
-    return word_at(at)
+def packed_player(address):
+    """Return the mover's discs in a file's record, at an address that may be odd."""
+    return word_at(address)
 
 
 @kernel("u64(u64)", inline=True)
-def packed_opponent(at):
-    """Return the discs of the other side, likewise."""
-    return word_at(at + U(PACKED_OPPONENT))
+def packed_opponent(address):
+    """Return the other side's discs in a file's record, at an address that may be odd."""
+    return word_at(address + U(PACKED_OPPONENT))
 
 
 @kernel("u64(u64)", inline=True)
-def half_at(at):
+def half_at(address):
     """Return the 32-bit word at an address that may be odd."""
-    return ldu8(at) | (ldu8(at + U(1)) << U(8)) | (ldu8(at + U(2)) << U(16)) | (ldu8(at + U(3)) << U(24))
+    return (
+        ldu8(address)
+        | (ldu8(address + U(1)) << U(8))
+        | (ldu8(address + U(2)) << U(16))
+        | (ldu8(address + U(3)) << U(24))
+    )
 
 
 @kernel("i64(u64)", inline=True)
-def short_at(at):
+def short_at(address):
     """Return the signed 16-bit word at an address that may be odd."""
-    return (u2i(ldu8(at + U(1)) ^ U(0x80)) - 128) * 256 + u2i(ldu8(at))
+    return (u2i(ldu8(address + U(1)) ^ U(0x80)) - 128) * 256 + u2i(ldu8(address))
 
 
 @kernel("void(u64,i64,u64)", inline=True)
 def set_word(out, number, value):
-    """Store the word ``number`` (IMPORT_) of an importing kernel's output."""
+    """Store ``value`` in the word ``number`` (IMPORT_...) of an importing kernel's output."""
     st64(out + (i2u(number) << U(3)), value)
 
 
@@ -169,7 +174,7 @@ def at_fault(out, byte, fault):
 
 @kernel("i64(u64,u64)")
 def check_board(p, o):
-    """Return the fault of a record's board (0: none): OVERLAP, CENTRE_EMPTY, NOT_CANONICAL."""
+    """Return the fault of a record's board: 0, OVERLAP, CENTRE_EMPTY or NOT_CANONICAL."""
     key = stack_buf(16)
     if p & o:
         return OVERLAP
@@ -182,19 +187,19 @@ def check_board(p, o):
 
 
 @kernel("u64(u64)", inline=True)
-def dat_link_count(at):
-    return ldu8(at + U(DAT_LINKS))
+def dat_link_count(record):
+    return ldu8(record + U(DAT_LINKS))
 
 
 @kernel("u64(u64)", inline=True)
-def dat_links_end(at):
-    """Return the address of the leaf of the record at ``at``, behind its links."""
-    return at + U(DAT_FIXED) + dat_link_count(at) * U(DAT_LINK_BYTES)
+def dat_links_end(record):
+    """Return the address of the leaf, which stands behind the links of ``record``."""
+    return record + U(DAT_FIXED) + dat_link_count(record) * U(DAT_LINK_BYTES)
 
 
 @kernel("i64(u64)", inline=True)
 def dat_link_score(link):
-    """Return the score of a link, or of the leaf."""
+    """Return the score of a link or of the leaf."""
     return ldi8(link)
 
 
@@ -204,93 +209,91 @@ def dat_link_move(link):
 
 
 @kernel("i64(u64,u64)")
-def dat_check(at, out):
-    """Check the whole record at ``at``: return its fault (0: none) and store the byte of the fault, counted in the
-    record, in ``out``.
-    """
-    p = packed_player(at)
-    o = packed_opponent(at)
+def dat_check(record, out):
+    """Return the fault of ``record``, 0 if it has none; store the byte of the fault in the record in ``out``."""
+    p = packed_player(record)
+    o = packed_opponent(record)
     fault = check_board(p, o)
     if fault:
         return at_fault(out, 0, fault)
     k = 0
     while k < 3:
-        value = short_at(at + i2u(DAT_SCORE + 2 * k))
+        value = short_at(record + i2u(DAT_SCORE + 2 * k))
         most = MAX_BOUND if k == 0 else DAT_BOUND
         if value < -most or value > most:
             return at_fault(out, DAT_SCORE + 2 * k, BAD_SCORE)
         k += 1
-    if ldu8(at + U(DAT_LEVEL)) > U(MAX_LEVEL):
+    if ldu8(record + U(DAT_LEVEL)) > U(MAX_LEVEL):
         return at_fault(out, DAT_LEVEL, BAD_LEVEL)
     legal = moves(p, o)
     stuck = legal == U(0)
     can_pass = stuck and moves(o, p) != U(0)
     linked = U(0)
     passed = False
-    count = dat_link_count(at)
+    count = dat_link_count(record)
     if u2i(count) > popc(legal) and not (can_pass and count == U(1)):
         return at_fault(out, DAT_LINKS, TOO_MANY_LINKS)
-    leaf = dat_links_end(at)
-    link = at + U(DAT_FIXED)
+    leaf = dat_links_end(record)
+    link = record + U(DAT_FIXED)
     while link < leaf:
         move = dat_link_move(link)
-        here = u2i(link - at)
+        place = u2i(link - record)
         if can_pass:
             if move != U(PASS):
-                return at_fault(out, here, BAD_LINK)
+                return at_fault(out, place, BAD_LINK)
             passed = True
         else:
             if move >= U(PASS) or legal & bit(move & U(63)) == U(0):
-                return at_fault(out, here, BAD_LINK)
+                return at_fault(out, place, BAD_LINK)
             if linked & bit(move):
-                return at_fault(out, here, LINK_TWICE)
+                return at_fault(out, place, LINK_TWICE)
             linked |= bit(move)
         if dat_link_score(link) == -128:
-            return at_fault(out, here, BAD_LINK_SCORE)
+            return at_fault(out, place, BAD_LINK_SCORE)
         link += U(DAT_LINK_BYTES)
-    here = u2i(leaf - at)
+    place = u2i(leaf - record)
     move = dat_link_move(leaf)
     score = dat_link_score(leaf)
     if move == U(NO_MOVE):
-        # No score, or as Egaroucid exports it.
+        # No score, perhaps as Egaroucid exports that.
         if NO_SCORE <= score <= EGBK_UNDEFINED_SCORE:
             return 0
         if not stuck or can_pass:
-            return at_fault(out, here, BAD_LEAF)
+            return at_fault(out, place, BAD_LEAF)
     elif move == U(PASS):
         if not can_pass:
-            return at_fault(out, here, BAD_LEAF)
+            return at_fault(out, place, BAD_LEAF)
         if passed:
-            return at_fault(out, here, LEAF_LINKED)
+            return at_fault(out, place, LEAF_LINKED)
     else:
         if move > U(63) or legal & bit(move & U(63)) == U(0):
-            return at_fault(out, here, BAD_LEAF)
+            return at_fault(out, place, BAD_LEAF)
         if linked & bit(move):
-            return at_fault(out, here, LEAF_LINKED)
+            return at_fault(out, place, LEAF_LINKED)
     if score < -MAX_SCORE or score > MAX_SCORE:
-        return at_fault(out, here, BAD_LEAF_SCORE)
+        return at_fault(out, place, BAD_LEAF_SCORE)
     return 0
 
 
 @kernel("u64(u64,u64)", inline=True)
-def prefetch_record(ctx, at):
-    """Prefetch the tags for looking up the record at ``at``; return the address of the next record."""
-    prefetch_key(ctx, packed_player(at), packed_opponent(at))
-    return dat_links_end(at) + U(DAT_LINK_BYTES)
+def prefetch_record(ctx, record):
+    """Prefetch the index for a look-up of ``record``; return the address of the next record."""
+    prefetch_key(ctx, packed_player(record), packed_opponent(record))
+    return dat_links_end(record) + U(DAT_LINK_BYTES)
 
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def dat_load(ctx, data, size, start, most, out):
-    """Insert at most ``most`` records of ``data`` from byte ``start`` on; returns the byte where it stopped.
+    """Insert at most ``most`` records of ``data`` from byte ``start`` on. Returns the byte where it stopped.
 
-    ``out``: IMPORT_REASON (also CUT), IMPORT_BYTE of the record that begins where it stopped, IMPORT_REPEATED.
+    ``out`` gets IMPORT_REASON (which may be CUT), IMPORT_BYTE in the record where it stopped, and IMPORT_REPEATED.
     """
-    at = data + i2u(start)
+    record = data + i2u(start)
     end = data + i2u(size)
-    ahead = at
+    ahead = record
     lead = 0
     set_word(out, IMPORT_REASON, U(0))
-    while at < end and most > 0:
+    while record < end and most > 0:
         most -= 1
         while lead < AHEAD and ahead + U(DAT_LEAST) <= end:
             ahead = prefetch_record(ctx, ahead)
@@ -298,45 +301,43 @@ def dat_load(ctx, data, size, start, most, out):
         lead -= 1
         fault = 0
         answer = 0
-        if at + U(DAT_LEAST) > end or dat_links_end(at) + U(DAT_LINK_BYTES) > end:
+        if record + U(DAT_LEAST) > end or dat_links_end(record) + U(DAT_LINK_BYTES) > end:
             fault = at_fault(out, 0, CUT)
         else:
-            fault = dat_check(at, out)
+            fault = dat_check(record, out)
         if fault == 0:
-            answer = insert_row(ctx, packed_player(at), packed_opponent(at))
+            answer = insert_row(ctx, packed_player(record), packed_opponent(record))
             if answer < 0:
                 fault = answer
         if fault:
             set_word(out, IMPORT_REASON, i2u(fault))
-            return u2i(at - data)
-        leaf = dat_links_end(at)
+            return u2i(record - data)
+        leaf = dat_links_end(record)
         if answer & 1:
             to = row_at(ctx, i2u(answer >> 1))
             k = U(0)
             while k < U(16):
-                st32(to + U(COUNTS) + k, u2i(half_at(at + U(DAT_COUNTS) + k)))
+                st32(to + U(COUNTS) + k, u2i(half_at(record + U(DAT_COUNTS) + k)))
                 k += U(4)
-            level = u2i(ldu8(at + U(DAT_LEVEL)))
+            level = u2i(ldu8(record + U(DAT_LEVEL)))
             set_score(
                 to,
-                clamped(short_at(at + U(DAT_SCORE))),
-                clamped(short_at(at + U(DAT_SCORE + 2))),
-                clamped(short_at(at + U(DAT_SCORE + 4))),
+                clamped(short_at(record + U(DAT_SCORE))),
+                clamped(short_at(record + U(DAT_SCORE + 2))),
+                clamped(short_at(record + U(DAT_SCORE + 4))),
             )
             set_level(to, level)
             if dat_link_score(leaf) >= -MAX_SCORE:
                 set_leaf(to, u2i(dat_link_move(leaf)), dat_link_score(leaf), level)
         else:
             set_word(out, IMPORT_REPEATED, word_of(out, IMPORT_REPEATED) + U(1))
-        at = leaf + U(DAT_LINK_BYTES)
-    return u2i(at - data)
+        record = leaf + U(DAT_LINK_BYTES)
+    return u2i(record - data)
 
 
 @kernel("i64(u64,u64,u64)")
 def sorted_links(ctx, family, out):
-    """Write the links of a row with this family as Edax stores them (score, move) to ``out``, best first, then by move;
-    returns their number.
-    """
+    """Write a row's links as Edax stores them (score, move), best first, then by move. Returns their number."""
     links = links_of(family)
     k = U(0)
     while k < link_count(family):
@@ -363,33 +364,33 @@ def same_bytes(a, b, size):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,i64,u64,u64)")
 def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
-    """Find records, all of them in the table, whose links differ from the table's (another order, stale scores, missing
-    ones).
+    """Find records, all of them in the table, whose links differ from the computed ones: other order, stale scores,
+    missing links.
 
-    Reads about ``most`` records from byte ``start`` on and notes each that differs at ``out`` as (row, byte in
-    ``data``); stops when fewer than `BATCH` of ``capacity`` notes are free. Returns the byte where it stopped;
-    ``stats``: the number of notes. ``filters``: see `gather_children`.
+    Reads about ``most`` records from byte ``start`` on and notes (row, byte in ``data``) of each that differs at
+    ``out``; stops if fewer than `BATCH` of ``capacity`` notes are free. Returns the byte where it stopped; ``stats``
+    gets the number of notes. ``filters`` are those of `gather_children`.
     """
     families = stack_buf(FAMILIES)
     links = stack_buf(LINKS_BYTES)
     places = stack_buf(WORDS_BYTES)
     keys = stack_buf(KEYS_BYTES)
-    found = stack_buf(WORDS_BYTES)
+    found_rows = stack_buf(WORDS_BYTES)
     rows = stack_buf(ROWS_BYTES)
-    at = data + i2u(start)
+    next_record = data + i2u(start)
     end = data + i2u(size)
-    noted = U(0)
-    while at < end and most > 0 and u2i(noted) + BATCH <= capacity:
+    number = U(0)
+    while next_record < end and most > 0 and u2i(number) + BATCH <= capacity:
         batch = U(0)
-        while batch < U(BATCH) and at < end:
-            set_board(keys + batch * U(BOARD), packed_player(at), packed_opponent(at))
-            st64(places + (batch << U(3)), at)
-            at = dat_links_end(at) + U(DAT_LINK_BYTES)
+        while batch < U(BATCH) and next_record < end:
+            set_board(keys + batch * U(BOARD), packed_player(next_record), packed_opponent(next_record))
+            st64(places + (batch << U(3)), next_record)
+            next_record = dat_links_end(next_record) + U(DAT_LINK_BYTES)
             batch += U(1)
-        find_rows(ctx, keys, u2i(batch), found)
+        find_rows(ctx, keys, u2i(batch), found_rows)
         k = U(0)
         while k < batch:
-            list_row(rows, k, ld64(found + (k << U(3))))
+            list_row(rows, k, ld64(found_rows + (k << U(3))))
             k += U(1)
         gather_children(ctx, rows, U(0), batch, filters, families)
         k = U(0)
@@ -399,20 +400,18 @@ def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
             count = dat_link_count(record)
             same = mine == u2i(count) and same_bytes(links, record + U(DAT_FIXED), count * U(DAT_LINK_BYTES))
             if not same:
-                st64(out + noted * U(NOTE), listed_row(rows, k))
-                st64(out + noted * U(NOTE) + U(NOTE_BYTE), record - data)
-                noted += U(1)
+                st64(out + number * U(NOTE), listed_row(rows, k))
+                st64(out + number * U(NOTE) + U(NOTE_BYTE), record - data)
+                number += U(1)
             k += U(1)
         most -= BATCH
-    st64(stats, noted)
-    return u2i(at - data)
+    st64(stats, number)
+    return u2i(next_record - data)
 
 
 @kernel("void(u64,u64,i64,u64,u64)")
 def dat_same_links(ctx, special, specials, out, filters):
-    """For each (row, address of a count byte and links) of `dat_write`'s ``special``, write a byte to ``out``: 1 if the
-    links and scores are the table's, in any order. ``filters``: see `gather_children`.
-    """
+    """Write a byte for each entry of `dat_write`'s ``special``: 1 if its links are the table's, in any order."""
     families = stack_buf(FAMILIES)
     links = stack_buf(LINKS_BYTES)
     rows = stack_buf(ROWS_BYTES)
@@ -425,7 +424,7 @@ def dat_same_links(ctx, special, specials, out, filters):
         same = sorted_links(ctx, families, links) == u2i(count)
         j = U(0)
         while same and j < count:
-            # No move is there twice, so it is enough that each link of the file is one of the table's.
+            # No move occurs twice, so each link of the file need only be one of the table's.
             link = source + U(1) + j * U(DAT_LINK_BYTES)
             i = U(0)
             while i < count and same_bytes(links + i * U(DAT_LINK_BYTES), link, U(DAT_LINK_BYTES)) == 0:
@@ -437,58 +436,59 @@ def dat_same_links(ctx, special, specials, out, filters):
 
 
 @kernel("void(u64,u64)", inline=True)
-def put_word(at, word):
+def put_word(address, word):
     """Store 64 bits at an address that may be odd."""
     k = U(0)
     while k < U(8):
-        st8(at + k, u2i((word >> (k << U(3))) & U(0xFF)))
+        st8(address + k, u2i((word >> (k << U(3))) & U(0xFF)))
         k += U(1)
 
 
 @kernel("void(u64,i64)", inline=True)
-def put_short(at, value):
+def put_short(address, value):
     """Store 16 bits at an address that may be odd."""
-    st8(at, value)
-    st8(at + U(1), -1 if value < 0 else 0)
+    st8(address, value)
+    st8(address + U(1), -1 if value < 0 else 0)
 
 
 @kernel("i64(u64,i64,i64,u64,i64,u64,i64,u64,u64,u64)")
 def dat_write(ctx, start, end, out, size, special, specials, stats, filters, scale):
-    """Write rows ``start..end`` as records at ``out`` while `DAT_MOST` bytes are left; returns the bytes written.
+    """Write rows ``start..end`` as records to ``out`` while `DAT_MOST` bytes are left. Returns the number of bytes
+    written.
 
-    ``special`` lists the rows whose links are not taken from the table, in ascending order: each entry has the row and
-    the address of a count byte, which its links follow. ``stats`` begins with the number of the next special, read and
-    updated; after it the next row is stored. ``filters``: see `gather_children`. ``scale``: Egaroucid's levels in our
-    scale, by level and empty squares.
+    ``special`` lists rows, ascending, whose links are not computed: entries of the row and the address of a count byte
+    that the links follow. ``stats`` has the number of the next entry, which is updated, then receives the next row to
+    write. ``filters`` are those of `gather_children`; ``scale`` has Egaroucid's levels in our scale, by level and empty
+    squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
-    here = out
+    target = out
     last = out + i2u(size) - U(DAT_MOST)
-    while row < i2u(end) and here <= last:
+    while row < i2u(end) and target <= last:
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
-        at = row_at(ctx, row)
-        put_word(here, player_of(at))
-        put_word(here + U(PACKED_OPPONENT), opponent_of(at))
+        record = row_at(ctx, row)
+        put_word(target, player_of(record))
+        put_word(target + U(PACKED_OPPONENT), opponent_of(record))
         k = U(0)
         while k < U(4):
-            total = count_of(ctx, at, k)
-            put_word(here + U(DAT_COUNTS) + (k << U(2)), U(MOST_NARROW) if total > U(MOST_NARROW) else total)
+            total = count_of(ctx, record, k)
+            put_word(target + U(DAT_COUNTS) + (k << U(2)), U(MOST_NARROW) if total > U(MOST_NARROW) else total)
             k += U(1)
-        put_short(here + U(DAT_SCORE), score_of(at))
-        put_short(here + U(DAT_SCORE + 2), lower_bound_of(at))
-        put_short(here + U(DAT_SCORE + 4), upper_bound_of(at))
-        leaf_move = leaf_move_of(at)
-        leaf_score = leaf_score_of(at)
-        level = level_of(at)
+        put_short(target + U(DAT_SCORE), score_of(record))
+        put_short(target + U(DAT_SCORE + 2), lower_bound_of(record))
+        put_short(target + U(DAT_SCORE + 4), upper_bound_of(record))
+        leaf_move = leaf_move_of(record)
+        leaf_score = leaf_score_of(record)
+        level = level_of(record)
         if level > MAX_LEVEL and leaf_move < U(NO_MOVE) and leaf_score >= -MAX_SCORE:
-            # A human's score: Edax would take the leaf for one that was searched to the end.
-            level = leaf_level_of(at)
-        if flags_of(at) & U(EGAROUCID_LEVELS):
-            level = ldi8(scale + i2u((level - NO_LEVEL) * SQUARES + empties_of(at)))
-        st8(here + U(DAT_LEVEL), 0 if level < 0 else MAX_LEVEL if level > MAX_LEVEL else level)
-        link = here + U(DAT_FIXED)
+            # The level of a human's score would make Edax take the leaf for solved.
+            level = leaf_level_of(record)
+        if flags_of(record) & U(EGAROUCID_LEVELS):
+            level = ldi8(scale + i2u((level - NO_LEVEL) * SQUARES + empties_of(record)))
+        st8(target + U(DAT_LEVEL), 0 if level < 0 else MAX_LEVEL if level > MAX_LEVEL else level)
+        link = target + U(DAT_FIXED)
         next_special = ld64(stats)
         entry = special + next_special * U(SPECIAL)
         if u2i(next_special) < specials and ld64(entry) == row:
@@ -501,8 +501,8 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters, sca
             st64(stats, next_special + U(1))
         else:
             count = i2u(sorted_links(ctx, family, link))
-        st8(here + U(DAT_LINKS), u2i(count))
-        leaf = dat_links_end(here)
+        st8(target + U(DAT_LINKS), u2i(count))
+        leaf = dat_links_end(target)
         while link < leaf:
             if dat_link_move(link) == leaf_move:
                 leaf_move = U(NO_MOVE)
@@ -513,10 +513,10 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters, sca
             leaf_score = NO_SCORE
             if is_finished(family):
                 # A finished game: its score is its leaf there.
-                leaf_score = score_of(at)
+                leaf_score = score_of(record)
         st8(leaf, leaf_score)
         st8(leaf + U(1), u2i(leaf_move))
-        here = leaf + U(DAT_LINK_BYTES)
+        target = leaf + U(DAT_LINK_BYTES)
         row += U(1)
     st64(stats + U(WRITTEN_NEXT), row)
-    return u2i(here - out)
+    return u2i(target - out)

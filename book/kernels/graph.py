@@ -1,4 +1,4 @@
-"""Walking the book: children, links, and the order of rows from the end of the game to the opening.
+"""Walks through the book: children, links, and the order of rows from the end of the game to the opening.
 
 Passes over many rows look up the children of `BATCH` rows together (`gather_children`), so that the memory accesses of
 the look-ups overlap.
@@ -47,34 +47,30 @@ from .table import (
 )
 
 BATCH = 8
-"""Rows whose children are looked up together."""
+"""Number of rows whose children are looked up together."""
 
-# A family: what `gather_children` finds of a row. Words, then the links by rising move, `LINK` bytes each. While they
-# are looked up the children are in their place, `CHILD` bytes each: board, and hash or index slot.
+# A family describes a row's children: words, then the links by rising move, `LINK` bytes each. During the look-up the
+# children stand in place of the links, `CHILD` bytes each: board, and hash or index slot.
 FAMILY_CHILDREN = 0
-"""The number of children that were looked up."""
+"""Number of children that were looked up."""
 FAMILY_LEGAL = 8
-"""The squares where the side to move may play. 0: it has to pass, and the pass is its one child; without a child the
-game is over.
-"""
+"""Mask of the legal moves. If it is 0 the pass is the only child, or, without a child, the game is over."""
 FAMILY_LINKED = 16
-"""The squares of the moves that are links."""
+"""Mask of the moves that are links."""
 FAMILY_COUNT = 24
-"""The number of links, a pass included."""
+"""Number of links, a pass included."""
 FAMILY_LINKS = 32
 CHILD = 24
 CHILD_PLACE = 16
 NOT_THERE = 1
-"""Stored instead of a hash or an index slot: the child is known not to be in the book."""
+"""Stands instead of a hash or an index slot for a child that is not in the book."""
 FILTER_SHIFT = 20
-"""A filter's bit is chosen by the bits of a hash from this one on."""
+"""First bit of a hash that chooses the bit of a filter."""
 FAMILY = FAMILY_LINKS + 64 * CHILD
 FAMILIES = BATCH * FAMILY
 
 LINK = 16
-"""Bytes of a link in a list: move and row, 64 bits each. A list replaces the children it is made from, and is never
-longer.
-"""
+"""Bytes of a link in a list: move and row, 64 bits each. A list takes the place of its children and is never longer."""
 LINK_ROW = 8
 BOARD = 16
 """Bytes of a board in a list."""
@@ -83,19 +79,19 @@ MOST_LINKS = 64 * LINK
 
 @kernel("u64(u64)", inline=True)
 def child_count(family):
-    """Return the number of children that were looked up."""
+    """Return the number of a family's children that were looked up."""
     return ld64(family + U(FAMILY_CHILDREN))
 
 
 @kernel("u64(u64)", inline=True)
 def legal_of(family):
-    """Return the squares where the side to move may play."""
+    """Return a mask of the legal moves."""
     return ld64(family + U(FAMILY_LEGAL))
 
 
 @kernel("u64(u64)", inline=True)
 def linked_of(family):
-    """Return the squares of the moves that are links."""
+    """Return a mask of the moves that are links."""
     return ld64(family + U(FAMILY_LINKED))
 
 
@@ -107,15 +103,13 @@ def link_count(family):
 
 @kernel("u64(u64)", inline=True)
 def links_of(family):
-    """Return the address of a family's links, by rising move; read them by `link_move` and `link_row`, numbered below
-    `link_count`.
-    """
+    """Return the address of a family's links, by rising move, for `link_move` and `link_row`."""
     return family + U(FAMILY_LINKS)
 
 
 @kernel("i64(u64)", inline=True)
 def is_finished(family):
-    """Whether the game is over in the position of a family."""
+    """Return whether the game is over in the position of a family."""
     return 1 if legal_of(family) == U(0) and child_count(family) == U(0) else 0
 
 
@@ -137,20 +131,20 @@ def set_link(links, number, move, row):
 
 @kernel("void(u64,u64)", inline=True)
 def prefetch_hash(ctx, h):
-    """Prefetch the tags for looking up a position of hash ``h``."""
+    """Prefetch the index for a look-up of hash ``h``."""
     segment = segment_of(ctx, h)
     prefetch(tags_of(segment) + place_of(h, capacity_of(segment)))
 
 
 @kernel("void(u64,u64,u64)", inline=True)
 def prefetch_key(ctx, p, o):
-    """Prefetch the tags for looking up (p, o)."""
+    """Prefetch the index for a look-up of (p, o)."""
     prefetch_hash(ctx, hash_of(p, o))
 
 
 @kernel("i64(u64,u64,i64,u64)")
 def find_rows(ctx, keys, count, out):
-    """Write the rows (or -1) of ``count`` canonical positions to ``out``, 64 bits each; returns how many were found."""
+    """Write the rows (-1: not in the book) of ``count`` canonical positions, 64 bits each; return how many exist."""
     hashes = stack_buf(256)
     slots = stack_buf(256)
     total = i2u(count)
@@ -165,8 +159,8 @@ def find_rows(ctx, keys, count, out):
         if not guarded:
             k = U(0)
             while k < batch:
-                at = keys + (first + k) * U(BOARD)
-                h = hash_of(player_of(at), opponent_of(at))
+                key = keys + (first + k) * U(BOARD)
+                h = hash_of(player_of(key), opponent_of(key))
                 st64(hashes + (k << U(3)), h)
                 prefetch_hash(ctx, h)
                 k += U(1)
@@ -184,12 +178,12 @@ def find_rows(ctx, keys, count, out):
                 k += U(1)
         k = U(0)
         while k < batch:
-            at = keys + (first + k) * U(BOARD)
+            key = keys + (first + k) * U(BOARD)
             row = -1
             if guarded:
-                row = find_row(ctx, player_of(at), opponent_of(at))
+                row = find_row(ctx, player_of(key), opponent_of(key))
             else:
-                row = found_at(ctx, ld64(slots + (k << U(3))), player_of(at), opponent_of(at))
+                row = found_at(ctx, ld64(slots + (k << U(3))), player_of(key), opponent_of(key))
             sts64(out + ((first + k) << U(3)), row)
             if row >= 0:
                 hits += 1
@@ -200,8 +194,9 @@ def find_rows(ctx, keys, count, out):
 
 @kernel("i64(u64,u64,u64,u64)")
 def list_children(ctx, p, o, out):
-    """Write the canonical children of (p, o) to ``out``, 16 bytes each, in ascending order of move. Returns their
-    number; -1: a forced pass (one child), 0: the game is over.
+    """Write the canonical children of (p, o) to ``out``, 16 bytes each, by rising move.
+
+    Returns their number, -1 for a forced pass (one child), 0 if the game is over.
     """
     legal = moves(p, o)
     if legal == U(0):
@@ -215,16 +210,16 @@ def list_children(ctx, p, o, out):
         x = ctz(legal)
         legal = blsr(legal)
         f = flip(x, p, o)
-        at = out + count * U(BOARD)
-        canonical(o ^ f, p | f | bit(x), at)
-        prefetch_key(ctx, player_of(at), opponent_of(at))
+        child = out + count * U(BOARD)
+        canonical(o ^ f, p | f | bit(x), child)
+        prefetch_key(ctx, player_of(child), opponent_of(child))
         count += U(1)
     return u2i(count)
 
 
 @kernel("i64(u64,u64,u64,u64)")
 def list_links(ctx, p, o, out):
-    """Write every legal move (or the pass) of (p, o) with the row of its child (-1: not in the book), 16 bytes each."""
+    """Write every legal move, or the pass, of (p, o) with the row of its child (-1: not in the book), 16 bytes each."""
     children = stack_buf(MOST_LINKS)
     count = list_children(ctx, p, o, children)
     if count == -1:
@@ -233,8 +228,8 @@ def list_links(ctx, p, o, out):
     legal = moves(p, o)
     k = U(0)
     while legal != U(0):
-        at = children + k * U(BOARD)
-        set_link(out, k, ctz(legal), find_row(ctx, player_of(at), opponent_of(at)))
+        child = children + k * U(BOARD)
+        set_link(out, k, ctz(legal), find_row(ctx, player_of(child), opponent_of(child)))
         legal = blsr(legal)
         k += U(1)
     return count
@@ -247,13 +242,13 @@ def filter_of(filters, empties):
 
 @kernel("u64(u64,u64)", inline=True)
 def filter_bit(layer, h):
-    """Return the number of a filter's bit for positions of hash ``h``."""
+    """Return the number of a filter's bit for hash ``h``."""
     return (h >> U(FILTER_SHIFT)) & ld64(layer + U(FILTER_MASK))
 
 
 @kernel("i64(u64,u64)", inline=True)
 def may_be_there(layer, h):
-    """Whether a position of hash ``h`` may be among the rows of a filter; always true for a filter without bits."""
+    """Return whether a filter's rows may include hash ``h``; a filter without bits excludes nothing."""
     if ld64(layer + U(FILTER_MASK)) == U(0):
         return 1
     number = filter_bit(layer, h)
@@ -261,11 +256,11 @@ def may_be_there(layer, h):
 
 
 @kernel("void(u64,u64)", inline=True)
-def set_filter_bit(filters, at):
-    """Set the bit of the record at ``at`` in its filter, if that has bits."""
-    layer = filter_of(filters, empties_of(at))
+def set_filter_bit(filters, record):
+    """Set the bit of ``record`` in its filter, if that has bits."""
+    layer = filter_of(filters, empties_of(record))
     if ld64(layer + U(FILTER_MASK)):
-        number = filter_bit(layer, hash_of(player_of(at), opponent_of(at)))
+        number = filter_bit(layer, hash_of(player_of(record), opponent_of(record)))
         slot = ld64(layer + U(FILTER_BITS)) + (number >> U(3))
         st8(slot, u2i(ldu8(slot) | (U(1) << (number & U(7)))))
 
@@ -281,12 +276,12 @@ def fill_filters(ctx, start, end, filters):
 
 @kernel("void(u64,u64,u64,u64,u64,u64)")
 def gather_children(ctx, order, start, end, filters, out):
-    """Look up the children of the first `BATCH` rows of ``order[start..end]`` (``order`` 0: of the rows ``start..end``)
-    together; write a family for each to ``out``.
+    """Look up the children of the first `BATCH` rows of ``order[start..end]`` together; write a family for each to
+    ``out``.
 
-    ``filters``: FILTER_ words for each number of empty squares. If no row has one empty square less than a row, its
-    children are not looked up and its family is empty; if few rows have, a bit tells for most children that they are
-    not in the book.
+    Without an ``order`` (0) these are the rows ``start..end``. ``filters`` are FILTER_ words by number of empty
+    squares. If the table has no row with one empty square less than a row, its children are not looked up and its
+    family is empty; if it has few, a bit tells for most children that they are not in the book.
     """
     guarded = ld64(ctx + U(GUARD)) != U(0)
     family = out
@@ -298,9 +293,9 @@ def gather_children(ctx, order, start, end, filters, out):
         row = t
         if order:
             row = listed_row(order, t)
-        at = row_at(ctx, row)
-        p = player_of(at)
-        o = opponent_of(at)
+        record = row_at(ctx, row)
+        p = player_of(record)
+        o = opponent_of(record)
         legal = moves(p, o)
         count = U(0)
         child = family + U(FAMILY_LINKS)
@@ -384,9 +379,9 @@ def gather_children(ctx, order, start, end, filters, out):
 
 @kernel("u64(u64,u64,u64,u64,u64,u64,u64)", inline=True)
 def family_of(ctx, order, start, t, end, filters, families):
-    """Return the family of place ``t`` on a walk through ``order`` from ``start`` to ``end``; see `gather_children`.
+    """Return the family of place ``t`` on a walk through ``order`` from ``start`` to ``end``, by `gather_children`.
 
-    ``families``: a buffer of `FAMILIES` bytes. Places must be asked for in order.
+    ``families`` is a buffer of `FAMILIES` bytes. Places must be asked for in order.
     """
     number = (t - start) & U(BATCH - 1)
     if number == U(0):
@@ -396,7 +391,7 @@ def family_of(ctx, order, start, t, end, filters, families):
 
 @kernel("i64(u64,u64)", inline=True)
 def layer_of(p, o):
-    """Twice the empty squares, + 1 when the side to move has to pass: children have a smaller layer."""
+    """Return twice the number of empty squares, + 1 if the side to move must pass: children have a smaller layer."""
     twice = (64 - popc(p | o)) * 2
     if moves(p, o) == U(0) and moves(o, p) != U(0):
         return twice + 1
@@ -405,43 +400,43 @@ def layer_of(p, o):
 
 @kernel("void(u64,i64,i64,u64)")
 def count_layers(ctx, start, end, layers):
-    """Count rows ``start..end`` by layer below LAYERS: a row increments the word after its layer's own at
-    ``layers``.
-    """
+    """Count rows ``start..end`` by layer below LAYERS, each in the word after its layer's own at ``layers``."""
     row = i2u(start)
     while row < i2u(end):
-        at = row_at(ctx, row)
-        slot = layers + (i2u(layer_of(player_of(at), opponent_of(at))) << U(3))
+        record = row_at(ctx, row)
+        slot = layers + (i2u(layer_of(player_of(record), opponent_of(record))) << U(3))
         st64(slot + U(WORD), ld64(slot + U(WORD)) + U(1))
         row += U(1)
 
 
 @kernel("void(u64,i64,i64,u64,u64,u64)")
 def place_rows(ctx, start, end, out, places, filters):
-    """Counting sort: append rows ``start..end``, as 32-bit numbers, to their layers' parts of ``out`` (``places`` holds
-    the next index of each layer), and set their filter bits.
+    """Sort by counting: append rows ``start..end``, 32 bits each, to their layers' parts of ``out``; set their filter
+    bits.
+
+    ``places`` holds the next index of each layer.
     """
     row = i2u(start)
     while row < i2u(end):
-        at = row_at(ctx, row)
-        slot = places + (i2u(layer_of(player_of(at), opponent_of(at))) << U(3))
+        record = row_at(ctx, row)
+        slot = places + (i2u(layer_of(player_of(record), opponent_of(record))) << U(3))
         list_row(out, ld64(slot), row)
         st64(slot, ld64(slot) + U(1))
-        set_filter_bit(filters, at)
+        set_filter_bit(filters, record)
         row += U(1)
 
 
 @kernel("i64(u64,i64,i64,u64)")
 def insert_children(ctx, start, end, out):
-    """Add every child of rows ``start..end``; returns the row where it stopped, and stores the reason at ``out`` (see
-    `insert_row`).
+    """Add every child of rows ``start..end``; return the row where it stopped, with `insert_row`'s
+    answer in ``out``.
     """
     children = stack_buf(MOST_LINKS)
     row = i2u(start)
     st64(out, U(0))
     while row < i2u(end):
-        at = row_at(ctx, row)
-        count = list_children(ctx, player_of(at), opponent_of(at), children)
+        record = row_at(ctx, row)
+        count = list_children(ctx, player_of(record), opponent_of(record), children)
         if count < 0:
             count = 1
         k = U(0)
@@ -458,14 +453,14 @@ def insert_children(ctx, start, end, out):
 
 @kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
 def replay_game(p, o, played, count, out, least, stats):
-    """Write the canonical positions of a game from (p, o) on to ``out``, 16 bytes each, the first one included.
+    """Write the canonical positions of a game from (p, o) on, which is the first, to ``out``, 16 bytes each.
 
-    ``played`` holds ``count`` squares, a byte each (64: a pass); forced passes that are left out are put in. It ends
-    before positions of fewer than ``least`` empty squares. ``stats``: + 0 the number of positions. Returns the number
-    (from 0) of an illegal move, before which it ends, or -1.
+    ``played`` holds ``count`` squares, a byte each (64: a pass); missing forced passes are inserted. It ends before
+    positions of fewer than ``least`` empty squares. ``stats`` gets the number of positions. Returns the number (from 0)
+    of an illegal move, before which it ends, or -1.
     """
-    at = out
-    canonical(p, o, at)
+    place = out
+    canonical(p, o, place)
     k = U(0)
     illegal = -1
     while k < i2u(count):
@@ -474,8 +469,8 @@ def replay_game(p, o, played, count, out, least, stats):
         if legal == U(0) and moves(o, p):
             p, o = o, p
             legal = moves(p, o)
-            at += U(BOARD)
-            canonical(p, o, at)
+            place += U(BOARD)
+            canonical(p, o, place)
             if move == U(PASS):
                 k += U(1)
                 continue
@@ -486,8 +481,8 @@ def replay_game(p, o, played, count, out, least, stats):
             break
         f = flip(move, p, o)
         p, o = o ^ f, p | f | bit(move)
-        at += U(BOARD)
-        canonical(p, o, at)
+        place += U(BOARD)
+        canonical(p, o, place)
         k += U(1)
-    st64(stats, (at - out) // U(BOARD) + U(1))
+    st64(stats, (place - out) // U(BOARD) + U(1))
     return illegal

@@ -1,4 +1,4 @@
-"""Records of Egaroucid's files and lines of Edax's text form: reading them with every check."""
+"""Records of Egaroucid's files and lines of Edax's text form: reading with every check."""
 
 from desdaemon.book.layout import (
     BAD_LEAF,
@@ -82,9 +82,9 @@ from .records import (
 from .table import find_row, insert_row, row_at
 
 AHEAD = 12 * EGBK_BYTES
-"""Records between a prefetch of the index and its use."""
+"""Bytes between a prefetch of the index and its use."""
 
-# Discs of a text board (`text_load`'s ``discs``) and other characters.
+# Discs of a board in text (`text_load`'s ``discs``) and other characters.
 FIRST = 1
 SECOND = 2
 BLANK = 32
@@ -97,11 +97,11 @@ LETTER_A = 65
 LETTER_P = 80
 
 MOST_LINE = 96
-"""Bytes read of a line at most; a well-formed one has at most 79 characters."""
+"""Most bytes that are read of a line; a well-formed one has at most 79 characters."""
 LINE_SIDE = 65
 """Offset of the side to move in a line, after 64 squares and a blank; a comma and the level follow."""
 LINE_BATCH = 32
-# What `text_line` reads from a line: words.
+# The words that `text_line` writes.
 LINE_LEVEL = 16
 LINE_MOVE = 24
 LINE_SCORE = 32
@@ -112,39 +112,41 @@ NO_NUMBER = 1000
 
 
 @kernel("i64(u64,i64,u64)")
-def egbk_check(at, bare, out):
-    """Return the fault of the record at ``at`` (0: none); store its byte in the record in ``out``. ``bare``: records
-    have no leaf.
+def egbk_check(record, bare, out):
+    """Return the fault of ``record``, 0 if it has none; store its byte in the record in ``out``.
+
+    ``bare`` records have no leaf.
     """
-    fault = check_board(packed_player(at), packed_opponent(at))
+    fault = check_board(packed_player(record), packed_opponent(record))
     if fault:
         return at_fault(out, 0, fault)
-    score = ldi8(at + U(EGBK_SCORE))
+    score = ldi8(record + U(EGBK_SCORE))
     if score < -MAX_SCORE or score > MAX_SCORE:
         return at_fault(out, EGBK_SCORE, BAD_SCORE)
-    if no_level(ldi8(at + U(EGBK_LEVEL))):
+    if no_level(ldi8(record + U(EGBK_LEVEL))):
         return at_fault(out, EGBK_LEVEL, BAD_LEVEL)
     if bare:
         return 0
-    move = ldu8(at + U(EGBK_LEAF_MOVE))
+    move = ldu8(record + U(EGBK_LEAF_MOVE))
     if move > U(NO_MOVE) and move != U(EGBK_UNDEFINED_MOVE):
         return at_fault(out, EGBK_LEAF_MOVE, BAD_LEAF)
-    score = ldi8(at + U(EGBK_LEAF_SCORE))
+    score = ldi8(record + U(EGBK_LEAF_SCORE))
     if (score < -MAX_SCORE and score != EGBK_UNDEFINED_SCORE) or score > MAX_SCORE:
         return at_fault(out, EGBK_LEAF_SCORE, BAD_LEAF_SCORE)
-    if no_level(ldi8(at + U(EGBK_LEAF_LEVEL))):
+    if no_level(ldi8(record + U(EGBK_LEAF_LEVEL))):
         return at_fault(out, EGBK_LEAF_LEVEL, BAD_LEAF_LEVEL)
     return 0
 
 
 @kernel("void(u64,u64,u64)", inline=True)
-def put_value(to, at, margins):
-    """Set score, level, bounds, lines and human mark of the row at ``to`` from the record at ``at``; ``margins`` of the
-    level give the bounds.
+def put_value(to, record, margins):
+    """Set score, level, bounds, lines and human mark of the row at ``to`` from ``record``.
+
+    ``margins`` are those of the level, for the bounds.
     """
-    score = ldi8(at + U(EGBK_SCORE))
-    level = ldi8(at + U(EGBK_LEVEL))
-    set_narrow_count(to, U(LINES), half_at(at + U(EGBK_LINES)))
+    score = ldi8(record + U(EGBK_SCORE))
+    level = ldi8(record + U(EGBK_LEVEL))
+    set_narrow_count(to, U(LINES), half_at(record + U(EGBK_LINES)))
     set_level(to, level)
     if level == HUMAN_LEVEL:
         set_score(to, score, score, score)
@@ -157,7 +159,7 @@ def put_value(to, at, margins):
 
 @kernel("void(u64,u64,u64,i64,u64,u64)", inline=True)
 def tally_import(out, p, o, level, own, other):
-    """Count a new position in an importing kernel's output; ``own`` and ``other``: the legal moves of the two sides."""
+    """Count a new position in an importing kernel's output; ``own`` and ``other`` are both sides' legal moves."""
     empties = 64 - popc(p | o)
     if empties < u2i(word_of(out, IMPORT_LEAST_EMPTIES)):
         set_word(out, IMPORT_LEAST_EMPTIES, i2u(empties))
@@ -169,23 +171,22 @@ def tally_import(out, p, o, level, own, other):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,u64)")
 def egbk_load(ctx, data, start, count, bare, margins, out):
-    """Insert records ``start..count`` at ``data``; returns the record where it stopped. ``bare``: without leaves;
-    ``margins``: see `margin_at`.
+    """Insert records ``start..count`` at ``data``. Returns the record where it stopped.
 
-    ``out``: IMPORT_ words. Of repeated positions the value and the leaf of the higher level are kept, of equal levels
-    the later ones.
+    ``bare`` records have no leaf; ``margins`` are those of `margin_at`; ``out`` gets IMPORT_ words. Of repeated
+    positions value and leaf of the higher level are kept, of equal levels the later ones.
     """
     k = i2u(start)
     end = i2u(count)
     set_word(out, IMPORT_REASON, U(0))
     while k < end:
-        at = data + k * U(EGBK_BYTES)
-        ahead = at + U(AHEAD)
+        record = data + k * U(EGBK_BYTES)
+        ahead = record + U(AHEAD)
         if ahead < data + end * U(EGBK_BYTES):
             prefetch_key(ctx, packed_player(ahead), packed_opponent(ahead))
-        fault = egbk_check(at, bare, out)
-        p = packed_player(at)
-        o = packed_opponent(at)
+        fault = egbk_check(record, bare, out)
+        p = packed_player(record)
+        o = packed_opponent(record)
         answer = 0
         if fault == 0:
             answer = insert_row(ctx, p, o)
@@ -195,35 +196,34 @@ def egbk_load(ctx, data, start, count, bare, margins, out):
             set_word(out, IMPORT_REASON, i2u(fault))
             return u2i(k)
         to = row_at(ctx, i2u(answer >> 1))
-        level = ldi8(at + U(EGBK_LEVEL))
+        level = ldi8(record + U(EGBK_LEVEL))
         if answer & 1:
             tally_import(out, p, o, level, moves(p, o), moves(o, p))
         else:
             set_word(out, IMPORT_REPEATED, word_of(out, IMPORT_REPEATED) + U(1))
         if answer & 1 or level >= level_of(to):
-            put_value(to, at, margins)
-        leaf_level = ldi8(at + U(EGBK_LEAF_LEVEL))
+            put_value(to, record, margins)
+        leaf_level = ldi8(record + U(EGBK_LEAF_LEVEL))
         if bare == 0 and (answer & 1 or leaf_level >= leaf_level_of(to)):
-            set_leaf(to, u2i(ldu8(at + U(EGBK_LEAF_MOVE))), ldi8(at + U(EGBK_LEAF_SCORE)), leaf_level)
+            set_leaf(to, u2i(ldu8(record + U(EGBK_LEAF_MOVE))), ldi8(record + U(EGBK_LEAF_SCORE)), leaf_level)
         k += U(1)
     return count
 
 
 @kernel("i64(u64,i64,i64,u64,u64)")
 def add_passes(ctx, start, end, passes, out):
-    """Add each forced pass that a move from rows ``start..end`` leads to, if the position after the pass is in the
-    book: its value, with the other sign, becomes the pass's. Returns the row where it stopped, and stores the reason at
-    ``out`` (see `insert_row`).
+    """Add each forced pass that a move from rows ``start..end`` leads to, if the book has the position after the pass.
 
-    ``passes``: for 0..64 empty squares, the number of rows that such a pass can lead to.
+    The pass gets that position's value with the other sign. ``passes`` has, for 0..64 empty squares, the number of rows
+    that such a pass can lead to. Returns the row where it stopped; ``out`` gets the answer of `insert_row`.
     """
     key = stack_buf(16)
     row = i2u(start)
     st64(out, U(0))
     while row < i2u(end):
-        at = row_at(ctx, row)
-        p = player_of(at)
-        o = opponent_of(at)
+        record = row_at(ctx, row)
+        p = player_of(record)
+        o = opponent_of(record)
         free = 64 - popc(p | o)
         legal = U(0)
         if free > 0 and ld64(passes + (i2u(free - 1) << U(3))):
@@ -237,8 +237,8 @@ def add_passes(ctx, start, end, passes, out):
             if moves(idle, mover) or moves(mover, idle) == U(0):
                 continue
             canonical(mover, idle, key)
-            found = find_row(ctx, player_of(key), opponent_of(key))
-            if found < 0:
+            after_row = find_row(ctx, player_of(key), opponent_of(key))
+            if after_row < 0:
                 continue
             canonical(idle, mover, key)
             answer = insert_row(ctx, player_of(key), opponent_of(key))
@@ -246,7 +246,7 @@ def add_passes(ctx, start, end, passes, out):
                 sts64(out, answer)
                 return u2i(row)
             if answer & 1:
-                source = row_at(ctx, i2u(found))
+                source = row_at(ctx, i2u(after_row))
                 to = row_at(ctx, i2u(answer >> 1))
                 set_narrow_count(to, U(LINES), narrow_count_of(source, U(LINES)))
                 set_score(to, -score_of(source), -upper_bound_of(source), -lower_bound_of(source))
@@ -258,7 +258,7 @@ def add_passes(ctx, start, end, passes, out):
 
 @kernel("u64(u64,i64)", inline=True)
 def mirrored(move, symmetry):
-    """Return the image of a square under a symmetry 0..7 (see `record.mirror_move`)."""
+    """Return the image of a square under a symmetry 0..7 of `record.mirror_move`."""
     if move > U(63):
         return move
     if symmetry & 1:
@@ -271,21 +271,19 @@ def mirrored(move, symmetry):
 
 
 @kernel("i64(u64,u64)", inline=True)
-def number_at(at, out):
-    """Read a number of one to three digits, perhaps with a minus, at ``at``; store its end at ``out``. Returns
-    NO_NUMBER for anything else.
-    """
+def number_at(address, out):
+    """Return the number of one to three digits, perhaps with a minus, else NO_NUMBER; store its end in ``out``."""
     sign = 1
-    if ldu8(at) == U(MINUS):
+    if ldu8(address) == U(MINUS):
         sign = -1
-        at += U(1)
+        address += U(1)
     value = 0
     digits = 0
-    while digits < 4 and U(DIGIT_0) <= ldu8(at) <= U(DIGIT_0 + 9):
-        value = value * 10 + u2i(ldu8(at)) - DIGIT_0
+    while digits < 4 and U(DIGIT_0) <= ldu8(address) <= U(DIGIT_0 + 9):
+        value = value * 10 + u2i(ldu8(address)) - DIGIT_0
         digits += 1
-        at += U(1)
-    st64(out, at)
+        address += U(1)
+    st64(out, address)
     if digits == 0 or digits == 4:
         return NO_NUMBER
     return sign * value
@@ -293,7 +291,7 @@ def number_at(at, out):
 
 @kernel("i64(u64,u64,i64,i64)", inline=True)
 def fits(p, o, move, score):
-    """Whether a position can have this leaf (a square, PASS or NO_MOVE) with this score."""
+    """Return whether a position can have this leaf (a square, PASS or NO_MOVE) with this score."""
     legal = moves(p, o)
     if move == NO_MOVE:
         if score == NO_SCORE:
@@ -308,13 +306,11 @@ def fits(p, o, move, score):
 
 
 @kernel("i64(u64,u64)", inline=True)
-def move_at(at, out):
-    """Read the move at ``at``: a square, PASS (PA), NO_MOVE (--), a higher number for anything else; store its end at
-    ``out``.
-    """
-    first = ldu8(at)
-    second = ldu8(at + U(1))
-    st64(out, at + U(2))
+def move_at(address, out):
+    """Return the move: a square, PASS (PA), NO_MOVE (--), else a higher number; store its end in ``out``."""
+    first = ldu8(address)
+    second = ldu8(address + U(1))
+    st64(out, address + U(2))
     if first == U(MINUS) and second == U(MINUS):
         return NO_MOVE
     column = first & U(0xDF)
@@ -327,31 +323,31 @@ def move_at(at, out):
 
 
 @kernel("i64(u64,u64,u64,u64)")
-def text_line(here, end, discs, to):
-    """Read the line at ``here``; returns its end, 0 if it is unusual, wrong or too near ``end``.
+def text_line(line, end, discs, to):
+    """Read the line at ``line``. Returns its end, 0 if it is unusual, wrong or too near ``end``.
 
-    ``to``: the canonical board, then LINE_ words; the leaf's move on that board.
+    ``to`` gets the canonical board, then LINE_ words, with the leaf's move on that board.
     """
-    if here + U(MOST_LINE) > end:
+    if line + U(MOST_LINE) > end:
         return 0
     p = U(0)
     o = U(0)
     strange = False
     k = U(0)
     while k < U(64):
-        disc = ldu8(discs + ldu8(here + k))
+        disc = ldu8(discs + ldu8(line + k))
         p |= (disc & U(1) & ~(disc >> U(1))) << k
         o |= ((disc >> U(1)) & ~disc & U(1)) << k
         if disc == U(0):
             strange = True
         k += U(1)
-    side = ldu8(discs + ldu8(here + U(LINE_SIDE)))
-    separated = ldu8(here + U(LINE_SIDE - 1)) == U(BLANK) and ldu8(here + U(LINE_SIDE + 1)) == U(COMMA)
+    side = ldu8(discs + ldu8(line + U(LINE_SIDE)))
+    separated = ldu8(line + U(LINE_SIDE - 1)) == U(BLANK) and ldu8(line + U(LINE_SIDE + 1)) == U(COMMA)
     if strange or not separated or (side != U(FIRST) and side != U(SECOND)):
         return 0
     if side == U(SECOND):
         p, o = o, p
-    level = number_at(here + U(LINE_SIDE + 2), to)
+    level = number_at(line + U(LINE_SIDE + 2), to)
     comma = ldu8(ld64(to)) == U(COMMA)
     move = move_at(ld64(to) + U(1), to)
     comma = comma and ldu8(ld64(to)) == U(COMMA)
@@ -371,16 +367,15 @@ def text_line(here, end, discs, to):
 
 @kernel("i64(u64,u64,i64,i64,u64,u64)")
 def text_load(ctx, data, start, size, discs, out):
-    """Insert the positions of the whole lines in ``size`` bytes, from byte ``start`` on; returns the byte where it
-    stopped.
+    """Insert the positions of whole lines in ``size`` bytes from byte ``start`` on. Returns the byte where it stopped.
 
-    ``discs``: for every byte value, FIRST for a disc of the first side, SECOND of the second, 3 for an empty square, 0
-    for anything else. ``out``: IMPORT_ words; IMPORT_REASON is 0 also for a line that is unusual, wrong, or near the
-    end. Repeated positions are dropped.
+    ``discs`` has for each byte value FIRST for a disc of the first side, SECOND of the second, 3 for an empty square,
+    else 0. ``out`` gets IMPORT_ words; IMPORT_REASON is 0 also if it stopped at a line that is unusual, wrong, or near
+    the end. Repeated positions are dropped.
     """
-    # Some lines are read before the first of them is inserted, so that memory has time to come.
+    # Some lines are read before the first is inserted, while their prefetches arrive.
     batch = stack_buf(BATCH_BYTES)
-    here = data + i2u(start)
+    line = data + i2u(start)
     end = data + i2u(size)
     set_word(out, IMPORT_REASON, U(0))
     while True:
@@ -388,11 +383,11 @@ def text_load(ctx, data, start, size, discs, out):
         odd = False
         while count < U(LINE_BATCH) and not odd:
             to = batch + count * U(LINE_BYTES)
-            after = text_line(here, end, discs, to)
+            after = text_line(line, end, discs, to)
             if after:
                 prefetch_key(ctx, player_of(to), opponent_of(to))
-                st64(to + U(LINE_AT), here)
-                here = i2u(after)
+                st64(to + U(LINE_AT), line)
+                line = i2u(after)
                 count += U(1)
             else:
                 odd = True
@@ -416,4 +411,4 @@ def text_load(ctx, data, start, size, discs, out):
             set_leaf(row, lds64(source + U(LINE_MOVE)), score, NO_LEVEL if score == NO_SCORE else level)
             tally_import(out, p, o, level, moves(p, o), moves(o, p))
         if odd:
-            return u2i(here - data)
+            return u2i(line - data)

@@ -1,4 +1,4 @@
-"""The kernels that Python calls: those of the other modules here, and a few that wrap inlined ones."""
+"""Kernels for Python that wrap inlined ones."""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical, canonical_symmetry, flip, i2u, moves
@@ -9,13 +9,13 @@ from .records import opponent_of, player_of
 
 @kernel("u64(u64,u64)")
 def board_moves_of(player, opponent):
-    """Return the squares where ``player`` may play."""
+    """Return a mask of the legal moves of ``player``."""
     return moves(player, opponent)
 
 
 @kernel("u64(u64,u64,u64)")
 def board_flips_of(square, player, opponent):
-    """Return the discs that ``player`` turns on an empty ``square``; 0 when the move is illegal."""
+    """Return a mask of the discs that ``player`` turns by a move on an empty ``square``; 0 if it is illegal."""
     return flip(square, player, opponent)
 
 
@@ -28,17 +28,15 @@ def canonical_of(player, opponent, out):
 
 @kernel("i64(u64,i64,u64)")
 def canonicalise(keys, count, stride):
-    """Make ``count`` (player, opponent) pairs, ``stride`` bytes apart, canonical in place; return the number of pairs
-    changed.
-    """
+    """Make ``count`` (player, opponent) pairs, ``stride`` bytes apart, canonical in place. Returns how many changed."""
     changed = 0
     k = U(0)
     while k < i2u(count):
-        at = keys + k * stride
-        p = player_of(at)
-        o = opponent_of(at)
-        canonical(p, o, at)
-        if player_of(at) != p or opponent_of(at) != o:
+        pair = keys + k * stride
+        p = player_of(pair)
+        o = opponent_of(pair)
+        canonical(p, o, pair)
+        if player_of(pair) != p or opponent_of(pair) != o:
             changed += 1
         k += U(1)
     return changed

@@ -57,12 +57,10 @@ FAULT_KIND = 8
 
 
 @kernel("i64(u64,u64)")
-def leaf_fault(at, family):
-    """Return the fault of the leaf of the record at ``at``: 0, OPEN (none, though a move is not linked), LINKED (its
-    move is a link), ILLEGAL (no legal move), SURPLUS (a score without a move).
-    """
-    leaf_move = leaf_move_of(at)
-    scored = leaf_score_of(at) >= -MAX_SCORE
+def leaf_fault(record, family):
+    """Return the fault of the leaf of ``record``: 0, OPEN, LINKED, ILLEGAL or SURPLUS, as `layout` describes them."""
+    leaf_move = leaf_move_of(record)
+    scored = leaf_score_of(record) >= -MAX_SCORE
     legal = legal_of(family)
     if is_finished(family):
         if leaf_move < U(NO_MOVE):
@@ -89,62 +87,58 @@ def leaf_fault(at, family):
 
 @kernel("i64(u64,i64,i64,u64,i64,u64,u64)")
 def list_faults(ctx, start, end, out, capacity, stats, filters):
-    """Note (row, fault) of rows ``start..end`` with a `leaf_fault` at ``out``, until ``capacity`` are noted.
+    """Note (row, fault) of each faulty leaf of rows ``start..end`` at ``out``, until ``capacity`` are noted.
 
-    Returns the row where it stopped; ``stats``: the number of notes. ``filters``: see `gather_children`.
+    Returns the row where it stopped; ``stats`` gets the number of notes. ``filters`` are those of `gather_children`.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
-    noted = U(0)
-    while row < i2u(end) and noted < i2u(capacity):
+    number = U(0)
+    while row < i2u(end) and number < i2u(capacity):
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         fault = leaf_fault(row_at(ctx, row), family)
         if fault:
-            st64(out + noted * U(FAULT), row)
-            sts64(out + noted * U(FAULT) + U(FAULT_KIND), fault)
-            noted += U(1)
+            st64(out + number * U(FAULT), row)
+            sts64(out + number * U(FAULT) + U(FAULT_KIND), fault)
+            number += U(1)
         row += U(1)
-    st64(stats, noted)
+    st64(stats, number)
     return u2i(row)
 
 
 @kernel("void(u64,i64,i64,i64,u64)")
 def make_up_leaves(ctx, start, end, level, filters):
-    """Give rows ``start..end`` that have no leaf a made-up one of ``level``, with a score of -12..12 derived from the
-    board; for measurements. ``filters``: see `gather_children`.
-    """
+    """Give rows ``start..end`` without a leaf one of ``level`` with a score of -12..12, for measurements."""
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
     while row < i2u(end):
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
-        at = row_at(ctx, row)
-        set_level(at, level)
-        if leaf_fault(at, family) == OPEN:
-            p = player_of(at)
-            o = opponent_of(at)
+        record = row_at(ctx, row)
+        set_level(record, level)
+        if leaf_fault(record, family) == OPEN:
+            p = player_of(record)
+            o = opponent_of(record)
             move = U(PASS)
             if legal_of(family):
                 move = ctz(legal_of(family) & ~linked_of(family))
             score = u2i((hash_of(p, o) >> U(20)) % U(25)) - 12
             if is_finished(family):
                 move = U(NO_MOVE)
-                score = final_score(p, empties_of(at))
-            set_leaf(at, u2i(move), score, level)
+                score = final_score(p, empties_of(record))
+            set_leaf(record, u2i(move), score, level)
         row += U(1)
 
 
 @kernel("void(u64,i64,i64,u64)")
 def list_kinds(ctx, start, end, out):
-    """Write a byte for each of the rows ``start..end``: MUST_PASS, FINISHED, OTHER_PASSES, or 0 if both sides have
-    moves.
-    """
+    """Write a byte for each of rows ``start..end``: MUST_PASS, FINISHED, OTHER_PASSES, or 0 if both have moves."""
     row = i2u(start)
     while row < i2u(end):
-        at = row_at(ctx, row)
-        own = moves(player_of(at), opponent_of(at))
-        other = moves(opponent_of(at), player_of(at))
+        record = row_at(ctx, row)
+        own = moves(player_of(record), opponent_of(record))
+        other = moves(opponent_of(record), player_of(record))
         kind = 0
         if own == U(0):
             kind = FINISHED if other == U(0) else MUST_PASS
@@ -166,27 +160,27 @@ def count_empties(ctx, start, end, out):
 
 @kernel("void(u64,i64,u64)", inline=True)
 def add_to(tally, word, count):
-    """Add to a word of a tally."""
+    """Add ``count`` to a word of a tally."""
     slot = tally + (i2u(word) << U(3))
     st64(slot, ld64(slot) + count)
 
 
 @kernel("void(u64,u64,i64,u64,i64)", inline=True)
-def tally_kinds(tally, at, empties, links, finished):
-    """Count a record and its number of links in a tally's words by empty squares."""
+def tally_kinds(tally, record, empties, links, finished):
+    """Count a record with its number of links in a tally's words by empty squares."""
     add_to(tally, TALLY_POSITIONS * SQUARES + empties, U(1))
     add_to(tally, TALLY_LINKS * SQUARES + empties, links)
-    if has_leaf(at):
+    if has_leaf(record):
         add_to(tally, TALLY_LEAVES * SQUARES + empties, U(1))
     if finished:
         add_to(tally, TALLY_FINISHED * SQUARES + empties, U(1))
 
 
 @kernel("void(u64,u64)", inline=True)
-def tally_values(tally, at):
-    """Count a record in the words by level and score of a tally."""
-    add_to(tally, TALLY_LEVELS + TALLY_BIAS + level_of(at), U(1))
-    add_to(tally, TALLY_SCORES + TALLY_BIAS + score_of(at), U(1))
+def tally_values(tally, record):
+    """Count a record in a tally's words by level and score."""
+    add_to(tally, TALLY_LEVELS + TALLY_BIAS + level_of(record), U(1))
+    add_to(tally, TALLY_SCORES + TALLY_BIAS + score_of(record), U(1))
 
 
 @kernel("u64(u64,i64)", inline=True)
@@ -204,27 +198,29 @@ def links_below(family, limit):
 
 @kernel("void(u64,i64,i64,u64,u64)")
 def tally_rows(ctx, start, end, tally, filters):
-    """Count rows ``start..end`` in a tally (`layout.TALLY_WORDS`). ``filters``: see `gather_children`."""
+    """Count rows ``start..end`` in a tally (`layout.TALLY_WORDS`)."""
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
     while row < i2u(end):
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
-        at = row_at(ctx, row)
-        tally_kinds(tally, at, empties_of(at), link_count(family), is_finished(family))
-        tally_values(tally, at)
+        record = row_at(ctx, row)
+        tally_kinds(tally, record, empties_of(record), link_count(family), is_finished(family))
+        tally_values(tally, record)
         row += U(1)
 
 
 @kernel("void(u64,u64,i64,i64,u64,u64)")
 def tally_listed(ctx, order, count, limit, tally, filters):
-    """Count the first ``count`` rows of ``order`` by empty squares in a tally, with links to rows below ``limit`` only;
-    levels and scores are not counted. ``filters``: see `gather_children`.
+    """Count the first ``count`` rows of ``order`` by empty squares in a tally; of links only those to rows below
+    ``limit``.
+
+    Levels and scores are not counted.
     """
     families = stack_buf(FAMILIES)
     t = U(0)
     while t < i2u(count):
         family = family_of(ctx, order, U(0), t, i2u(count), filters, families)
-        at = row_at(ctx, listed_row(order, t))
-        tally_kinds(tally, at, empties_of(at), links_below(family, limit), is_finished(family))
+        record = row_at(ctx, listed_row(order, t))
+        tally_kinds(tally, record, empties_of(record), links_below(family, limit), is_finished(family))
         t += U(1)

@@ -1,4 +1,4 @@
-"""Scores, bounds and counts from the leaves backwards."""
+"""Scores, bounds and counts, from the leaves backwards."""
 
 from desdaemon.book.layout import (
     DRAWS,
@@ -70,7 +70,7 @@ TALLY_BYTES = 8 * TALLY_WORDS
 
 @kernel("u64(u64,u64)", inline=True)
 def add_saturated(a, b):
-    """a + b, or 2^64 - 1."""
+    """Return a + b, at most 2^64 - 1."""
     total = a + b
     if total < a:
         return U(MOST)
@@ -84,34 +84,32 @@ def wide_at(ctx, place):
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
-def count_of(ctx, at, which):
-    """Return the count WINS .. LINES of the record at ``at``."""
-    if flags_of(at) & U(WIDE):
-        place = narrow_count_of(at, U(0))
+def count_of(ctx, record, which):
+    """Return a path count (WINS .. LINES) of ``record``."""
+    if flags_of(record) & U(WIDE):
+        place = narrow_count_of(record, U(0))
         # A damaged file that was not checked must not lead outside.
         if place >= ld64(ctx + U(WIDE_CAPACITY)):
             return U(0)
         return ld64(wide_at(ctx, place) + (which << U(3)))
-    return narrow_count_of(at, which)
+    return narrow_count_of(record, which)
 
 
 @kernel("i64(u64,u64,u64)")
-def same_counts(ctx, at, counts):
-    """Whether the record at ``at`` has these four counts."""
+def same_counts(ctx, record, counts):
+    """Return whether ``record`` has these four counts."""
     k = U(0)
     while k < U(4):
-        if count_of(ctx, at, k) != ld64(counts + (k << U(3))):
+        if count_of(ctx, record, k) != ld64(counts + (k << U(3))):
             return 0
         k += U(1)
     return 1
 
 
 @kernel("i64(u64,u64,u64)")
-def store_counts(ctx, at, counts):
-    """Write four counts, which differ from the record's, into it, in the wide table if necessary; returns 0 if that is
-    full.
-    """
-    flags = flags_of(at)
+def store_counts(ctx, record, counts):
+    """Write four counts, which differ from the record's, perhaps to the wide table. Returns 0 if that is full."""
+    flags = flags_of(record)
     k = U(0)
     wide = False
     while k < U(4):
@@ -119,7 +117,7 @@ def store_counts(ctx, at, counts):
             wide = True
         k += U(1)
     if wide:
-        place = narrow_count_of(at, U(0))
+        place = narrow_count_of(record, U(0))
         if flags & U(WIDE) == U(0) or place >= ld64(ctx + U(WIDE_CAPACITY)):
             place = atomic_add64(ctx + U(WIDE_COUNT), U(1))
             if place >= ld64(ctx + U(WIDE_CAPACITY)):
@@ -128,21 +126,20 @@ def store_counts(ctx, at, counts):
         while k < U(4):
             st64(wide_at(ctx, place) + (k << U(3)), ld64(counts + (k << U(3))))
             k += U(1)
-        set_narrow_count(at, U(0), place)
-        set_flags(at, flags | U(WIDE))
+        set_narrow_count(record, U(0), place)
+        set_flags(record, flags | U(WIDE))
         return 1
     k = U(0)
     while k < U(4):
-        set_narrow_count(at, k, ld64(counts + (k << U(3))))
+        set_narrow_count(record, k, ld64(counts + (k << U(3))))
         k += U(1)
     if flags & U(WIDE):
-        set_flags(at, flags ^ U(WIDE))
+        set_flags(record, flags ^ U(WIDE))
     return 1
 
 
 @kernel("i64(i64,i64)", inline=True)
 def larger(a, b):
-    """Return the larger of two."""
     return a if a > b else b
 
 
@@ -156,7 +153,7 @@ def clear_tally(tally):
 
 @kernel("void(u64,u64)", inline=True)
 def merge_tally(to, tally):
-    """Add a thread's own tally to the shared one."""
+    """Add a thread's tally to the shared one."""
     k = U(0)
     while k < U(TALLY_BYTES):
         if ld64(tally + k) != U(0):
@@ -166,14 +163,15 @@ def merge_tally(to, tally):
 
 @kernel("i64(u64,u64,i64,i64,u64,i64,u64,u64)")
 def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
-    """Recompute rows ``order[start..end]`` (``order`` 0: the rows ``start..end``, for checking) from their leaves and
-    children, which are final; returns the place where it stopped.
+    """Recompute rows ``order[start..end]`` from their leaves and children, which are final. Returns the place where it
+    stopped.
 
-    It stops early only when the wide table is full. ``margins``: see `margin_at`. ``rule`` 0 is Edax's (the leaf
-    counts), RULE_EGAROUCID Egaroucid's (only links count; a position without links keeps its score, and lines count
-    positions); with RULE_CHECK_ONLY nothing is stored. ``filters``: see `gather_children`. ``block``: NEGAMAX_
-    words. A leaf whose move has become a link is dropped. A child without a score is passed over. A position
-    with neither links nor leaf (its search is still to come) keeps its score, one whose links have none loses it.
+    Without an ``order`` (0) these are the rows ``start..end``, to be checked. It stops early only if the wide table is
+    full. ``margins`` are those of `margin_at`. ``rule`` 0 is Edax's (the leaf counts), RULE_EGAROUCID Egaroucid's (only
+    links count; a position without links keeps its score, and lines count positions); with RULE_CHECK_ONLY nothing is
+    stored. ``filters`` are those of `gather_children`; ``block`` holds NEGAMAX_ words. A leaf whose move has become a
+    link is dropped. A child without a score is passed over. A position with neither links nor leaf, which waits for its
+    search, keeps its score; one whose links have no score loses it.
     """
     families = stack_buf(FAMILIES)
     counts = stack_buf(COUNTS_BYTES)
@@ -192,8 +190,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
         row = t
         if order:
             row = listed_row(order, t)
-        at = row_at(ctx, row)
-        empties = empties_of(at)
+        record = row_at(ctx, row)
+        empties = empties_of(record)
         score = NO_SCORE
         lower = NO_SCORE
         upper = NO_SCORE
@@ -203,7 +201,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
         lines = U(0)
         scored = 0
         leaf_linked = False
-        leaf_move = leaf_move_of(at)
+        leaf_move = leaf_move_of(record)
         links = links_of(family)
         k = U(0)
         while k < link_count(family):
@@ -221,15 +219,15 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
             draws = add_saturated(draws, count_of(ctx, child, U(DRAWS)))
             losses = add_saturated(losses, count_of(ctx, child, U(WINS)))
             lines = add_saturated(lines, count_of(ctx, child, U(LINES)))
-        own = leaf_score_of(at)
+        own = leaf_score_of(record)
         if leaf_move > U(NO_MOVE) or own < -MAX_SCORE or leaf_linked:
             own = NO_SCORE
         if rule & RULE_EGAROUCID:
             # A forced pass is no position of its own there.
-            if legal_of(family) or moves(opponent_of(at), player_of(at)) == U(0):
+            if legal_of(family) or moves(opponent_of(record), player_of(record)) == U(0):
                 lines = add_saturated(lines, U(1))
         elif own > NO_SCORE:
-            margin = margin_at(margins, leaf_level_of(at), empties)
+            margin = margin_at(margins, leaf_level_of(record), empties)
             score = larger(score, own)
             lower = larger(lower, own + margin_lower(margin))
             upper = larger(upper, own + margin_upper(margin))
@@ -243,9 +241,9 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
                     draws = add_saturated(draws, U(1))
         if scored == 0 and (rule & RULE_EGAROUCID or own == NO_SCORE):
             score = own
-            if link_count(family) == U(0) and score_of(at) > NO_SCORE:
-                score = score_of(at)
-            margin = margin_at(margins, level_of(at), empties)
+            if link_count(family) == U(0) and score_of(record) > NO_SCORE:
+                score = score_of(record)
+            margin = margin_at(margins, level_of(record), empties)
             lower = score
             upper = score
             if score > NO_SCORE:
@@ -253,8 +251,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
                 upper += margin_upper(margin)
             else:
                 upper = -NO_SCORE
-        if flags_of(at) & U(HUMAN):
-            score = score_of(at)
+        if flags_of(record) & U(HUMAN):
+            score = score_of(record)
             lower = score
             upper = score
         st64(counts + U(8 * WINS), wins)
@@ -263,29 +261,29 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
         st64(counts + U(8 * LINES), lines)
         lower = clamped(lower)
         upper = clamped(upper)
-        right = score_of(at) == score and lower_bound_of(at) == lower and upper_bound_of(at) == upper
-        counted = same_counts(ctx, at, counts)
+        right = score_of(record) == score and lower_bound_of(record) == lower and upper_bound_of(record) == upper
+        counted = same_counts(ctx, record, counts)
         if rule & RULE_CHECK_ONLY:
             if not right or counted == 0:
                 changed += U(1)
         else:
             # What is not written does not cost a page of memory.
-            if counted == 0 and store_counts(ctx, at, counts) == 0:
+            if counted == 0 and store_counts(ctx, record, counts) == 0:
                 break
             if leaf_linked:
-                clear_leaf(at)
+                clear_leaf(record)
             if not right:
                 changed += U(1)
-                set_score(at, score, lower, upper)
+                set_score(record, score, lower, upper)
             if marks and (not right or counted == 0):
                 st8(marks + t, 1)
         if faults:
-            fault = leaf_fault(at, family)
+            fault = leaf_fault(record, family)
             if fault:
                 st8(faults + t, fault)
         if total_tally:
-            tally_kinds(tally, at, empties, link_count(family), is_finished(family))
-            tally_values(tally, at)
+            tally_kinds(tally, record, empties, link_count(family), is_finished(family))
+            tally_values(tally, record)
         t += U(1)
     atomic_add64(block + U(NEGAMAX_CHANGED), changed)
     if total_tally:
@@ -295,9 +293,10 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
 
 @kernel("void(u64,u64,i64,i64,u64,u64)")
 def count_positions(ctx, order, start, end, out, filters):
-    """Write Egaroucid's line counts of rows ``order[start..end]`` to ``out`` (64 bits a row): 1 + the sum over the
-    links; a forced pass counts as the position after it. The children's counts must be there. ``filters``: see
-    `gather_children`.
+    """Write Egaroucid's line counts of rows ``order[start..end]`` to ``out``, 64 bits a row; the children's must be
+    there.
+
+    A count is 1 + the sum over the links; a forced pass counts as the position after it.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

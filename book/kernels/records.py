@@ -1,4 +1,4 @@
-"""The fields of a position's record, by name: every kernel reads and writes them through these."""
+"""The fields of a position's record: every kernel reads and writes them by these."""
 
 from desdaemon.book.layout import (
     COUNTS,
@@ -27,126 +27,126 @@ from desdaemon.engine.kernels.bits import U, i2u, ld64, ldi8, ldi16, ldu8, ldu32
 
 
 @kernel("u64(u64)", inline=True)
-def player_of(at):
-    return ld64(at + U(PLAYER))
+def player_of(record):
+    return ld64(record + U(PLAYER))
 
 
 @kernel("u64(u64)", inline=True)
-def opponent_of(at):
-    return ld64(at + U(OPPONENT))
+def opponent_of(record):
+    return ld64(record + U(OPPONENT))
 
 
 @kernel("i64(u64)", inline=True)
-def empties_of(at):
-    return 64 - popc(ld64(at + U(PLAYER)) | ld64(at + U(OPPONENT)))
+def empties_of(record):
+    return 64 - popc(ld64(record + U(PLAYER)) | ld64(record + U(OPPONENT)))
 
 
 @kernel("i64(u64)", inline=True)
-def score_of(at):
-    return ldi8(at + U(SCORE))
+def score_of(record):
+    return ldi8(record + U(SCORE))
 
 
 @kernel("i64(u64)", inline=True)
-def lower_bound_of(at):
-    return ldi8(at + U(LOWER))
+def lower_bound_of(record):
+    return ldi8(record + U(LOWER))
 
 
 @kernel("i64(u64)", inline=True)
-def upper_bound_of(at):
-    return ldi8(at + U(UPPER))
+def upper_bound_of(record):
+    return ldi8(record + U(UPPER))
 
 
 @kernel("i64(u64)", inline=True)
-def level_of(at):
-    return ldi8(at + U(LEVEL))
+def level_of(record):
+    return ldi8(record + U(LEVEL))
 
 
 @kernel("u64(u64)", inline=True)
-def leaf_move_of(at):
-    return ldu8(at + U(LEAF_MOVE))
+def leaf_move_of(record):
+    return ldu8(record + U(LEAF_MOVE))
 
 
 @kernel("i64(u64)", inline=True)
-def leaf_score_of(at):
-    return ldi8(at + U(LEAF_SCORE))
+def leaf_score_of(record):
+    return ldi8(record + U(LEAF_SCORE))
 
 
 @kernel("i64(u64)", inline=True)
-def leaf_level_of(at):
-    return ldi8(at + U(LEAF_LEVEL))
+def leaf_level_of(record):
+    return ldi8(record + U(LEAF_LEVEL))
 
 
 @kernel("u64(u64)", inline=True)
-def flags_of(at):
-    return ldu8(at + U(FLAGS))
+def flags_of(record):
+    return ldu8(record + U(FLAGS))
 
 
 @kernel("u64(u64,u64)", inline=True)
-def narrow_count_of(at, which):
-    """Return the count WINS .. LINES as the record stores it; with the flag WIDE it is not the count itself."""
-    return ldu32(at + U(COUNTS) + (which << U(2)))
+def narrow_count_of(record, which):
+    """Return a path count (WINS .. LINES) as the record stores it; with the flag WIDE it is not the count itself."""
+    return ldu32(record + U(COUNTS) + (which << U(2)))
 
 
 @kernel("void(u64,u64,u64)", inline=True)
-def set_narrow_count(at, which, value):
-    st32(at + U(COUNTS) + (which << U(2)), u2i(value))
+def set_narrow_count(record, which, value):
+    st32(record + U(COUNTS) + (which << U(2)), u2i(value))
 
 
 @kernel("i64(u64)", inline=True)
-def has_leaf(at):
-    """Whether there is a leaf to play: a square or the pass, with a score."""
-    return 1 if leaf_move_of(at) <= U(PASS) and leaf_score_of(at) >= -MAX_SCORE else 0
+def has_leaf(record):
+    """Return whether there is a leaf to play: a square or the pass, with a score."""
+    return 1 if leaf_move_of(record) <= U(PASS) and leaf_score_of(record) >= -MAX_SCORE else 0
 
 
 @kernel("void(u64,u64,u64)", inline=True)
-def set_board(at, p, o):
-    st64(at + U(PLAYER), p)
-    st64(at + U(OPPONENT), o)
+def set_board(record, p, o):
+    st64(record + U(PLAYER), p)
+    st64(record + U(OPPONENT), o)
 
 
 @kernel("void(u64,i64,i64,i64)", inline=True)
-def set_score(at, score, lower, upper):
-    st8(at + U(SCORE), score)
-    st8(at + U(LOWER), lower)
-    st8(at + U(UPPER), upper)
+def set_score(record, score, lower, upper):
+    st8(record + U(SCORE), score)
+    st8(record + U(LOWER), lower)
+    st8(record + U(UPPER), upper)
 
 
 @kernel("void(u64,i64)", inline=True)
-def set_level(at, level):
-    st8(at + U(LEVEL), level)
+def set_level(record, level):
+    st8(record + U(LEVEL), level)
 
 
 @kernel("void(u64,i64,i64,i64)", inline=True)
-def set_leaf(at, move, score, level):
-    st8(at + U(LEAF_MOVE), move)
-    st8(at + U(LEAF_SCORE), score)
-    st8(at + U(LEAF_LEVEL), level)
+def set_leaf(record, move, score, level):
+    st8(record + U(LEAF_MOVE), move)
+    st8(record + U(LEAF_SCORE), score)
+    st8(record + U(LEAF_LEVEL), level)
 
 
 @kernel("void(u64)", inline=True)
-def clear_leaf(at):
-    set_leaf(at, NO_MOVE, NO_SCORE, NO_LEVEL)
+def clear_leaf(record):
+    set_leaf(record, NO_MOVE, NO_SCORE, NO_LEVEL)
 
 
 @kernel("void(u64,u64)", inline=True)
-def set_flags(at, flags):
-    st8(at + U(FLAGS), u2i(flags))
+def set_flags(record, flags):
+    st8(record + U(FLAGS), u2i(flags))
 
 
 @kernel("void(u64)", inline=True)
-def blank_payload(at):
-    """Clear score, bounds, leaf and counts: the state of a new position."""
-    st64(at + U(COUNTS), U(0))
-    st64(at + U(COUNTS + 8), U(0))
-    set_score(at, NO_SCORE, NO_SCORE, -NO_SCORE)
-    set_level(at, NO_LEVEL)
-    clear_leaf(at)
-    set_flags(at, U(0))
+def blank_payload(record):
+    """Clear score, bounds, leaf and counts, as in a new position."""
+    st64(record + U(COUNTS), U(0))
+    st64(record + U(COUNTS + 8), U(0))
+    set_score(record, NO_SCORE, NO_SCORE, -NO_SCORE)
+    set_level(record, NO_LEVEL)
+    clear_leaf(record)
+    set_flags(record, U(0))
 
 
 @kernel("void(u64,u64)", inline=True)
 def copy_payload(to, source):
-    """Copy everything of a record but its board."""
+    """Copy a record without its board."""
     st64(to + U(COUNTS), ld64(source + U(COUNTS)))
     st64(to + U(COUNTS + 8), ld64(source + U(COUNTS + 8)))
     st64(to + U(SCORE), ld64(source + U(SCORE)))
@@ -154,7 +154,7 @@ def copy_payload(to, source):
 
 @kernel("i64(i64)", inline=True)
 def clamped(score):
-    """Limit a score or bound to -MAX_BOUND .. MAX_BOUND."""
+    """Return a score or bound limited to -MAX_BOUND .. MAX_BOUND."""
     if score < -MAX_BOUND:
         return -MAX_BOUND
     if score > MAX_BOUND:
@@ -180,7 +180,7 @@ def margin_at(margins, level, empties):
 
 @kernel("i64(u64)", inline=True)
 def margin_lower(margin):
-    """Return the difference of a leaf's lower bound from its score."""
+    """Return a leaf's lower bound less its score."""
     return ldi16(margin)
 
 
@@ -191,5 +191,5 @@ def margin_upper(margin):
 
 @kernel("i64(u64)", inline=True)
 def margin_exact(margin):
-    """Whether the leaf's search was exact."""
+    """Return whether the leaf's search was exact."""
     return ldi16(margin + U(4))

@@ -56,7 +56,7 @@ from .records import (
 from .table import find_row, row_at
 
 INSPECTED = 32
-"""Rows that `inspect_rows` looks up together."""
+"""Number of rows that `inspect_rows` looks up together."""
 INSPECTED_KEYS = INSPECTED * BOARD
 INSPECTED_ROWS = 8 * INSPECTED
 NONE = -128
@@ -71,9 +71,7 @@ LEAVES = LEVELS * SQUARES
 
 @kernel("i64(u64,i64)", inline=True)
 def link_score(ctx, row):
-    """Return the score of a link to ``row`` for the side that follows it; NONE if the child has no score or ``row`` is
-    -1.
-    """
+    """Return the score of a link to ``row`` for the side that follows it; NONE without a score or if ``row`` is -1."""
     if row < 0:
         return NONE
     score = -score_of(row_at(ctx, i2u(row)))
@@ -83,25 +81,26 @@ def link_score(ctx, row):
 
 
 @kernel("i64(u64)", inline=True)
-def bad_numbers(at):
-    """Whether the score or the level of a record is out of range, or does not agree with the human mark."""
-    score = score_of(at)
-    level = level_of(at)
+def bad_numbers(record):
+    """Return whether a record's score or level is out of range or contradicts its human mark."""
+    score = score_of(record)
+    level = level_of(record)
     if (score < -MAX_SCORE or score > MAX_SCORE) and score != NO_SCORE:
         return 1
     by_hand = level == HUMAN_LEVEL
-    if by_hand != (flags_of(at) & U(HUMAN) != U(0)):
+    if by_hand != (flags_of(record) & U(HUMAN) != U(0)):
         return 1
     return 1 if (level < NO_LEVEL or level > MAX_LEVEL) and not by_hand else 0
 
 
 @kernel("i64(u64,i64,i64,u64)")
 def inspect_rows(ctx, start, end, out):
-    """Write a byte for each of the rows ``start..end``: BAD_BOARD, NOT_FOUND, BAD_NUMBERS, or 0 if the record itself is
-    sound; returns the number of unsound ones.
+    """Write a byte for each of rows ``start..end``: BAD_BOARD, NOT_FOUND, BAD_NUMBERS, or 0 if the record is sound.
+
+    Returns the number of unsound ones.
     """
     keys = stack_buf(INSPECTED_KEYS)
-    found = stack_buf(INSPECTED_ROWS)
+    found_rows = stack_buf(INSPECTED_ROWS)
     row = i2u(start)
     wrong = 0
     while row < i2u(end):
@@ -110,19 +109,19 @@ def inspect_rows(ctx, start, end, out):
             batch = U(INSPECTED)
         k = U(0)
         while k < batch:
-            at = row_at(ctx, row + k)
-            set_board(keys + k * U(BOARD), player_of(at), opponent_of(at))
+            record = row_at(ctx, row + k)
+            set_board(keys + k * U(BOARD), player_of(record), opponent_of(record))
             k += U(1)
-        find_rows(ctx, keys, u2i(batch), found)
+        find_rows(ctx, keys, u2i(batch), found_rows)
         k = U(0)
         while k < batch:
-            at = row_at(ctx, row + k)
+            record = row_at(ctx, row + k)
             what = 0
-            if check_board(player_of(at), opponent_of(at)):
+            if check_board(player_of(record), opponent_of(record)):
                 what |= BAD_BOARD
-            if ld64(found + (k << U(3))) != row + k:
+            if ld64(found_rows + (k << U(3))) != row + k:
                 what |= NOT_FOUND
-            if bad_numbers(at):
+            if bad_numbers(record):
                 what |= BAD_NUMBERS
             st8(out + row + k - i2u(start), what)
             if what:
@@ -134,12 +133,12 @@ def inspect_rows(ctx, start, end, out):
 
 @kernel("i64(u64,u64,i64,u64,i64,u64,i64)")
 def grade_rows(ctx, marks, count, stack, loss, readings, most):
-    """Mark the rows on the stack, and all that they depend on, with the kinds of the ends of their lines.
+    """Mark the rows on the stack, and all that they depend on, with the kinds of their lines' ends.
 
-    ``marks`` holds a byte for each of ``count`` rows, 0 if not known yet; ``stack`` the number of rows on it, then the
-    rows (at most 8,191). Lines lose at most ``loss`` discs at each step. ``readings`` holds a byte for every level and
+    ``marks`` holds a byte for each of ``count`` rows, 0 if unknown; ``stack`` the number of rows on it, then the rows
+    (at most 8,191). Lines lose at most ``loss`` discs at each step. ``readings`` holds a byte for every level and
     number of empties (`by_level`): for positions, LEAVES bytes later for leaves, then both for Egaroucid's levels.
-    Returns 1 when the stack is empty, 0 after ``most`` positions, -1 if a row has no mark.
+    Returns 1 if the stack is empty, 0 after ``most`` positions, -1 if a row has no mark.
     """
     links = stack_buf(MOST_LINKS)
     depth = ld64(stack)
@@ -154,16 +153,16 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
         if ldu8(marks + row):
             depth -= U(1)
             continue
-        at = row_at(ctx, row)
-        empties = empties_of(at)
-        human = flags_of(at) & U(HUMAN)
+        record = row_at(ctx, row)
+        empties = empties_of(record)
+        human = flags_of(record) & U(HUMAN)
         scale = readings
-        if flags_of(at) & U(EGAROUCID_LEVELS):
+        if flags_of(record) & U(EGAROUCID_LEVELS):
             scale += U(2 * LEAVES)
-        leaf_move = leaf_move_of(at)
-        leaf = leaf_score_of(at) if has_leaf(at) else NONE
-        leaf_level = leaf_level_of(at)
-        total = i2u(list_links(ctx, player_of(at), opponent_of(at), links))
+        leaf_move = leaf_move_of(record)
+        leaf = leaf_score_of(record) if has_leaf(record) else NONE
+        leaf_level = leaf_level_of(record)
+        total = i2u(list_links(ctx, player_of(record), opponent_of(record), links))
         best = NONE
         k = U(0)
         while k < total:
@@ -174,14 +173,14 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
             if score > best:
                 best = score
             k += U(1)
-        found = 0
+        kind = 0
         if total == U(0):
-            found = SOLVED
+            kind = SOLVED
         elif best == NONE or human:
-            level = level_of(at)
+            level = level_of(record)
             if leaf != NONE and human == U(0) and leaf_level >= 0:
                 level = leaf_level
-            found = u2i(ldu8(scale + i2u(by_level(level, empties))))
+            kind = u2i(ldu8(scale + i2u(by_level(level, empties))))
         else:
             if leaf > best:
                 best = leaf
@@ -194,7 +193,7 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
                     if child >= count:
                         return -1
                     mark = ldu8(marks + i2u(child))
-                    found |= u2i(mark)
+                    kind |= u2i(mark)
                     if mark == U(0):
                         depth += U(1)
                         st64(stack + (depth << U(3)), i2u(child))
@@ -202,8 +201,8 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
             if depth > pushed:
                 continue
             if leaf != NONE and leaf >= best - loss:
-                found |= u2i(ldu8(scale + i2u(LEAVES + by_level(leaf_level, empties))))
-        st8(marks + row, found)
+                kind |= u2i(ldu8(scale + i2u(LEAVES + by_level(leaf_level, empties))))
+        st8(marks + row, kind)
         depth -= U(1)
     st64(stack, depth)
     return 1
@@ -214,7 +213,7 @@ def judge_moves(ctx, pairs, count, out):
     """Compare ``count`` moves, each a canonical position and the one it leads to (32 bytes), with the book.
 
     Counters at ``out``: + 0 positions outside the book, + `JUDGED_GOOD` moves as good as the position's score, +
-    `JUDGED_OTHER` all others.
+    `JUDGED_OTHER` other moves.
     """
     children = stack_buf(MOST_LINKS)
     k = U(0)
@@ -229,9 +228,9 @@ def judge_moves(ctx, pairs, count, out):
         if row < 0:
             st64(out, ld64(out) + U(1))
             continue
-        at = row_at(ctx, i2u(row))
-        total = list_children(ctx, player_of(at), opponent_of(at), children)
-        legal = moves(player_of(at), opponent_of(at))
+        record = row_at(ctx, i2u(row))
+        total = list_children(ctx, player_of(record), opponent_of(record), children)
+        legal = moves(player_of(record), opponent_of(record))
         good = False
         # A forced pass is one child.
         count_here = i2u(total) if total >= 0 else U(1)
@@ -245,23 +244,23 @@ def judge_moves(ctx, pairs, count, out):
                 legal = blsr(legal)
             if player_of(child) != player_of(after) or opponent_of(child) != opponent_of(after):
                 continue
-            found = find_row(ctx, player_of(child), opponent_of(child))
-            score = link_score(ctx, found)
-            if found < 0 and move == leaf_move_of(at) and leaf_score_of(at) >= -MAX_SCORE:
-                score = leaf_score_of(at)
-            if score != NONE and score >= score_of(at):
+            child_row = find_row(ctx, player_of(child), opponent_of(child))
+            score = link_score(ctx, child_row)
+            if child_row < 0 and move == leaf_move_of(record) and leaf_score_of(record) >= -MAX_SCORE:
+                score = leaf_score_of(record)
+            if score != NONE and score >= score_of(record):
                 good = True
         slot = out + U(JUDGED_GOOD) if good else out + U(JUDGED_OTHER)
         st64(slot, ld64(slot) + U(1))
 
 
 @kernel("i64(u64,u64,i64,u64,u64)")
-def list_scores(ctx, boards, count, found, children):
-    """Look up ``count`` boards in any orientation, 16 bytes each.
+def list_scores(ctx, boards, count, answers, children):
+    """Look up ``count`` boards in any orientation, 16 bytes each. Returns the number of ``children``.
 
-    ``found`` gets 8 bytes a board, NOT_IN_BOOK for one outside the book: the row; from bit 32 on the best move on that
-    board (64: none); bit 40: the side to move has a legal move. ``children`` gets the boards, in that orientation, that
-    links lead to; returns their number.
+    ``answers`` gets 8 bytes a board, NOT_IN_BOOK outside the book: the row; from bit 32 on the best move on that board
+    (64: none); bit 40: the side to move has a legal move. ``children`` gets the boards that links lead to, in that
+    orientation.
     """
     key = stack_buf(16)
     linked = children
@@ -272,11 +271,11 @@ def list_scores(ctx, boards, count, found, children):
         canonical(p, o, key)
         place = find_row(ctx, player_of(key), opponent_of(key))
         if place < 0:
-            st64(found + (k << U(3)), U(NOT_IN_BOOK))
+            st64(answers + (k << U(3)), U(NOT_IN_BOOK))
             k += U(1)
             continue
         row = i2u(place)
-        at = row_at(ctx, row)
+        record = row_at(ctx, row)
         symmetry = canonical_symmetry(p, o)
         legal = moves(p, o)
         passing = legal == U(0)
@@ -300,11 +299,11 @@ def list_scores(ctx, boards, count, found, children):
             if child >= 0:
                 set_board(linked, other, own)
                 linked += U(BOARD)
-            elif mirrored(move, symmetry) == leaf_move_of(at) and leaf_score_of(at) >= -MAX_SCORE:
-                score = leaf_score_of(at)
+            elif mirrored(move, symmetry) == leaf_move_of(record) and leaf_score_of(record) >= -MAX_SCORE:
+                score = leaf_score_of(record)
             if score > best:
                 best = score
                 best_move = move
-        st64(found + (k << U(3)), row | (best_move << U(32)) | ((U(0) if passing else U(1)) << U(40)))
+        st64(answers + (k << U(3)), row | (best_move << U(32)) | ((U(0) if passing else U(1)) << U(40)))
         k += U(1)
     return u2i((linked - children) // U(BOARD))

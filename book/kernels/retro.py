@@ -1,4 +1,4 @@
-"""Backward moves: the positions of the book from which a move, or a forced pass, leads to a given one."""
+"""Backward moves: the book's positions from which a move, or a forced pass, leads to a given one."""
 
 from desdaemon.book.layout import RUN_DIRECTIONS, RUN_LENGTHS_BYTES, RUN_MASKS, RUN_MASKS_BYTES, WORD
 from desdaemon.engine.compiler.jit import kernel
@@ -48,16 +48,17 @@ def by_direction(words, direction):
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def run_mask(masks, direction, count):
-    """Return the address of the first ``count`` discs of a direction's run."""
+    """Return the address of the mask of the first ``count`` discs of a direction's run."""
     return masks + (direction * U(RUN_MASKS) + count) * U(WORD)
 
 
 @kernel("i64(u64,u64,u64,u64,u64)")
 def list_runs(square, own, other, lengths, masks):
-    """For each of 8 directions from ``square``, store the most discs that a move there may have turned (a run of own
-    discs less its last) at ``lengths``, and masks of the first k of them at ``masks``.
+    """Store for 8 directions from ``square`` the most discs that a move there may have turned, and masks of the first
+    k.
 
-    Returns 0 if no move on ``square`` can have led here: it would have left discs of the other side enclosed.
+    A run is the own discs next to ``square`` in a direction, less the last. ``lengths`` and ``masks`` are addresses.
+    Returns 0 if no move on ``square`` can have led here, because it would have left enclosed discs of the other side.
     """
     direction = 0
     while direction < RUN_DIRECTIONS:
@@ -90,7 +91,7 @@ def list_runs(square, own, other, lengths, masks):
 
 @kernel("i64(u64,i64,u64,i64)")
 def list_parents(ctx, row, out, capacity):
-    """Write the rows from which a legal move or a forced pass leads to ``row`` to ``out``, 64 bits each; some appear
+    """Write the rows from which a legal move or a forced pass leads to ``row`` to ``out``, 64 bits each, some
     repeatedly.
 
     Returns their number, -1 if there are more than ``capacity``.
@@ -99,15 +100,15 @@ def list_parents(ctx, row, out, capacity):
     lengths = stack_buf(RUN_LENGTHS_BYTES)
     turned = stack_buf(RUN_LENGTHS_BYTES)
     masks = stack_buf(RUN_MASKS_BYTES)
-    at = row_at(ctx, i2u(row))
-    p = player_of(at)
-    o = opponent_of(at)
+    record = row_at(ctx, i2u(row))
+    p = player_of(record)
+    o = opponent_of(record)
     count = 0
     if moves(o, p) == U(0) and moves(p, o):
         canonical(o, p, key)
-        found = find_row(ctx, player_of(key), opponent_of(key))
-        if found >= 0:
-            sts64(out, found)
+        parent = find_row(ctx, player_of(key), opponent_of(key))
+        if parent >= 0:
+            sts64(out, parent)
             count = 1
     squares = o
     while squares:
@@ -121,14 +122,14 @@ def list_parents(ctx, row, out, capacity):
             k += U(1)
         more = True
         while more:
-            # The next choice of how many discs were turned in each direction; the first one, none at all, is no move.
+            # Choose the next numbers of discs turned in each direction; the first choice, none at all, is no move.
             k = U(0)
             while k < U(RUN_DIRECTIONS):
-                here = by_direction(turned, k)
-                if lds64(here) < lds64(by_direction(lengths, k)):
-                    st64(here, ld64(here) + U(1))
+                choice = by_direction(turned, k)
+                if lds64(choice) < lds64(by_direction(lengths, k)):
+                    st64(choice, ld64(choice) + U(1))
                     break
-                st64(here, U(0))
+                st64(choice, U(0))
                 k += U(1)
             more = k < U(RUN_DIRECTIONS)
             if not more:
@@ -143,10 +144,10 @@ def list_parents(ctx, row, out, capacity):
             if flip(square, mover, waiting) != flips:
                 continue
             canonical(mover, waiting, key)
-            found = find_row(ctx, player_of(key), opponent_of(key))
-            if found >= 0:
+            parent = find_row(ctx, player_of(key), opponent_of(key))
+            if parent >= 0:
                 if count >= capacity:
                     return -1
-                sts64(out + i2u(count) * U(WORD), found)
+                sts64(out + i2u(count) * U(WORD), parent)
                 count += 1
     return count

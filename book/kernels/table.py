@@ -1,7 +1,7 @@
-"""The table of positions: dense rows in chunks, found through an open-addressing index in segments.
+"""The table of positions: dense rows in chunks, found by an open-addressing index in segments.
 
-Rows live in chunks of 2^`CHUNK_BITS` records, so that growing never copies a row. The index is 2^`SEGMENT_BITS`
-segments, chosen by the top bits of the hash; each grows alone. A segment has a byte (tag) for each slot, 0 where it is
+Rows live in chunks of 2^`CHUNK_BITS` records, so that growing never copies a row. The index has 2^`SEGMENT_BITS`
+segments, chosen by the top bits of the hash; each grows alone. A segment has a byte (tag) for each slot, 0 if it is
 free, and the slots' 32-bit row numbers; it is searched by linear probing, and a miss reads tags only. `layout` has the
 words of a context (``ctx``) and of a segment's descriptor.
 """
@@ -52,24 +52,22 @@ CHUNK_MASK = (1 << CHUNK_BITS) - 1
 
 
 @kernel("void(u64,u64,u64)", inline=True)
-def ensure(ctx, at, size):
-    """Verify the blocks that hold ``size`` bytes at ``at``, if they belong to a mapped file and were not
-    verified yet.
-    """
+def ensure(ctx, address, size):
+    """Verify the blocks that hold ``size`` bytes, if they belong to a mapped file and are not verified."""
     guard = ld64(ctx + U(GUARD))
     if guard != U(0):
-        check_range(guard, at, size)
+        check_range(guard, address, size)
 
 
 @kernel("u64(u64,u64)", inline=True)
 def row_slot(rows, number):
-    """Return the address of entry ``number`` of a list of row numbers."""
+    """Return the address of entry ``number`` in a list of row numbers."""
     return rows + number * U(LISTED_BYTES)
 
 
 @kernel("u64(u64,u64)", inline=True)
 def listed_row(rows, number):
-    """Entry ``number`` of a list of row numbers, such as an order of rows or the slots of a segment."""
+    """Return entry ``number`` of a list of row numbers, such as an order of rows or the slots of a segment."""
     return ldu32(row_slot(rows, number))
 
 
@@ -80,37 +78,35 @@ def list_row(rows, number, row):
 
 @kernel("u64(u64,u64)", inline=True)
 def chunk_of(chunks, row):
-    """Return the address of the chunk that holds a row; ``chunks``: the address of the chunks' addresses."""
+    """Return the address of the chunk that holds a row; ``chunks`` is the address of the chunks' addresses."""
     return ld64(chunks + (row >> U(CHUNK_BITS)) * U(WORD))
 
 
 @kernel("u64(u64,u64)", inline=True)
 def row_place(ctx, row):
-    """Return the address of a row's record for prefetching only: `row_at` verifies its block before it is read or
-    written.
-    """
+    """Return the address of a row's record for a prefetch only; before other uses `row_at` verifies its block."""
     return chunk_of(ld64(ctx + U(CHUNKS)), row) + (row & U(CHUNK_MASK)) * U(RECORD_BYTES)
 
 
 @kernel("u64(u64,u64)", inline=True)
 def row_at(ctx, row):
     """Return the address of a row's record."""
-    at = row_place(ctx, row)
-    ensure(ctx, at, U(RECORD_BYTES))
-    return at
+    record = row_place(ctx, row)
+    ensure(ctx, record, U(RECORD_BYTES))
+    return record
 
 
 @kernel("u64(u64,u64)", inline=True)
 def result_at(ctx, row):
     """Return the address of a row's game results."""
-    at = chunk_of(ld64(ctx + U(RESULTS)), row) + (row & U(CHUNK_MASK)) * U(RESULT_BYTES)
-    ensure(ctx, at, U(RESULT_BYTES))
-    return at
+    result = chunk_of(ld64(ctx + U(RESULTS)), row) + (row & U(CHUNK_MASK)) * U(RESULT_BYTES)
+    ensure(ctx, result, U(RESULT_BYTES))
+    return result
 
 
 @kernel("void(u64,u64)", inline=True)
 def copy_result(to, source):
-    """Copy a position's game results from one address to another."""
+    """Copy game results from one address to another."""
     done = U(0)
     while done < U(RESULT_BYTES):
         st64(to + done, ld64(source + done))
@@ -119,10 +115,7 @@ def copy_result(to, source):
 
 @kernel("u64(u64,u64)", inline=True)
 def hash_of(p, o):
-    """Return the hash of a board, which says where the index has it.
-
-    Top SEGMENT_BITS bits: segment; bits 32..39: tag; low 32 bits: place in the segment.
-    """
+    """Return the hash of a board: segment in the top SEGMENT_BITS, tag in bits 32..39, place in the low 32."""
     h = (p * U(0x9E3779B97F4A7C15)) ^ (o * U(0xC2B2AE3D27D4EB4F))
     h ^= h >> U(32)
     h *= U(0xD6E8FEB86659FD93)
@@ -171,7 +164,7 @@ def set_used(segment, used):
 
 @kernel("u64(u64,u64)", inline=True)
 def segment_of(ctx, h):
-    """Return the address of the descriptor of the segment for positions of hash ``h``."""
+    """Return the address of the descriptor of the segment for hash ``h``."""
     return ld64(ctx + U(SEGMENTS)) + segment_number(h) * U(SEGMENT_BYTES)
 
 
@@ -193,23 +186,23 @@ def find_row(ctx, p, o):
     count = ld64(ctx + U(COUNT))
     guard = ld64(ctx + U(GUARD))
     i = place_of(h, capacity)
-    # An index in a file may have no free slot, whatever its table says.
+    # The index of a damaged file may have no free slot.
     left = capacity
     while left != U(0):
         left -= U(1)
         if guard != U(0):
             check_range(guard, tags + i, U(1))
-        found = ldu8(tags + i)
-        if found == U(0):
+        slot_tag = ldu8(tags + i)
+        if slot_tag == U(0):
             return -1
-        if found == tag:
+        if slot_tag == tag:
             if guard != U(0):
                 check_range(guard, row_slot(rows, i), U(LISTED_BYTES))
             row = listed_row(rows, i)
             # A damaged file that was not checked must not lead outside.
             if row < count:
-                at = row_at(ctx, row)
-                if player_of(at) == p and opponent_of(at) == o:
+                record = row_at(ctx, row)
+                if player_of(record) == p and opponent_of(record) == o:
                     return u2i(row)
         i += U(1)
         if i == capacity:
@@ -221,24 +214,21 @@ def find_row(ctx, p, o):
 
 @kernel("u64(u64,u64)", inline=True)
 def first_slot(ctx, h):
-    """Return the address of the first slot with the tag of hash ``h``, 0 if there is none.
-
-    Only for a table that is not guarded.
-    """
+    """Return the address of the first slot with the tag of hash ``h``, 0 without one; for tables without a guard."""
     segment = segment_of(ctx, h)
     tags = tags_of(segment)
     capacity = capacity_of(segment)
     tag = tag_of(h)
     i = place_of(h, capacity)
-    found = ldu8(tags + i)
+    slot_tag = ldu8(tags + i)
     left = capacity
-    while found != U(0) and found != tag and left != U(0):
+    while slot_tag != U(0) and slot_tag != tag and left != U(0):
         left -= U(1)
         i += U(1)
         if i == capacity:
             i = U(0)
-        found = ldu8(tags + i)
-    if found != tag:
+        slot_tag = ldu8(tags + i)
+    if slot_tag != tag:
         return U(0)
     return row_slot(slots_of(segment), i)
 
@@ -247,28 +237,29 @@ def first_slot(ctx, h):
 def prefetch_row(ctx, row):
     """Prefetch a row's record, which may span two cache lines."""
     if row < ld64(ctx + U(COUNT)):
-        at = row_place(ctx, row)
-        prefetch(at)
-        prefetch(at + U(RECORD_BYTES) - U(1))
+        record = row_place(ctx, row)
+        prefetch(record)
+        prefetch(record + U(RECORD_BYTES) - U(1))
 
 
 @kernel("i64(u64,u64,u64,u64)", inline=True)
 def found_at(ctx, slot, p, o):
-    """Return the row of a canonical position for which `first_slot` returned ``slot``; -1 if it is not in the table."""
+    """Return the row of a canonical position whose `first_slot` is ``slot``; -1 if it is not in the table."""
     if slot == U(0):
         return -1
     row = ldu32(slot)
     if row < ld64(ctx + U(COUNT)):
-        at = row_place(ctx, row)
-        if player_of(at) == p and opponent_of(at) == o:
+        record = row_place(ctx, row)
+        if player_of(record) == p and opponent_of(record) == o:
             return u2i(row)
     return find_row(ctx, p, o)
 
 
 @kernel("void(u64,u64,u64,u64)", inline=True)
 def index_row(ctx, segment, h, row):
-    """Insert a new row into its segment, which has a free slot. In a guarded file the entry may have been lost and is
-    then put into another's slot.
+    """Insert a new row into its segment, which has a free slot.
+
+    In a guarded file the entry may have been lost; it is then put into another's slot.
     """
     tags = tags_of(segment)
     capacity = capacity_of(segment)
@@ -289,13 +280,14 @@ def index_row(ctx, segment, h, row):
 
 @kernel("i64(u64,u64,u64)")
 def insert_row(ctx, p, o):
-    """Find or add a canonical position: 2 * row, + 1 when it is new.
+    """Find or add a canonical position; return 2 * row, + 1 if it is new.
 
-    SEGMENT_FULL: its segment (number left in FULL) must grow first; CHUNK_MISSING: a chunk must be added.
+    Returns SEGMENT_FULL if its segment (its number is left in FULL) must grow first, CHUNK_MISSING if a chunk must be
+    added.
     """
-    known = find_row(ctx, p, o)
-    if known >= 0:
-        return known * 2
+    present = find_row(ctx, p, o)
+    if present >= 0:
+        return present * 2
     h = hash_of(p, o)
     segment = segment_of(ctx, h)
     if (used_of(segment) + U(1)) * U(5) > capacity_of(segment) * U(4):
@@ -304,9 +296,9 @@ def insert_row(ctx, p, o):
     row = ld64(ctx + U(COUNT))
     if row >= ld64(ctx + U(ROW_CAPACITY)):
         return CHUNK_MISSING
-    at = row_at(ctx, row)
-    set_board(at, p, o)
-    blank_payload(at)
+    record = row_at(ctx, row)
+    set_board(record, p, o)
+    blank_payload(record)
     index_row(ctx, segment, h, row)
     st64(ctx + U(COUNT), row + U(1))
     return u2i(row) * 2 + 1
@@ -314,24 +306,25 @@ def insert_row(ctx, p, o):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def insert_records(ctx, records, start, count, overwrite, out):
-    """Insert the canonical records ``start..count``; returns the record where it stopped, and stores the reason in the
-    word INSERTED_REASON of ``out`` (0, or see `insert_row`). A position that is in the table keeps its payload unless
-    ``overwrite``; INSERTED_KNOWN counts those.
+    """Insert the canonical records ``start..count``. Returns the record where it stopped.
+
+    ``out`` gets INSERTED_REASON (0, or the answer of `insert_row`) and INSERTED_KNOWN, the number of positions that
+    were in the table: these keep their payload unless ``overwrite``.
     """
     k = i2u(start)
     end = i2u(count)
     st64(out + U(INSERTED_REASON), U(0))
     while k < end:
-        at = records + k * U(RECORD_BYTES)
-        answer = insert_row(ctx, player_of(at), opponent_of(at))
+        record = records + k * U(RECORD_BYTES)
+        answer = insert_row(ctx, player_of(record), opponent_of(record))
         if answer < 0:
             sts64(out + U(INSERTED_REASON), answer)
             return u2i(k)
         if answer & 1 or overwrite:
-            copy_payload(row_at(ctx, i2u(answer >> 1)), at)
+            copy_payload(row_at(ctx, i2u(answer >> 1)), record)
         if answer & 1 == 0:
-            known = out + U(INSERTED_KNOWN)
-            st64(known, ld64(known) + U(1))
+            present = out + U(INSERTED_KNOWN)
+            st64(present, ld64(present) + U(1))
         k += U(1)
     return count
 
@@ -354,14 +347,14 @@ def rehash_segment(ctx, number, tags, rows, capacity):
         if ldu8(old_tags + i) != U(0):
             row = listed_row(old_rows, i)
             if row < ld64(ctx + U(COUNT)):
-                at = row_at(ctx, row)
-                index_row(ctx, segment, hash_of(player_of(at), opponent_of(at)), row)
+                record = row_at(ctx, row)
+                index_row(ctx, segment, hash_of(player_of(record), opponent_of(record)), row)
         i += U(1)
 
 
 @kernel("u64(u64,u64,u64)")
 def slot_of(segment, h, row):
-    """Return the slot in the segment that holds ``row``; its capacity if a file's index lacks the row."""
+    """Return the slot of the segment that holds ``row``; its capacity if a file's index lacks the row."""
     rows = slots_of(segment)
     tags = tags_of(segment)
     capacity = capacity_of(segment)
@@ -393,8 +386,8 @@ def unindex(ctx, segment, hole):
             break
         if listed_row(rows, j) >= ld64(ctx + U(COUNT)):
             continue
-        at = row_at(ctx, listed_row(rows, j))
-        home = place_of(hash_of(player_of(at), opponent_of(at)), capacity)
+        record = row_at(ctx, listed_row(rows, j))
+        home = place_of(hash_of(player_of(record), opponent_of(record)), capacity)
         # The entry at j may move to i unless its home lies cyclically in (i, j].
         stays = (i < home and home <= j) if i <= j else (i < home or home <= j)
         if not stays:
@@ -409,7 +402,7 @@ def unindex(ctx, segment, hole):
 def remove_rows(ctx, marks, start, end):
     """Remove each row of ``start..end`` whose byte at ``marks`` is not 0; the last row takes its place.
 
-    Process later ranges first. Returns the number removed.
+    Later ranges must be processed first. Returns the number of rows removed.
     """
     row = i2u(end)
     gone = 0
@@ -417,8 +410,8 @@ def remove_rows(ctx, marks, start, end):
         row -= U(1)
         if ldu8(marks + row) == U(0):
             continue
-        at = row_at(ctx, row)
-        h = hash_of(player_of(at), opponent_of(at))
+        record = row_at(ctx, row)
+        h = hash_of(player_of(record), opponent_of(record))
         segment = segment_of(ctx, h)
         place = slot_of(segment, h, row)
         if place != capacity_of(segment):
@@ -431,8 +424,8 @@ def remove_rows(ctx, marks, start, end):
             place = slot_of(segment, h, last)
             if place != capacity_of(segment):
                 list_row(slots_of(segment), place, row)
-            set_board(at, player_of(source), opponent_of(source))
-            copy_payload(at, source)
+            set_board(record, player_of(source), opponent_of(source))
+            copy_payload(record, source)
             if ld64(ctx + U(RESULTS)) != U(0):
                 copy_result(result_at(ctx, row), result_at(ctx, last))
         st64(ctx + U(COUNT), last)

@@ -66,9 +66,9 @@ from .records import (
 from .table import list_row, listed_row, row_at
 
 BOTH = 3
-"""The marks of `reach_rows` and `select_rows`: 1 and 2, one for each side."""
+"""Both marks of `reach_rows` and `select_rows`: 1 and 2, one for each side."""
 WALKED_SHIFT = 2
-"""`select_below` keeps the marks it has followed this number of bits higher."""
+"""Bits by which `select_below` shifts the marks that it has followed."""
 ROWS_BYTES = 4 * BATCH
 NOTE = 40
 """Bytes of a note of `list_lost`: row, move, score, level and number of remaining links, 64 bits each."""
@@ -80,7 +80,7 @@ NOTE_LINKS = 32
 
 @kernel("u64(u64,u64)", inline=True)
 def batch_below(start, t):
-    """The first place of the batch that ends before place ``t`` on a walk down to ``start``."""
+    """Return the first place of the batch that ends before place ``t`` on a walk down to ``start``."""
     if t < start + U(BATCH):
         return start
     return t - U(BATCH)
@@ -88,7 +88,7 @@ def batch_below(start, t):
 
 @kernel("i64(u64,u64,u64,u64)", inline=True)
 def any_marked(order, marks, start, end):
-    """Whether one of the rows ``order[start..end]`` is marked."""
+    """Return whether a row of ``order[start..end]`` is marked."""
     while start < end:
         if ldu8(marks + listed_row(order, start)):
             return 1
@@ -106,8 +106,8 @@ def reach_rows(ctx, order, marks, start, end, best_only, filters):
     """Pass the marks (a byte a row) of rows ``order[end - 1]`` down to ``order[start]`` on to their children.
 
     Without ``best_only`` a child gets every mark of its parent. With it, mark 1 says that the side to move plays only
-    best moves, mark 2 that the other side does. Returns the number of marked rows in the range. Children have a smaller
-    layer, so one pass from the opening on reaches everything. ``filters``: see `gather_children`.
+    best moves, mark 2 that the other side does. Children have a smaller layer, so one pass from the opening on reaches
+    everything. Returns the number of marked rows in the range. ``filters`` are those of `gather_children`.
     """
     families = stack_buf(FAMILIES)
     t = i2u(end)
@@ -126,36 +126,36 @@ def reach_rows(ctx, order, marks, start, end, best_only, filters):
             if mark == U(0):
                 continue
             marked += 1
-            at = row_at(ctx, row)
+            record = row_at(ctx, row)
             family = families + (t - first) * U(FAMILY)
             links = links_of(family)
             k = U(0)
             while k < link_count(family):
-                found = i2u(link_row(links, k))
+                child = i2u(link_row(links, k))
                 given = mark
                 if best_only:
                     given = (mark & U(2)) >> U(1)
-                    if mark & U(1) and -score_of(row_at(ctx, found)) >= score_of(at):
+                    if mark & U(1) and -score_of(row_at(ctx, child)) >= score_of(record):
                         given |= U(2)
-                add_mark(marks, found, given)
+                add_mark(marks, child, given)
                 k += U(1)
     return marked
 
 
 @kernel("i64(u64,u64,u64,u64,u64,u64,u64)")
 def select_row(ctx, row, sides, family, rules, marks, stack):
-    """Follow a row's links for each of the marks ``sides`` with which it was reached; returns whether its leaf is to be
-    grown.
+    """Follow a row's links for each of the marks ``sides`` with which it was reached. Returns whether its leaf is to
+    grow.
 
-    A child that is followed gets the other mark. If it is new, its row goes on the ``stack`` (the first word is the
-    number of rows on it), unless that is 0. ``rules``: SELECT_ words, see `select_rows`.
+    A child that is followed gets the other mark. If it is new, its row goes on the ``stack`` (a word with the number of
+    rows, then the rows), unless that is 0. ``rules`` are the SELECT_ words of `select_rows`.
     """
-    at = row_at(ctx, row)
+    record = row_at(ctx, row)
     mode = lds64(rules + U(SELECT_MODE))
-    value = score_of(at)
-    leaf = leaf_score_of(at)
-    leaf_move = leaf_move_of(at)
-    empties = empties_of(at)
+    value = score_of(record)
+    leaf = leaf_score_of(record)
+    leaf_move = leaf_move_of(record)
+    empties = empties_of(record)
     links = links_of(family)
     total = link_count(family)
     if empties < lds64(rules + U(SELECT_LEAST)) or is_finished(family):
@@ -174,32 +174,33 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
         while k < total:
             if link_move(links, k) == leaf_move:
                 leaf = NO_SCORE
-            found = i2u(link_row(links, k))
+            child_row = i2u(link_row(links, k))
             k += U(1)
-            child = row_at(ctx, found)
+            child = row_at(ctx, child_row)
             score = -score_of(child)
             follow = True
             if mode == DEVIATE:
                 follow = value - score <= tolerance and low <= score and score <= high
             elif mode == ENHANCE:
-                follow = -upper_bound_of(child) >= lower_bound_of(at) or -lower_bound_of(child) >= upper_bound_of(at)
+                follow = -upper_bound_of(child) >= lower_bound_of(record)
+                follow = follow or -lower_bound_of(child) >= upper_bound_of(record)
             if not follow:
                 continue
-            known = ldu8(marks + found)
-            if known & other == U(0):
-                st8(marks + found, u2i(known | other))
+            marked = ldu8(marks + child_row)
+            if marked & other == U(0):
+                st8(marks + child_row, u2i(marked | other))
                 if stack:
                     st64(stack, ld64(stack) + U(1))
-                    st64(stack + (ld64(stack) << U(3)), found)
+                    st64(stack + (ld64(stack) << U(3)), child_row)
         if leaf >= -MAX_SCORE and leaf_move <= U(PASS):
             if mode == DEVIATE:
                 growing = growing or (value - leaf <= tolerance and low <= leaf and leaf <= high)
             elif mode == ENHANCE:
-                margin = margin_at(ld64(rules + U(SELECT_MARGINS)), leaf_level_of(at), empties)
+                margin = margin_at(ld64(rules + U(SELECT_MARGINS)), leaf_level_of(record), empties)
                 growing = (
                     growing
-                    or leaf + margin_lower(margin) >= lower_bound_of(at)
-                    or leaf + margin_upper(margin) >= upper_bound_of(at)
+                    or leaf + margin_lower(margin) >= lower_bound_of(record)
+                    or leaf + margin_upper(margin) >= upper_bound_of(record)
                 )
             elif mode == PLAY:
                 growing = total == U(0)
@@ -214,9 +215,9 @@ def select_rows(ctx, order, marks, start, end, rules, filters):
     """Walk rows ``order[end - 1]`` down to ``order[start]`` from the marked ones and mark the rows to grow with EXPAND.
 
     Mark 1: reached with the first side to move, mark 2: with the other. DEVIATE follows and grows moves within the
-    tolerance of the position's score and inside the window (from SELECT_LOW to SELECT_HIGH); ENHANCE those that may be
-    best given the bounds; PLAY follows everything and grows positions without links; EXTEND follows everything and
-    grows leaves as good as the score. Returns the number to grow. ``filters``: see `gather_children`.
+    tolerance of the position's score and inside the window (SELECT_LOW to SELECT_HIGH); ENHANCE those that may be best
+    given the bounds; PLAY follows everything and grows positions without links; EXTEND follows everything and grows
+    leaves as good as the score. Returns the number of rows to grow. ``filters`` are those of `gather_children`.
     """
     families = stack_buf(FAMILIES)
     chosen = 0
@@ -241,11 +242,11 @@ def select_rows(ctx, order, marks, start, end, rules, filters):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64)")
 def select_below(ctx, marks, stack, most, rules, filters):
-    """`select_rows` without an order: a depth-first walk from the rows on the ``stack`` (their number, then the rows,
-    which are marked), for a walk that reaches a small part of the book.
+    """Do as `select_rows`, depth first and without an order, for a walk that reaches a small part of the book.
 
-    Returns 1 when nothing is left, 0 after ``most`` rows, -1 when the stack is full: the rows not followed by then are
-    marked, so that `select_rows` can continue.
+    The ``stack`` holds the number of rows to begin from, then these rows, which are marked. Returns 1 if nothing is
+    left, 0 after ``most`` rows, -1 if the stack is full: rows not followed are then marked, so that `select_rows` can
+    continue.
     """
     families = stack_buf(FAMILIES)
     rows = stack_buf(ROWS_BYTES)
@@ -274,18 +275,19 @@ def select_below(ctx, marks, stack, most, rules, filters):
 
 @kernel("i64(u64,i64,i64,u64,u64,u64)")
 def list_lost(ctx, start, end, keep, out, filters):
-    """Note each kept row of ``start..end`` (its byte at ``keep`` is KEPT) that has a link to a removed row, `NOTE`
-    bytes at ``out``: the row; move, score and level of the best link that it loses (move KEEPS_LEAF if its leaf is as
-    good; no score if that rested on one set by hand); and the number of links that it keeps. Returns the number of
-    notes. ``filters``: see `gather_children`.
+    """Note each kept row of ``start..end`` (its byte at ``keep`` is KEPT) that has a link to a removed row.
+
+    A note has `NOTE` bytes at ``out``: the row; move, score and level of the best link that it loses (move KEEPS_LEAF
+    if its leaf is as good; no score if that rested on one set by hand); the number of links that it keeps. Returns the
+    number of notes.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
-    noted = U(0)
+    number = U(0)
     while row < i2u(end):
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
-        at = row_at(ctx, row)
+        record = row_at(ctx, row)
         links = links_of(family)
         staying = 0
         best = NO_SCORE
@@ -294,31 +296,31 @@ def list_lost(ctx, start, end, keep, out, filters):
         k = U(0)
         while k < link_count(family):
             move = link_move(links, k)
-            found = i2u(link_row(links, k))
+            child_row = i2u(link_row(links, k))
             k += U(1)
-            state = ldu8(keep + found)
+            state = ldu8(keep + child_row)
             if state == U(KEPT):
                 staying += 1
             if state == U(KEPT) or state == U(GONE_BY_HAND):
                 continue
-            child = row_at(ctx, found)
+            child = row_at(ctx, child_row)
             score = -score_of(child)
             if score > best and score >= -MAX_SCORE and score <= MAX_SCORE:
                 best = score
                 best_move = move
                 level = level_of(child)
-                if (flags_of(child) ^ flags_of(at)) & U(EGAROUCID_LEVELS):
+                if (flags_of(child) ^ flags_of(record)) & U(EGAROUCID_LEVELS):
                     level = NO_LEVEL
         if i2u(staying) < link_count(family) and ldu8(keep + row) == U(KEPT):
-            if has_leaf(at) and leaf_score_of(at) >= best:
+            if has_leaf(record) and leaf_score_of(record) >= best:
                 best_move = U(KEEPS_LEAF)
-            own = level_of(at)
-            note = out + noted * U(NOTE)
+            own = level_of(record)
+            note = out + number * U(NOTE)
             st64(note, row)
             st64(note + U(NOTE_MOVE), best_move)
             sts64(note + U(NOTE_SCORE), best)
             sts64(note + U(NOTE_LEVEL), own if own < level else level)
             sts64(note + U(NOTE_LINKS), staying)
-            noted += U(1)
+            number += U(1)
         row += U(1)
-    return u2i(noted)
+    return u2i(number)

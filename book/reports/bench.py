@@ -1,6 +1,6 @@
 """`desdaemon bench book`: the speed of the book on this machine, and the memory for a position.
 
-The book has all positions up to some plies, with made-up scores. Work of one thread is timed in its processor time,
+The book has all positions up to some plies, with made-up scores. Work of one thread is measured in processor time,
 files and threads in wall time; each figure is the median of some runs.
 """
 
@@ -38,13 +38,13 @@ from .report import summary
 
 
 class Figure(Protocol):
-    """A figure that prints itself and can be JSON data."""
+    """A figure that can be printed and be JSON data."""
 
     def data(self) -> dict[str, str | int | float | None]: ...
 
 
 class Measure(NamedTuple):
-    """One figure: ``positions`` processed in ``seconds``, or, if that is None, bytes of memory for a position."""
+    """``positions`` processed in ``seconds``, or, if that is None, bytes of memory for a position."""
 
     name: str
     positions: int
@@ -60,7 +60,6 @@ class Measure(NamedTuple):
         return f"{self.name:<37} {self.seconds:8.3f} s  {rate:8.2f} M positions/s"
 
     def data(self) -> dict[str, str | int | float | None]:
-        """Return the figure as JSON data."""
         if self.seconds is None:
             return {"name": self.name, "bytes_per_position": round(self.bytes_per_position, 2)}
         rate = round(self.positions / self.seconds) if self.positions > 1 else None
@@ -91,7 +90,7 @@ class _BookBench:
     def timed(
         self, name: str, clock: Clock, work: Callable[[], object], before: Callable[[], object] = lambda: None
     ) -> Measure:
-        """Return the median time of some runs of ``work``. ``before`` is called before each, and is not timed."""
+        """Return the median time of some runs of ``work``; ``before`` is called before each, untimed."""
         spent = []
         for _ in range(self._repeat):
             before()
@@ -123,7 +122,7 @@ def _played(games: int) -> Book:
     """Return a book of whole random games, with finished positions and forced passes; all scores are 0."""
     book = Book(BookOptions(level=10, min_empties=1))
     dice = random.Random(1)
-    found = []
+    rows = []
     for _ in range(games):
         position, moves = START, bytearray()
         while legal := book.table.moves(*position) or book.table.moves(*reversed(position)):
@@ -132,9 +131,9 @@ def _played(games: int) -> Book:
             move = dice.choice([square for square in range(64) if legal >> square & 1])
             moves.append(move)
             position = book.table.play(*position, move)
-        found.append(book.table.replay(*START, bytes(moves))[0])
-    records = np.zeros(sum(map(len, found)), RECORD)
-    records["player"], records["opponent"] = np.concatenate(found).T
+        rows.append(book.table.replay(*START, bytes(moves))[0])
+    records = np.zeros(sum(map(len, rows)), RECORD)
+    records["player"], records["opponent"] = np.concatenate(rows).T
     records["level"], records["leaf_move"], records["leaf_score"], records["leaf_level"] = (
         10,
         NO_MOVE,
@@ -190,7 +189,6 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
 
 
 def command_line() -> Parser:
-    """Return the parser of the command line."""
     parser = Parser(prog="desdaemon bench book", description=__doc__)
     parser.add_argument("--ply", type=int, default=10, choices=range(1, 13), help="last ply of the book (10)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
@@ -200,7 +198,7 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the figures; returns the exit status."""
+    """Print the figures; return the exit status."""
     arguments = command_line().parse_args(argv)
     with own_folder(arguments.folder) as folder:
         figures = show(run(arguments.ply, folder, repeat=max(1, arguments.repeat)), as_json=arguments.json)
@@ -211,19 +209,19 @@ def main(argv: Sequence[str]) -> int:
 
 @contextmanager
 def own_folder(place: Path | None) -> Iterator[Path]:
-    """A folder in ``place`` that is removed at the end of the block, or when SIGTERM ends the process."""
+    """Yield a folder in ``place`` that is removed at the end of the block, or when SIGTERM ends the process."""
     with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=place) as folder:
 
         def terminated(number: int, frame: object) -> None:
-            # An exception would be lost where it comes during a finalizer.
+            # An exception would be lost in a finalizer.
             shutil.rmtree(folder, ignore_errors=True)
             os._exit(128 + number)
 
-        before = signal.signal(signal.SIGTERM, terminated)
+        handler = signal.signal(signal.SIGTERM, terminated)
         try:
             yield Path(folder)
         finally:
-            signal.signal(signal.SIGTERM, before)
+            signal.signal(signal.SIGTERM, handler)
 
 
 def show(figures: Iterable[Figure], *, as_json: bool) -> list[dict[str, str | int | float | None]]:

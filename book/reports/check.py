@@ -1,4 +1,4 @@
-"""Verifies a book: every invariant; and repairs faults."""
+"""Verification of a book, and repair."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from desdaemon.book.record import RECORD, PositionEntry
 from desdaemon.book.table import BookTable
 
 EXAMPLES = 5
-"""Positions named for each kind of problem, at most."""
+"""Most positions that are named for a kind of problem."""
 
 _LEAVES = {
     LINKED: "the leaf's move leads into the book",
@@ -43,7 +43,7 @@ _LEAVES = {
 
 
 class BookProblem(NamedTuple):
-    """A kind of fault: the number of positions with it, and some of them (rows)."""
+    """A kind of fault: the number of positions with it, and the rows of some."""
 
     what: str
     positions: int
@@ -51,8 +51,10 @@ class BookProblem(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """``problems`` break a rule of the format. ``open`` leaves only wait for a search, and ``stale`` scores for a
-    negamax: that is no problem (a file's format may have no place for the values that they follow from).
+    """The result of `verify`. ``problems`` break a rule of the format.
+
+    ``open`` leaves wait for a search and ``stale`` scores for a negamax: these are no problems, because a file's format
+    may lack the values that they follow from.
     """
 
     positions: int
@@ -76,8 +78,8 @@ class _Found:
     def add(self, what: str, rows: npt.NDArray[np.int64]) -> None:
         if len(rows):
             self._counts[what] = self._counts.get(what, 0) + len(rows)
-            kept = self._rows.setdefault(what, [])
-            kept += rows[: EXAMPLES - len(kept)].tolist()
+            examples = self._rows.setdefault(what, [])
+            examples += rows[: EXAMPLES - len(examples)].tolist()
 
     def problems(self) -> list[BookProblem]:
         return [BookProblem(what, count, tuple(self._rows[what])) for what, count in self._counts.items()]
@@ -107,7 +109,7 @@ _OF_RECORDS = {
 
 
 def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[npt.NDArray[np.int64], Bytes]]:
-    """Yield the rows whose records are wrong by themselves, with bits of `_OF_RECORDS`, some thousand at a time."""
+    """Yield rows whose records are wrong by themselves, with bits of `_OF_RECORDS`, some thousand at a time."""
     found: Bytes = np.zeros(CHUNK_ROWS, np.uint8)
     for start, end in slices(len(table), CHUNK_ROWS, "boards", progress):
         if kernels().inspect_rows(table.context, start, end, address(found)):
@@ -116,17 +118,17 @@ def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[n
 
 
 def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int = 1) -> Verification:
-    """Check every invariant of a book without changing it, on some threads.
+    """Check every invariant of a book without changing it.
 
     Boards are canonical, each position is found by its board, numbers are in range, leaves are legal and not links; if
     the book says so (`Book.settled`), every score, bound and count follows from the leaf and the children.
     """
     table = book.table
-    found = _Found()
+    faults_found = _Found()
     possible_boards = True
     for rows, wrong in _inspected(table, progress):
         for bit, what in _OF_RECORDS.items():
-            found.add(what, rows[(wrong & bit) != 0])
+            faults_found.add(what, rows[(wrong & bit) != 0])
         possible_boards = possible_boards and not (wrong & BAD_BOARD).any()
     stale = 0
     if possible_boards:
@@ -134,13 +136,13 @@ def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int
     else:
         faults = book.faults(progress)
     if book.options.rule is Rule.EGAROUCID:
-        # Its files hold leaves in every state, and scores do not depend on them.
+        # Egaroucid's files hold leaves in every state, and scores do not depend on them.
         opened = len(faults)
     else:
         opened = int(np.count_nonzero(faults[:, 1] == OPEN))
         for kind, what in _LEAVES.items():
-            found.add(what, faults[faults[:, 1] == kind, 0])
-    problems = found.problems()
+            faults_found.add(what, faults[faults[:, 1] == kind, 0])
+    problems = faults_found.problems()
     if stale and book.settled:
         problems.append(BookProblem("the score, bounds or counts do not follow from leaf and children", stale, ()))
         stale = 0
@@ -148,7 +150,7 @@ def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int
 
 
 class Repaired(NamedTuple):
-    """Result of `repair`: positions removed, leaves dropped (they are open now), scores and levels reset."""
+    """The result of `repair`: positions removed, leaves dropped, which are open now, and scores and levels reset."""
 
     removed: int
     leaves: int

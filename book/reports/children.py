@@ -17,13 +17,13 @@ UNKNOWN = ""
 
 
 class ReportedMove(NamedTuple):
-    """A legal move, or the forced pass, with everything seen from the side that plays it.
+    """A legal move, or the forced pass, with its data for the side that plays it.
 
-    ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the others) or `UNKNOWN`. ``score`` and the bounds
-    ``lower`` and ``upper`` are None if not known; a leaf has no bounds. ``level`` is that of the position it leads to,
-    or of the leaf's search, -1 if not known. ``grade`` (see `grade`) and the path counts ``wins``, ``draws``,
-    ``losses`` and ``lines`` are those of the position it leads to; a leaf is one line. ``human`` says that the score
-    was set by hand; ``results`` are the games through it.
+    ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the others) or `UNKNOWN`. ``score``, ``lower`` and
+    ``upper`` are None if unknown; a leaf has no bounds. ``level`` is that of the position after the move or of the
+    leaf's search, -1 if unknown. ``grade`` (`grade`) and the path counts ``wins``, ``draws``, ``losses`` and ``lines``
+    are those of the position after the move; a leaf is one line. ``human``: the score was set by hand. ``results`` are
+    those of games through the move.
     """
 
     move: int
@@ -49,10 +49,11 @@ def children(
     most: int | None = None,
     progress: ProgressCallback = no_progress,
 ) -> list[ReportedMove]:
-    """Return all legal moves on a board, in its orientation: best score first, then by move; unknown ones last.
+    """Return all legal moves on a board, best score first, then by move, unknown ones last; none if `Book.view` is
+    None.
 
-    Empty if `Book.view` is None. ``grades`` caches grades for the book's present state; ``most`` is the limit for each
-    move. Raises `grade.TooMany` and `grade.Stale`. From any thread.
+    ``grades`` caches grades for the book's present state; ``most`` limits the positions for each. Raises
+    `grade.TooMany` and `grade.Stale`. Any thread may call this.
     """
     grades = grades or Grades(book)
     table = book.table
@@ -60,23 +61,23 @@ def children(
         entry = book.view(player, opponent)
         if entry is None:
             return []
-        known = {move.move: move for move in book.moves_on(player, opponent)}
+        by_move = {move.move: move for move in book.moves_on(player, opponent)}
         legal = [move for move, _ in table.links(player, opponent)]
-        found = []
+        reported = []
         for move in legal:
-            if move not in known:
-                found.append(ReportedMove(move, UNKNOWN))
+            if move not in by_move:
+                reported.append(ReportedMove(move, UNKNOWN))
                 continue
-            row, score = known[move].row, known[move].score
+            row, score = by_move[move].row, by_move[move].score
             scored = score if -64 <= score <= 64 else None
             if row < 0:
                 level, grade = entry.leaf_level, grades.leaf_grade(entry)
-                found.append(ReportedMove(move, LEAF, scored, level=level, grade=grade, lines=1))
+                reported.append(ReportedMove(move, LEAF, scored, level=level, grade=grade, lines=1))
                 continue
             child = table.entry(row)
             lower, upper = (-child.upper, -child.lower) if scored is not None else (None, None)
             won, drawn, lost = results_of(book, row)
-            found.append(
+            reported.append(
                 ReportedMove(
                     move,
                     LINK,
@@ -97,6 +98,6 @@ def children(
         child._replace(grade=grades.grade(*table.play(player, opponent, child.move), most, progress))
         if child.kind is LINK
         else child
-        for child in found
+        for child in reported
     ]
     return sorted(graded, key=lambda child: (child.score is None, -(child.score or 0), not child.kind, child.move))

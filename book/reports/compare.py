@@ -1,4 +1,4 @@
-"""Comparison of two books: merging one into the other, and listing differences."""
+"""Two books: one merged into the other, or their differences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONFLICTS = 1000
 
 
 class Conflict(NamedTuple):
-    """A position in both books with different scores, and the one that was kept."""
+    """A position with different scores in both books, and the score that was kept."""
 
     player: int
     opponent: int
@@ -31,10 +31,11 @@ class Conflict(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """Result of a merge: positions added, replaced and left alone; among the positions of both books ``conflicting``
-    with different scores, the first `CONFLICTS` of them as ``conflicts``. ``counted`` games are new, ``known`` ones had
-    been counted; the results of ``without_games`` positions come from games that the other book did not keep, and were
-    added.
+    """The result of a merge: positions added, replaced and kept; of those in both books the number with different
+    scores.
+
+    ``conflicts`` are the first `CONFLICTS` of these. ``counted`` games are new, ``known`` ones had been counted.
+    ``without_games`` positions got results that the other book has from games that it did not keep.
     """
 
     added: int
@@ -50,8 +51,8 @@ class Merged(NamedTuple):
 def better(ours: PositionEntry, theirs: PositionEntry, *, keep_ours: bool = False) -> PositionEntry:
     """Return the entry to keep of two for one position, leaf and score chosen separately.
 
-    A score set by hand ranks above every other, ours above theirs. Then the higher level is chosen, ours when they are
-    equal. With ``keep_ours`` only missing data is taken from theirs.
+    A score set by hand ranks above every other, ours above theirs; then the higher level, ours if they are equal. With
+    ``keep_ours`` only missing data is taken from theirs.
     """
     if keep_ours:
         return ours
@@ -80,21 +81,21 @@ def merge(
     """Add every position of ``other`` to ``book``, the better entry of those in both; then negamax.
 
     Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are added
-    at the very end: a merge that was cancelled and repeated adds them once.
+    at the end, so that a merge that was cancelled and repeated adds them once.
     """
     replaced = kept = conflicting = 0
-    before = len(book)
+    size = len(book)
     conflicts: list[Conflict] = []
     for number, chunk in enumerate(other.table.chunks()):
         first = number * CHUNK_ROWS
         rows = book.table.rows_of(chunk)
-        known = np.flatnonzero(rows >= 0)
-        mine, theirs = book.table.records(rows[known]), chunk[known]
-        differ = np.zeros(len(known), bool)
+        in_both = np.flatnonzero(rows >= 0)
+        mine, theirs = book.table.records(rows[in_both]), chunk[in_both]
+        differ = np.zeros(len(in_both), bool)
         for name in _CONTENT:
             differ |= mine[name] != theirs[name]
-        kept += len(known) - int(np.count_nonzero(differ))
-        for place in known[differ].tolist():
+        kept += len(in_both) - int(np.count_nonzero(differ))
+        for place in in_both[differ].tolist():
             ours, entry = book.table.entry(int(rows[place])), other.table.entry(first + place)
             chosen = better(ours, entry, keep_ours=keep_ours)
             if ours.score != entry.score and min(ours.level, entry.level) > NO_LEVEL:
@@ -108,14 +109,15 @@ def merge(
                 kept += 1
         book.put_new(chunk[rows < 0])
         progress("merge", first + len(chunk), len(other))
-    added = len(book) - before
+    added = len(book) - size
     book.negamax(threads=threads, progress=progress)
     return Merged(added, replaced, kept, conflicts, conflicting, *_add_results(book, other, progress))
 
 
 def _add_results(book: Book, other: Book, progress: ProgressCallback) -> tuple[int, int, int]:
-    """Count the games of another book that are new, and add its results that belong to no game. Returns the numbers of
-    games counted now and counted before, and of positions with such results.
+    """Count the games of another book that are new, and add its results that belong to no game.
+
+    Returns the numbers of games counted now and before, and of positions with such results.
     """
     own = without(other.games, COUNTS_WITHOUT_GAMES["identity"].tolist())
     fresh = new_games(own, book.games)
@@ -140,9 +142,7 @@ class Difference(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """The differences of two books: counts, and positions of different score, by falling difference (a limited
-    number).
-    """
+    """The differences of two books: counts, and some positions by falling difference of their scores."""
 
     only_first: int
     only_second: int
@@ -164,22 +164,22 @@ def diff(first: Book, second: Book, *, examples: int = 20, progress: ProgressCal
     only_first = other_score = other_leaf = other_level = same = 0
     widest = np.empty((0, 3), np.int64)
     for number, chunk in enumerate(first.table.chunks()):
-        at = number * CHUNK_ROWS
+        first_row = number * CHUNK_ROWS
         places = second.table.rows_of(chunk)
-        both = np.flatnonzero(places >= 0)
-        mine, theirs = chunk[both], second.table.records(places[both])
+        in_both = np.flatnonzero(places >= 0)
+        mine, theirs = chunk[in_both], second.table.records(places[in_both])
         gaps = np.abs(mine["score"].astype(np.int64) - theirs["score"])
         leaf = _leaves(mine) != _leaves(theirs)
         level = mine["level"] != theirs["level"]
-        only_first += len(chunk) - len(both)
+        only_first += len(chunk) - len(in_both)
         other_score += int(np.count_nonzero(gaps))
         other_leaf += int(np.count_nonzero(leaf))
         other_level += int(np.count_nonzero(level))
         same += int(np.count_nonzero((gaps == 0) & ~leaf & ~level))
-        widest = np.concatenate([widest, np.stack([-gaps, at + both, places[both]], axis=1)[gaps > 0]])
-        # Stable, so that of equal differences the first ones stay.
+        widest = np.concatenate([widest, np.stack([-gaps, first_row + in_both, places[in_both]], axis=1)[gaps > 0]])
+        # A stable sort, so that the first of equal differences stay.
         widest = widest[np.argsort(widest[:, 0], kind="stable")[:examples]]
-        progress("diff", at + len(chunk), len(first))
+        progress("diff", first_row + len(chunk), len(first))
     only_second = len(second) - (len(first) - only_first)
-    found = [Difference(first.table.entry(row), second.table.entry(place)) for _, row, place in widest.tolist()]
-    return Differences(only_first, only_second, other_score, other_leaf, other_level, same, found)
+    listed = [Difference(first.table.entry(row), second.table.entry(place)) for _, row, place in widest.tolist()]
+    return Differences(only_first, only_second, other_score, other_leaf, other_level, same, listed)

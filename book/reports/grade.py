@@ -2,10 +2,10 @@
 
 Follow from the position all lines that lose at most one disc against the best move at each step, to where the book
 ends. A: every end is solved completely; C: every end is read to the end of the game with selectivity; F: every end is a
-midgame search; B, D and E are mixtures (see `LETTERS`). A position of grade A gets a second letter for the lines that
-lose at most two discs.
+midgame search; B, D and E are mixtures (`LETTERS`). A position of grade A gets a second letter for the lines that lose
+at most two discs.
 
-Egaroucid's own program grades a mixture of C and F as D, and ignores unsolved leaves; here both count in full.
+Egaroucid itself grades a mixture of C and F as D, and ignores unsolved leaves; here both count in full.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LETTERS = {
 
 
 class TooMany(Exception):
-    """The grade would need more positions than allowed."""
+    """The grade needs more positions than allowed."""
 
 
 class Stale(LookupError):
@@ -45,9 +45,9 @@ class Stale(LookupError):
 
 
 class Grades:
-    """The grades of a book's positions, with a cache that is valid until the book changes.
+    """The grades of a book's positions, cached until the book changes.
 
-    Any number of threads may use it, and may compute the same twice; the book may change meanwhile.
+    Any thread may use it, even while the book changes; two threads may compute the same grade.
     """
 
     def __init__(self, book: Book) -> None:
@@ -58,8 +58,8 @@ class Grades:
     def flags(
         self, player: int, opponent: int, loss: int, most: int | None = None, progress: ProgressCallback = no_progress
     ) -> int:
-        """`SOLVED`, `READ`, `GUESSED` of the ends of all lines from a position that lose at most ``loss`` discs at each
-        step; 0 outside the book.
+        """Return `SOLVED`, `READ`, `GUESSED` of the ends of all lines that lose at most ``loss`` discs a step; 0
+        outside the book.
 
         Raises `TooMany` after ``most`` positions (results so far are kept), and `Stale`.
         """
@@ -68,15 +68,15 @@ class Grades:
         if row < 0:
             return 0
         if loss not in self._marks:
-            # Not touched before it is needed: this takes no memory yet.
+            # This takes no memory before it is written to.
             self._marks[loss] = np.zeros(len(table), np.uint8)
-        marks, known = self._marks[loss], readings()
+        marks, readings_ = self._marks[loss], readings()
         stack: npt.NDArray[np.uint64] = np.zeros(_STACK, np.uint64)
         stack[:2] = 1, row
         looked = 0
         while True:
             step = _STEP if most is None else min(_STEP, most - looked)
-            places = address(marks), len(marks), address(stack), loss, address(known), step
+            places = address(marks), len(marks), address(stack), loss, address(readings_), step
             with table.lock:
                 if table.removals != self._removals:
                     raise Stale
@@ -93,9 +93,7 @@ class Grades:
     def grade(
         self, player: int, opponent: int, most: int | None = None, progress: ProgressCallback = no_progress
     ) -> str:
-        """Return A to F or AA to AF; "" outside the book. ``most`` counts for each loss; raises the exceptions of
-        `flags`.
-        """
+        """Return A to F or AA to AF; "" outside the book. ``most`` counts for each loss. Raises as `flags` does."""
         first = LETTERS.get(self.flags(player, opponent, 1, most, progress), "")
         if first != "A":
             return first

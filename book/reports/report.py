@@ -1,4 +1,4 @@
-"""The content of a book: summaries, statistics, single entries as text, games and problems compared with it."""
+"""The content of a book: summaries, statistics, entries as text, games and problems compared with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OUTCOMES = ("win", "draw", "loss")
 
 
 class EmptiesRow(NamedTuple):
-    """The counts for the positions with one number of empty squares."""
+    """Counts of the positions with a number of empty squares."""
 
     empties: int
     positions: int
@@ -37,9 +37,7 @@ class EmptiesRow(NamedTuple):
 
 
 class BookSummary(NamedTuple):
-    """A book at a glance; ``levels`` counts positions by level, ``by_empties`` has a row for each number of empties,
-    most first.
-    """
+    """A summary of a book; ``levels`` and ``scores`` count positions, ``by_empties`` begins with the most empties."""
 
     positions: int
     links: int
@@ -55,12 +53,12 @@ class BookSummary(NamedTuple):
 
     @property
     def bytes_per_position(self) -> float:
-        """Memory for each position, index included."""
+        """Bytes of memory for a position, index included."""
         return self.memory / self.positions if self.positions else 0.0
 
 
 def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Count the positions that no line from the initial position reaches; all if that is not in the book."""
+    """Return the number of positions that no line from the initial position reaches; all if that is not in the book."""
     start = book.table.find(*START)
     if start < 0:
         return len(book)
@@ -68,14 +66,14 @@ def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
 
 
 def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bool = True) -> BookSummary:
-    """Return a book's counts. They are kept with the book; only a book that was never counted is walked through.
+    """Return a book's counts, which are kept with the book; one that was never counted is walked through.
 
-    Counting unreached positions takes a walk if the number is not known; without ``reached`` it is left out.
+    Counting unreached positions takes a walk if their number is unknown; without ``reached`` it is left out.
     """
-    known = book.counts(progress)
-    counts = known.kinds
-    if reached and known.unreachable < 0:
-        known.unreachable = unreachable(book, progress)
+    kept_counts = book.counts(progress)
+    counts = kept_counts.kinds
+    if reached and kept_counts.unreachable < 0:
+        kept_counts.unreachable = unreachable(book, progress)
     rows = [EmptiesRow(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
     totals = counts.sum(axis=1).tolist()
     return BookSummary(
@@ -83,17 +81,17 @@ def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bo
         totals[1],
         totals[2],
         totals[3],
-        known.levels,
-        known.scores,
+        kept_counts.levels,
+        kept_counts.scores,
         book.options.depth,
         book.table.memory,
         rows,
-        known.unreachable,
+        kept_counts.unreachable,
     )
 
 
 def moves_text(moves: Iterable[MoveInBook], black: bool) -> str:
-    """Moves as Edax writes them: ``[F4:+1]`` a link, ``<E6:-1>`` the leaf; Black's in capitals."""
+    """Return moves as Edax writes them: ``[F4:+1]`` a link, ``<E6:-1>`` the leaf; Black's in capitals."""
     parts = []
     for move in moves:
         text = f"{_name(move.move, black)}:{score_text(move.score)}"
@@ -102,9 +100,7 @@ def moves_text(moves: Iterable[MoveInBook], black: bool) -> str:
 
 
 def entry_moves_text(book: Book, entry: PositionEntry) -> str:
-    """Return the moves of an entry as `moves_text`; as an entry has no colours, Black is to have an even number of
-    empties.
-    """
+    """Return the moves of an entry as `moves_text`; Black is to move if the number of empties is even."""
     return moves_text(book.known_moves(entry), (entry.player | entry.opponent).bit_count() % 2 == 0)
 
 
@@ -113,7 +109,7 @@ def _name(move: int, black: bool) -> str:
 
 
 def score_text(score: int | None) -> str:
-    """Return a score with its sign, ? if there is none."""
+    """Return a score with its sign, ``?`` without one."""
     return f"{score:+d}" if score is not None and -64 <= score <= 64 else "?"
 
 
@@ -124,15 +120,16 @@ def _scores_text(entry: PositionEntry) -> str:
 
 
 def entry_text(book: Book, entry: PositionEntry) -> str:
-    """Return an entry in a line."""
+    """Return an entry as a line."""
     board = board_text(entry.player, entry.opponent)
     moves = entry_moves_text(book, entry)
     return f"{{board:{board} X; level:{entry.level}; best: {_scores_text(entry)};moves: {moves}}}"
 
 
 def show_lines(book: Book, player: int, opponent: int, *, black: bool) -> list[str]:
-    """Return Edax's lines about a position, below its board: level, score, moves on this board, lines; then the results
-    of games, if any. Empty if `Book.view` is None.
+    """Return Edax's lines about a position below its board: level, score, moves, lines; then results of games, if any.
+
+    Empty if `Book.view` is None.
     """
     entry = book.view(player, opponent)
     if entry is None:
@@ -162,13 +159,13 @@ def show_lines(book: Book, player: int, opponent: int, *, black: bool) -> list[s
 _COLUMNS = " move   score  bounds      grade         lines  level"
 
 
-def children_lines(found: Sequence[ReportedMove], *, black: bool) -> list[str]:
+def children_lines(moves: Sequence[ReportedMove], *, black: bool) -> list[str]:
     """Return a table of all legal moves of a position of the book; moves outside the book have no data."""
-    if not found:
+    if not moves:
         return []
-    games = any(child.results.games for child in found)
+    games = any(child.results.games for child in moves)
     lines = [_COLUMNS + ("  games" if games else "")]
-    for child in found:
+    for child in moves:
         name = _name(child.move, black)
         name = f"[{name}]" if child.kind is LINK else f"<{name}>" if child.kind is LEAF else f" {name} "
         if not child.kind:
@@ -181,15 +178,15 @@ def children_lines(found: Sequence[ReportedMove], *, black: bool) -> list[str]:
     return lines
 
 
-def info_lines(found: BookSummary) -> list[str]:
+def info_lines(totals: BookSummary) -> list[str]:
     """Return a summary in Edax's words."""
     return [
-        f"Positions: {found.positions} (moves = {found.links} links + {found.leaves} leaves);",
-        *(f"Level {level} : {count} nodes" for level, count in found.levels.items()),
-        f"Depth: {found.depth}",
-        f"Memory occupation: {found.memory}"
-        # In a small book most of this is room for growth.
-        + (f" ({found.bytes_per_position:.1f} bytes a position)" if found.positions >= CHUNK_ROWS else ""),
+        f"Positions: {totals.positions} (moves = {totals.links} links + {totals.leaves} leaves);",
+        *(f"Level {level} : {count} nodes" for level, count in totals.levels.items()),
+        f"Depth: {totals.depth}",
+        f"Memory occupation: {totals.memory}"
+        # In a small book most memory is room for growth.
+        + (f" ({totals.bytes_per_position:.1f} bytes a position)" if totals.positions >= CHUNK_ROWS else ""),
     ]
 
 
@@ -211,7 +208,7 @@ def more_lines(book: Book) -> list[str]:
 
 
 class Checked(NamedTuple):
-    """The moves of some games compared with the book: in unknown positions, among the best, and worse."""
+    """The moves of games compared with the book: in unknown positions, among the best, and worse."""
 
     missing: int
     good: int
@@ -219,18 +216,18 @@ class Checked(NamedTuple):
 
     @property
     def bad_percent(self) -> float:
-        """The share, in percent, of the moves in known positions."""
+        """Percent of the moves in known positions that are worse than the best."""
         return 100.0 * self.bad / (self.good + self.bad) if self.good + self.bad else 0.0
 
 
 def check_games(
     book: Book, games: Iterable[bytes], progress: ProgressCallback = no_progress
 ) -> tuple[Checked, list[str]]:
-    """Compare games from the initial position with the book, each (position, move) once. Games are given as moves
-    (squares 0..63, passes may be left out). Returns also lines that name games with an illegal move; they are used up
-    to it.
+    """Compare games from the initial position with the book, each (position, move) once, mirror images counted as the
+    same.
 
-    Positions beyond the book's depth do not count. Moves that are mirror images of each other count once.
+    Games are moves (squares 0..63, passes may be left out). Returns also lines about games with an illegal move, which
+    are used up to it. Positions beyond the book's depth do not count.
     """
     table, least = book.table, book.options.min_empties
     pairs: list[Words] = [np.empty((0, 4), np.uint64)]
@@ -240,17 +237,17 @@ def check_games(
         positions, illegal = table.replay(*START, moves, max(0, least - 1))
         if illegal is not None:
             problems.append(f"game {number}: move {illegal + 1} is not legal")
-        before = positions[:-1]
-        shallow = 64 - np.bitwise_count(before[:, 0] | before[:, 1]) >= least
-        pairs.append(np.concatenate([before, positions[1:]], axis=1)[shallow])
-        waiting += len(before)
+        earlier = positions[:-1]
+        shallow = 64 - np.bitwise_count(earlier[:, 0] | earlier[:, 1]) >= least
+        pairs.append(np.concatenate([earlier, positions[1:]], axis=1)[shallow])
+        waiting += len(earlier)
         if waiting > _PAIRS:
             pairs, waiting = [_different(pairs)], 0
             progress("check", number, 0)
     counts = np.zeros(3, np.uint64)
-    found = _different(pairs)
-    for start, end in slices(len(found), _SLICE, "check", progress):
-        part = np.ascontiguousarray(found[start:end])
+    distinct = _different(pairs)
+    for start, end in slices(len(distinct), _SLICE, "check", progress):
+        part = np.ascontiguousarray(distinct[start:end])
         with table.lock:
             kernels().judge_moves(table.context, address(part), len(part), address(counts))
     return Checked(*counts.tolist()), problems
@@ -263,10 +260,10 @@ def _different(pairs: list[Words]) -> Words:
 
 
 def problems(book: Book, empties: int, count: int, progress: ProgressCallback = no_progress) -> Iterator[str]:
-    """At most ``count`` positions with ``empties`` empty squares and a single best move, as lines of a problem file."""
-    found = 0
+    """Yield at most ``count`` positions with ``empties`` and a single best move, as lines of a problem file."""
+    number = 0
     for row in _rows_with(book, empties, progress):
-        if found >= count:
+        if number >= count:
             return
         entry = book.table.entry(row)
         moves = book.known_moves(entry)
@@ -274,7 +271,7 @@ def problems(book: Book, empties: int, count: int, progress: ProgressCallback = 
             continue
         best, *others = (f"{move_name(move.move)}:{move.score:+d}" for move in moves)
         yield f"{board_text(entry.player, entry.opponent)} X % bm {best}; ba {' '.join(others)};"
-        found += 1
+        number += 1
 
 
 def _rows_with(book: Book, empties: int, progress: ProgressCallback) -> Iterator[int]:
@@ -287,9 +284,10 @@ def _rows_with(book: Book, empties: int, progress: ProgressCallback) -> Iterator
 
 
 def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:
-    """Yield the lines through the book that lose at most ``loss`` discs at each move, as moves on the board given.
+    """Yield at most ``limit`` lines of the book, as moves on the given board, that lose at most ``loss`` discs at each
+    move.
 
-    If several moves lead to the same child, only one is followed. At most ``limit`` lines.
+    If several moves lead to the same child, only one is followed.
     """
     given = 0
     stack: list[tuple[tuple[int, int], list[int]]] = [((player, opponent), [])]

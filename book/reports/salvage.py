@@ -1,4 +1,4 @@
-"""Salvages the intact parts of a damaged book. The damaged files are only read."""
+"""Salvage of the intact parts of a damaged book, whose files are only read."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from desdaemon.book.storage.store import journal_path
 
 
 class Salvaged(NamedTuple):
-    """A book in memory, to be saved under another name: ``lost`` positions could not be read; ``notes`` give the
-    reasons.
-    """
+    """A book in memory, to be saved under another name: ``lost`` positions could not be read; ``notes`` say why."""
 
     book: Book
     lost: int
@@ -38,17 +36,17 @@ def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes:
         return set()
     bad = set()
     for number, expected in enumerate(np.frombuffer(sums_raw, "<u4").tolist()):
-        at = snapshot.PAGE + number * header.block
-        if zlib.crc32(data[at : min(at + header.block, header.checksums_at)]) != expected:
-            notes.append(f"{path}: block {number} ({header.block >> 10} KiB at byte {at}) is damaged")
+        start = snapshot.PAGE + number * header.block
+        if zlib.crc32(data[start : min(start + header.block, header.checksums_at)]) != expected:
+            notes.append(f"{path}: block {number} ({header.block >> 10} KiB at byte {start}) is damaged")
             bad.add(number)
     return bad
 
 
 def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
-    """Read the intact parts of a book's file and its journal; path counts and game results are not kept.
+    """Read the intact parts of a book's file and its journal, without path counts and game results.
 
-    Only the header has to be intact. Raises Unreadable.
+    Only the header has to be intact. Raises `Unreadable`.
     """
     data = content(path, progress).tobytes()
     header = snapshot.read_header(path, data, None)
@@ -63,19 +61,19 @@ def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
     whole = ~np.isin(first // header.block, blocks)
     whole &= ~np.isin((first + RECORD.itemsize - 1) // header.block, blocks)
     whole &= possible(records)
-    kept = without_counts(records[whole])
+    intact = without_counts(records[whole])
     book = Book(header.options)
-    book.table.reserve(len(kept))
-    book.table.insert_records(kept)
+    book.table.reserve(len(intact))
+    book.table.insert_records(intact)
     lost = header.rows - len(book)
     log = journal_path(path)
     if log.exists():
         try:
-            found = journal.scan(log, log.read_bytes(), salvage=True, progress=progress)
-            if found.book == header.book:
-                replay(book, list(journal.replayed(found.frames, header.sequence)), log, progress)
-            if found.torn:
-                notes.append(f"{log}: {found.torn} bytes after byte {found.end} cannot be read")
+            log_scan = journal.scan(log, log.read_bytes(), salvage=True, progress=progress)
+            if log_scan.book == header.book:
+                replay(book, list(journal.replayed(log_scan.frames, header.sequence)), log, progress)
+            if log_scan.torn:
+                notes.append(f"{log}: {log_scan.torn} bytes after byte {log_scan.end} cannot be read")
         except Unreadable as error:
             notes.append(str(error))
     repair(book, progress)

@@ -1,4 +1,4 @@
-"""Memory for tables in large pieces; beyond a limit of the process's memory they are unnamed files.
+"""Memory for tables in large pieces. Beyond a limit of the process's memory they are unnamed files.
 
 A table's records lie in pieces of `PIECE` bytes. Up to `Arena.limit` they are ordinary memory; beyond it a piece is a
 mapped, unlinked file, so that the system can write its pages out and read them again, however large the table is.
@@ -24,7 +24,7 @@ PIECE = 1 << 26
 
 
 class Arena:
-    """The allocator of zeroed memory, which counts what it gives. One for the process; any thread may use it."""
+    """The allocator of zeroed memory, which counts its bytes. One for the process; any thread may use it."""
 
     def __init__(self) -> None:
         self.limit = 0
@@ -38,13 +38,13 @@ class Arena:
         self._lock = threading.Lock()
 
     def beyond(self, size: int) -> bool:
-        """Whether ``size`` more bytes exceed the limit."""
+        """Return whether ``size`` more bytes exceed the limit."""
         return bool(self.limit) and self.used + size > self.limit
 
     def piece(self, size: int, *, in_file: bool | None = None) -> npt.NDArray[np.uint8]:
-        """Return zeroed memory, in a file if it would exceed the limit, unless ``in_file`` decides otherwise.
+        """Return zeroed memory, in a file if it exceeds the limit, unless ``in_file`` decides otherwise.
 
-        Raises WriteFailed if the file cannot be created.
+        Raises `WriteFailed` if the file cannot be created.
         """
         with self._lock:
             if in_file is None:
@@ -59,13 +59,13 @@ class Arena:
             self._freed(size, in_file)
             raise WriteFailed(f"{self.folder}: {error.strerror}: no room for {size} bytes of a book") from error
         if not in_file:
-            # Random look-ups wait less where a page is 2 MiB.
+            # Random look-ups wait less with pages of 2 MiB.
             platform.use_large_pages(mapping)
         weakref.finalize(mapping, self._freed, size, in_file)
         return np.frombuffer(mapping, np.uint8)
 
     def array(self, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a zeroed array, in a file if it is large and would exceed the limit."""
+        """Return a zeroed array, in a file if it is large and exceeds the limit."""
         size = count * np.dtype(kind).itemsize
         if size < PIECE or not self.beyond(size):
             return np.zeros(count, kind)
@@ -73,7 +73,7 @@ class Arena:
 
     def _file(self, size: int) -> mmap.mmap:
         with tempfile.TemporaryFile(dir=self.folder, prefix=".desdaemon-") as stream:
-            # Room that is promised now cannot be missing when a page is written out.
+            # Room that is reserved now cannot be missing when a page is written out.
             platform.reserve(stream.fileno(), size)
             return mmap.mmap(stream.fileno(), size)
 

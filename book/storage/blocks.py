@@ -1,8 +1,8 @@
 """Verification of a large book's mapped file: blocks are compared with their checksums before their first use.
 
 Verifying a file of many gigabytes takes too long at opening. So `snapshot.read` gives the table a `Blocks`, and every
-reader or writer of mapped memory, kernels and numpy alike, verifies the blocks it touches first (`kernels/blocks.py`);
-the store's checker thread verifies the others in the background. A block that does not match is filled with zeros in
+reader or writer of mapped memory, kernels and numpy alike, first verifies the blocks it uses (`kernels/blocks.py`); the
+store's checker thread verifies the others in the background. A block that does not match is filled with zeros in
 memory, so that nothing of it is used, and from then on the book refuses changes.
 """
 
@@ -23,12 +23,12 @@ from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import platform
 
 _SLICE = 1 << 20
-"""Bytes that `Blocks.check_all` verifies at a time."""
+"""Bytes that `Blocks.check_some` verifies."""
 
 
 @cache
 def crc_tables() -> npt.NDArray[np.uint32]:
-    """Return entry (k, byte): the contribution to a CRC-32 of a byte followed by k zero bytes."""
+    """Return uint32 (8, 256): entry (k, byte) is what a byte followed by k zero bytes adds to a CRC-32."""
     tables = np.zeros((8, 256), np.uint32)
     for byte in range(256):
         crc = byte
@@ -54,10 +54,10 @@ class Blocks:
         block: int,
         sums: npt.NDArray[np.uint32],
     ) -> None:
-        """``mapping`` is the mapped file. Blocks of ``block`` bytes lie in it from byte ``first`` to ``end``; records
-        come first, up to ``records_end``; ``results`` is the range of the game results.
+        """Blocks of ``block`` bytes lie in ``mapping`` from byte ``first`` to ``end``; records come first, up to
+        ``records_end``; ``results`` is the range of the game results.
 
-        Until `end` the system reads single pages when they are used, without read-ahead, which would read megabytes
+        Until `end` the system reads single pages as they are used, without read-ahead, which would read megabytes
         around each of the few pages that a first look-up needs.
         """
         self.path = path
@@ -88,7 +88,7 @@ class Blocks:
 
     @property
     def left(self) -> int:
-        """The number of blocks not verified yet."""
+        """The number of blocks that are not verified yet."""
         return int(np.count_nonzero(self._states == layout.UNCHECKED))
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ class Blocks:
 
     @property
     def damage(self) -> Damaged | None:
-        """The error of the first block that did not match its checksum; None while there is none."""
+        """The error of the first block that did not match its checksum; None without one."""
         number = int(self._words[layout.GUARD_DAMAGED // layout.WORD])
         if not number:
             return None
@@ -109,8 +109,9 @@ class Blocks:
         )
 
     def check(self, at: int, size: int) -> None:
-        """Verify the blocks of ``size`` (at least 1) bytes of memory from ``at`` on. Raises Unreadable if any block
-        verified so far does not match.
+        """Verify the blocks of ``size`` bytes (at least 1) of memory from ``at`` on.
+
+        Raises `Unreadable` if any block verified so far does not match.
         """
         if size >= mmap.PAGESIZE:
             start = at - int(self._words[layout.GUARD_FIRST // layout.WORD])
@@ -125,18 +126,18 @@ class Blocks:
         kernels().note_damage(self.at, at)
 
     def end(self) -> None:
-        """Everything is verified: allow the system to read ahead."""
+        """Let the system read ahead, because everything is verified."""
         platform.read_single_pages(self._mapping, False)
 
-    def check_some(self, start: int, size: int = _SLICE) -> int:
-        """Verify a part of the file, and return the start of the next part. Raises nothing."""
-        end = min(self.size, start + size)
+    def check_some(self, start: int) -> int:
+        """Verify a part of the file; return the start of the next part. Raises nothing."""
+        end = min(self.size, start + _SLICE)
         platform.read_soon(self._mapping, self._first + start, end - start)
         kernels().check_range(self.at, int(self._words[layout.GUARD_FIRST // layout.WORD]) + start, end - start)
         return end
 
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Verify all blocks. Raises Unreadable."""
+        """Verify all blocks; raises `Unreadable`."""
         done = 0
         while done < self.size:
             done = self.check_some(done)

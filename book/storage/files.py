@@ -19,23 +19,21 @@ from desdaemon.protocol.system import files, platform
 from .arena import ARENA
 
 BACKUPS = 3
-"""Earlier versions of the book's own file that are kept."""
+"""Number of earlier versions of the book's own file that are kept."""
 
 _PIECE = 1 << 23
 _SHARE = 8
 _SYNCED = 1 << 26
 
 _BUFFER = 1 << 20
-"""Bytes collected for one write: most parts of a book have some kilobytes, for which a system call takes longer than
-the copy.
-"""
+"""Bytes collected for a write: to copy the kilobytes of most parts takes less time than a system call."""
 
 _AROUND = 1 << 21
-"""When the system reads a page of a mapped file it reads ahead; at most this many bytes before it."""
+"""Most bytes before a page of a mapped file that the system reads with it."""
 
 
 class SyncedFile:
-    """A file that is being written and synced every few megabytes, so that no sync takes long."""
+    """A file that is written and synced every few megabytes, so that no sync takes long."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -50,14 +48,12 @@ class SyncedFile:
             self._waiting = 0
 
     def seek(self, place: int) -> None:
-        """Continue writing at a byte."""
+        """Continue writing at byte ``place``."""
         self._stream.seek(place)
 
 
 def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint8]:
-    """Return all bytes of a file; mapped if they are a large part of the memory that tables may take. Raises
-    Unreadable.
-    """
+    """Return all bytes of a file, mapped if they are a large part of the tables' memory. Raises `Unreadable`."""
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb", buffering=0) as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -74,8 +70,9 @@ def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray
 
 
 def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
-    """Release the memory of a file's bytes up to ``end``, from ``start``, up to which it is released already, if
-    `content` mapped it; they can still be read.
+    """Release the memory of a file's bytes ``start`` to ``end``, if `content` mapped it; they can still be read.
+
+    All bytes before ``start`` must be released already.
     """
     source = data.base.obj if isinstance(data.base, memoryview) else None
     first, last = (max(0, place) // mmap.PAGESIZE * mmap.PAGESIZE for place in (start - _AROUND, end))
@@ -98,10 +95,9 @@ def keep_backups(path: Path, count: int = BACKUPS) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, backups: int = BACKUPS) -> Iterator[SyncedFile]:
-    """Yield a stream that replaces ``path`` at the end of the block, as `files.replacing` does, and keep the earlier
-    file.
+    """Yield a stream that replaces ``path`` at the end of the block, and keep the earlier file as a backup.
 
-    If the block raises, ``path`` stays unchanged. Raises WriteFailed if the disk refuses.
+    If the block raises, ``path`` stays unchanged. Raises `WriteFailed` if the disk refuses.
     """
     path = path.resolve()
     try:

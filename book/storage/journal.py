@@ -1,8 +1,8 @@
 """The journal: the changes of a book since its file was written, in checksummed frames.
 
 A frame is a header (length of the payload, kind, sequence number, CRC-32 chained over all earlier frames) and a payload
-of fixed-size records. A crash can only cut off the last frames: the rest is replayed, the torn end saved in another
-file and cut; grouped frames are read all or none. A damaged frame with intact frames after it is refused.
+of fixed-size records. A crash can only cut off the last frames: the others are replayed, the torn end is saved in
+another file and cut; grouped frames are read all or none. A damaged frame with intact frames after it is refused.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ HEADER = struct.Struct("<8sIIQQ")
 FRAME = struct.Struct("<IIQII")
 MAX_PAYLOAD = 1 << 26
 MOST_ENTRIES = 1 << 63
-"""Limit of entry numbers; no journal reaches it."""
+"""Limit of the sequence numbers of entries."""
 
 _NUMBER_AT = 8
 _LOOKED_FOR = 8
-"""Later frames searched for after a damaged one."""
+"""Number of later frames that are searched for after a damaged one."""
 _CLAIMED = 16
 
 
@@ -57,7 +57,7 @@ class FrameKind(enum.IntEnum):
     """Six 32-bit numbers: the fields of `BookOptions`."""
 
     SEARCHED = 5
-    """Searches whose results are not yet in a position: player, opponent, excluded moves (64 bits each), level, move,
+    """Searches whose results are not in a position yet: player, opponent, excluded moves (64 bits each), level, move,
     score (a signed byte each), five zero bytes.
     """
 
@@ -71,13 +71,13 @@ class FrameKind(enum.IntEnum):
     """Text: a command; the entries up to the next COMMAND are its changes."""
 
     TOGETHER = 8
-    """A 64-bit number: the following frames of that number count all or none."""
+    """A 64-bit number: this number of following frames count all or none."""
 
     COUNTED = 10
-    """`games.GAME` records: their results were counted."""
+    """`games.GAME` records whose results were counted."""
 
     TAKEN_BACK = 11
-    """`games.GAME` records: their results were taken back."""
+    """`games.GAME` records whose results were taken back."""
 
 
 _RECORD_BYTES = {
@@ -96,7 +96,7 @@ _RECORD_BYTES = {
 
 
 class Frame(NamedTuple):
-    """One entry of the journal."""
+    """An entry of the journal."""
 
     sequence: int
     kind: FrameKind
@@ -104,9 +104,7 @@ class Frame(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """The content of a journal: its frames end at byte ``end``; the ``torn`` bytes after that were cut short by a
-    crash.
-    """
+    """The content of a journal; after its frames, from byte ``end`` on, ``torn`` bytes were cut short by a crash."""
 
     book: int
     base: int
@@ -126,9 +124,7 @@ def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: i
 
 
 def _end(data: bytes, at: int, sequence: int) -> int:
-    """Return the end of the frame at byte ``at`` according to its header; 0 if no frame of this sequence number can be
-    there.
-    """
+    """Return the end of the frame at byte ``at`` by its header; 0 if no frame of this sequence number can be there."""
     if not 0 <= at <= len(data) - FRAME.size:
         return 0
     length, kind, number, _, reserved = FRAME.unpack_from(data, at)
@@ -137,36 +133,35 @@ def _end(data: bytes, at: int, sequence: int) -> int:
 
 
 def _matches(data: bytes, at: int, end: int, previous: int) -> bool:
-    """Whether the frame at byte ``at`` continues the checksum of the one before."""
+    """Return whether the frame at byte ``at`` continues the checksum of the one before."""
     length, kind, number, stored, _ = FRAME.unpack_from(data, at)
     return bool(stored == _checksum(length, kind, number, data[at + FRAME.size : end], previous))
 
 
 def _later_frames(data: bytes, at: int, sequence: int, checksums: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
-    """Yield possible beginnings of frames after the damaged one at byte ``at``: byte, number, and the checksum of the
-    frame before.
+    """Yield possible beginnings of frames after the damaged one at ``at``: byte, number, and the checksum before.
 
-    ``checksums`` of the damaged frame: the stored and the computed. The checksum of a later frame is chained to the one
-    its predecessor stores.
+    ``checksums`` are the stored and the computed one of the damaged frame. The checksum of a later frame continues the
+    one that its predecessor stores.
     """
     for later in range(sequence + 1, sequence + 1 + _LOOKED_FOR):
         number = struct.pack("<Q", later)
         place = data.find(number, at + 1)
         while place >= 0:
-            here = place - _NUMBER_AT
+            frame = place - _NUMBER_AT
             if later == sequence + 1:
-                yield from ((here, later, checksum) for checksum in checksums)
-            elif here >= 0 and here + FRAME.size <= len(data):
-                length, _, _, checksum, _ = FRAME.unpack_from(data, here)
-                yield here + FRAME.size + length, later + 1, checksum
+                yield from ((frame, later, checksum) for checksum in checksums)
+            elif frame >= 0 and frame + FRAME.size <= len(data):
+                length, _, _, checksum, _ = FRAME.unpack_from(data, frame)
+                yield frame + FRAME.size + length, later + 1, checksum
             place = data.find(number, place + 1)
 
 
 def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
-    """Whether intact frames follow the damaged frame of number ``sequence`` at byte ``at``.
+    """Return whether intact frames follow the damaged frame of number ``sequence`` at byte ``at``.
 
-    If the possible frames cover `_CLAIMED` times the bytes of the journal, they overlap as no writer leaves them: that
-    counts as damage too.
+    Possible frames that cover `_CLAIMED` times the bytes of the journal overlap as no writer leaves them: that counts
+    as damage too.
     """
     length, kind, _, stored, _ = FRAME.unpack_from(data, at)
     own = _checksum(length, kind, sequence, data[at + FRAME.size : at + FRAME.size + length], previous)
@@ -182,7 +177,7 @@ def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
 
 
 def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCallback = no_progress) -> Scan:
-    """Read a journal's content. Raises Unreadable for any damage but a torn end.
+    """Read a journal's content. Raises `Unreadable` for any damage but a torn end.
 
     With ``salvage`` everything from a damaged entry on counts as the torn end.
     """
@@ -207,7 +202,7 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
             if not salvage and _followed(data, at, expected, checksum):
                 raise Unreadable(path, at, f"entry {expected} is damaged, and later ones follow it")
             break
-        length, kind, sequence, found, _ = FRAME.unpack_from(data, at)
+        length, kind, sequence, stored, _ = FRAME.unpack_from(data, at)
         payload = data[at + FRAME.size : end]
         size = _RECORD_BYTES[FrameKind(kind)]
         one = kind in (FrameKind.OPTIONS, FrameKind.STEPS, FrameKind.TOGETHER)
@@ -218,7 +213,7 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
         elif kind == FrameKind.TOGETHER:
             group, following = (len(frames), at, checksum), int.from_bytes(payload, "little")
         frames.append(Frame(sequence, FrameKind(kind), payload))
-        checksum = found
+        checksum = stored
         at = end
         progress("journal", at, len(data))
     if following:
@@ -228,12 +223,12 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
 
 
 def read(path: Path, progress: ProgressCallback = no_progress) -> Scan:
-    """Read a journal file. Raises Unreadable."""
+    """Read a journal file; raises `Unreadable`."""
     return scan(path, content(path, progress).tobytes(), progress=progress)
 
 
-def set_aside(path: Path, found: Scan) -> Path:
-    """Copy the torn end of a journal to a file beside it, then cut it off; returns the copy's path."""
+def set_aside(path: Path, torn_scan: Scan) -> Path:
+    """Copy the torn end of a journal to a file beside it, then cut it off; return the copy's path."""
     number = 1
     while (aside := path.with_name(f"{path.name}.torn-{number}")).exists():
         number += 1
@@ -241,13 +236,13 @@ def set_aside(path: Path, found: Scan) -> Path:
     try:
         content = path.read_bytes()
         with aside.open("xb") as stream:
-            stream.write(content[found.end :])
+            stream.write(content[torn_scan.end :])
             stream.flush()
             platform.sync(stream.fileno())
         platform.sync_folder(path.parent)
         copied = True
         with path.open("r+b") as stream:
-            stream.truncate(found.end)
+            stream.truncate(torn_scan.end)
             platform.sync(stream.fileno())
     except OSError as error:
         if not copied:
@@ -263,7 +258,7 @@ def create(path: Path, book: int, base: int) -> None:
 
 
 def rewrite(path: Path, book: int, base: int, frames: list[Frame]) -> None:
-    """Replace the journal by one with the content of ``frames``, numbered from ``base`` on. Raises WriteFailed."""
+    """Replace the journal by one with the content of ``frames``, numbered from ``base`` on. Raises `WriteFailed`."""
     data = bytearray(_header(book, base))
     checksum = zlib.crc32(data)
     for sequence, (_, kind, payload) in enumerate(frames, base + 1):
@@ -321,26 +316,25 @@ class Writer:
             self._append(kind, part)
 
     def begin_group(self) -> None:
-        """Begin a group: what is appended until `end_group` is read all or none."""
+        """Begin a group: the frames until `end_group` are read all or none."""
         self._group = []
 
     def end_group(self) -> None:
-        """End the group."""
         parts, self._group = self._group or [], None
         self._append_together(parts)
 
     def collect(self) -> None:
-        """Let the next `write` write what was appended so far."""
+        """Let the next `write` write everything appended so far."""
         self._unwritten += bytes(self._pending)
         self._pending.clear()
 
     @property
     def waiting(self) -> bool:
-        """Whether there is something for `write` to write."""
+        """Whether `write` has something to write."""
         return bool(self._unwritten)
 
     def write(self) -> None:
-        """Write and sync the closed groups. Raises WriteFailed; they are then kept for the next call."""
+        """Write and sync the closed groups. Raises `WriteFailed`; they are then kept for the next call."""
         content = self._unwritten
         if not content:
             return
@@ -348,7 +342,7 @@ class Writer:
         self._there()
         try:
             if self._failed:
-                # Cut what the failed write left; all of it is written again.
+                # Cut off what a failed write left: all of it is written again.
                 os.ftruncate(self._handle, self.size)
             os.lseek(self._handle, self.size, os.SEEK_SET)
             self._failed = True
@@ -362,7 +356,7 @@ class Writer:
         self._unwritten = self._unwritten[len(content) :]
 
     def _there(self) -> None:
-        """Raise WriteFailed if the file was removed or renamed: no process would read what is written to it."""
+        """Raise `WriteFailed` if the file was removed or renamed, because no process would read further frames."""
         ours = os.fstat(self._handle)
         try:
             there = self.path.stat()
@@ -374,10 +368,10 @@ class Writer:
             )
 
     def close(self) -> None:
-        """Release the file; pending entries are lost."""
+        """Close the file; pending entries are lost."""
         os.close(self._handle)
 
 
 def replayed(frames: list[Frame], after: int) -> Iterator[Frame]:
-    """Return the frames later than sequence number ``after``."""
+    """Yield the frames later than sequence number ``after``."""
     return (frame for frame in frames if frame.sequence > after)

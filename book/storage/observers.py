@@ -1,4 +1,4 @@
-"""Observers of a book's changes: none, a dirty flag, one that refuses changes, the journal."""
+"""Observers of a book's changes: a flag, one that refuses changes, the journal."""
 
 from __future__ import annotations
 
@@ -29,33 +29,27 @@ STEPS = struct.Struct("<QQ")
 
 
 class DirtyFlag(ChangeObserver):
-    """The observer of a book in memory alone: records whether a change would be lost."""
+    """The observer of a book in memory: records whether a change would be lost."""
 
     def __init__(self) -> None:
         self.changes = False
 
     def changed(self, row: int) -> None:
-        """See `ChangeObserver`."""
         self.changes = True
 
     def changed_many(self, rows: Rows) -> None:
-        """See `ChangeObserver`."""
         self.changes |= len(rows) > 0
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """See `ChangeObserver`."""
         self.changes = True
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """See `ChangeObserver`."""
         self.changes = True
 
     def options_changed(self, options: BookOptions) -> None:
-        """See `ChangeObserver`."""
         self.changes = True
 
     def counted(self, games: Games) -> None:
-        """See `ChangeObserver`."""
         self.changes = True
 
 
@@ -63,15 +57,14 @@ class ReadOnlyObserver(ChangeObserver):
     """The observer of a book opened for reading."""
 
     def __init__(self, path: Path, reason: str = "", retry: Callable[[], None] | None = None) -> None:
-        """``reason`` is the reason for refusing changes. ``retry`` is called before each refusal; if it does not raise
-        BookError, it has replaced this observer, and the change is allowed.
+        """``reason`` says why changes are refused. ``retry`` is called before each refusal; if it does not raise
+        `BookError`, it has replaced this observer, and the change is allowed.
         """
         self._path = path
         self._reason = reason
         self._retry = retry
 
     def allow(self) -> None:
-        """See `ChangeObserver`."""
         reason = self._reason
         if self._retry is not None:
             try:
@@ -87,7 +80,7 @@ class JournalObserver(ChangeObserver):
     """Writes a book's changes to the journal; rows are read only when the group is written."""
 
     def __init__(self, book: Book, writer: journal.Writer, retry: Callable[[], None]) -> None:
-        """``retry`` repeats a failed write before a change is refused because of it; it raises WriteFailed."""
+        """``retry`` repeats a failed write before a change is refused because of it; it raises `WriteFailed`."""
         self._book = book
         self._writer = writer
         self._retry = retry
@@ -101,7 +94,7 @@ class JournalObserver(ChangeObserver):
         """Why nothing can be written; None as long as writes succeed."""
 
     def begin(self, command: str) -> None:
-        """See `ChangeObserver`. The command is written with its first change."""
+        """Note the command, which is written with its first change."""
         with self._lock:
             self._flush()
             self._command = command
@@ -130,7 +123,6 @@ class JournalObserver(ChangeObserver):
         self.waiting.set()
 
     def allow(self) -> None:
-        """See `ChangeObserver`."""
         if self.refuse is not None and not self.held_here:
             with contextlib.suppress(WriteFailed):
                 self._retry()
@@ -138,58 +130,44 @@ class JournalObserver(ChangeObserver):
             raise ReadOnly(f"{self._writer.path}: read-only since a write failed: {self.refuse}") from self.refuse
 
     def changed(self, row: int) -> None:
-        """See `ChangeObserver`."""
         with self._lock:
             self._rows[row] = None
         self.waiting.set()
 
     def changed_many(self, rows: Rows) -> None:
-        """See `ChangeObserver`."""
         with self._lock:
             self._rows.update(dict.fromkeys(rows.tolist()))
         self.waiting.set()
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """See `ChangeObserver`."""
         self._append(FrameKind.REMOVED, b"".join(part.astype("<u8").tobytes() for part in keys))
 
     def fixed(self) -> None:
-        """See `ChangeObserver`."""
         self._append(FrameKind.FIXED)
 
     def options_changed(self, options: BookOptions) -> None:
-        """See `ChangeObserver`."""
         self._append(FrameKind.OPTIONS, OPTIONS.pack(*options))
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """See `ChangeObserver`."""
         with self._lock:
             player, opponent, level, excluded = question
             self._searched += SEARCHED.pack(player, opponent, excluded, level, *answer)
         self.waiting.set()
 
     def forgotten(self) -> None:
-        """See `ChangeObserver`."""
         self._append(FrameKind.FORGOTTEN)
 
     def counted(self, games: Games) -> None:
-        """See `ChangeObserver`."""
         self._append(FrameKind.COUNTED, games.tobytes())
 
     def taken_back(self, games: Games) -> None:
-        """See `ChangeObserver`."""
         self._append(FrameKind.TAKEN_BACK, games.tobytes())
 
     def stepped(self, schedule: int, done: int) -> None:
-        """See `ChangeObserver`."""
         self._append(FrameKind.STEPS, STEPS.pack(schedule, done))
 
-    def hold(self) -> contextlib.AbstractContextManager[None]:
-        """See `ChangeObserver`."""
-        return self._held()
-
     @contextlib.contextmanager
-    def _held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         with self._lock:
             if self.held_here:
                 yield
@@ -211,7 +189,7 @@ class JournalObserver(ChangeObserver):
         return self._holder == threading.get_ident()
 
     def collect(self) -> None:
-        """Pass everything not written yet to the journal's writer."""
+        """Pass all changes to the journal's writer."""
         with self._lock:
             self._flush()
             self._writer.collect()

@@ -1,4 +1,4 @@
-"""Replays a journal on the book as it was when its file was written."""
+"""The replay of a journal on the book as it was when its file was written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STEP = 1 << 16
 
 
 def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) -> None:
-    """Add or replace positions. Path counts are left to the negamax. Raises Unreadable."""
+    """Add or replace positions, their path counts left to the negamax. Raises `Unreadable`."""
     table = book.table
     for start, end in slices(len(states), _STEP, "replay", progress):
         part = states[start:end]
@@ -47,7 +47,7 @@ def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) ->
 
 
 def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
-    """Remove positions. The new leaves of others follow in the journal."""
+    """Remove positions; the new leaves of others follow in the journal."""
     marked = np.zeros(len(book), bool)
     for start, end in slices(len(keys), _STEP, "replay", progress):
         rows = book.table.find_many(keys[start:end])
@@ -56,7 +56,7 @@ def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
 
 
 def replay(book: Book, frames: list[journal.Frame], path: Path, progress: ProgressCallback = no_progress) -> None:
-    """Apply journal entries. Raises Unreadable."""
+    """Apply journal entries; raises `Unreadable`."""
     for kind, group in itertools.groupby(frames, lambda frame: frame.kind):
         if kind == FrameKind.STATES:
             _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), path, progress)
@@ -84,7 +84,7 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, progress: Progre
             elif kind == FrameKind.STEPS:
                 book.step(*STEPS.unpack(frame.payload))
             elif kind == FrameKind.FIXED and book.options.rule is Rule.EGAROUCID:
-                # Here a position that lost its links keeps the score it had from them.
+                # Under Egaroucid's rule a position that lost its links keeps the score that it had from them.
                 book.negamax(progress=progress)
-    # With Edax's rule scores follow from the leaves: once at the end is as good as at every FIXED.
+    # Under Edax's rule scores follow from the leaves, so that one negamax at the end serves for every FIXED.
     book.negamax(progress=progress)

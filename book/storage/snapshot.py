@@ -1,4 +1,4 @@
-"""The book's own file: the table as it lies in memory, mapped to open it, every block with a checksum.
+"""The book's own file: the table as it lies in memory, mapped when it is opened, every block with a checksum.
 
 A small book's file has no index: it is built when the file is read.
 """
@@ -45,7 +45,7 @@ PAGE = 4096
 BLOCK = 1 << 16
 _OLD_BLOCK = 1 << 20
 INDEXED_FROM = 1 << 16
-"""The file has an index from this number of positions on."""
+"""Least number of positions of a file with an index."""
 
 SETTLED = 1
 """State: scores, bounds and counts follow from the leaves."""
@@ -54,7 +54,7 @@ COMPLETE = 2
 """State: no leaf is missing, illegal or a link."""
 
 JOURNALLED = 4
-"""State: the journal has changes that the file lacks. Written into the file before the first of them."""
+"""State: the journal has changes that the file lacks. Written to the file before the first of them."""
 
 _SECTOR = 512
 """Bytes that a disk writes all or none."""
@@ -87,12 +87,12 @@ class SnapshotHeader(NamedTuple):
 
     @property
     def stored(self) -> int:
-        """Records in the file."""
+        """Number of records in the file."""
         return self.rows if self.version > 1 else self.chunks * CHUNK_ROWS
 
     @property
     def block(self) -> int:
-        """Bytes of a block, which has a checksum of its own."""
+        """Bytes of a block, which has its own checksum."""
         return BLOCK if self.version > 2 else _OLD_BLOCK
 
     @property
@@ -102,15 +102,15 @@ class SnapshotHeader(NamedTuple):
 
     @property
     def results_range(self) -> tuple[int, int]:
-        """Return the range of bytes of the game results."""
+        """The range of bytes of the game results."""
         return self.results_at, self.results_at + bool(self.results_at) * self.stored * RESULT.itemsize
 
     def consistent(self) -> bool:
-        """Whether the sections lie one after another, and all numbers are in range."""
-        at = self.records_end
+        """Return whether the sections lie one after another and all numbers are in range."""
+        place = self.records_end
         if self.segments_at:
-            # The segments themselves are compared with their table.
-            at += SEGMENTS * (_SEGMENT.itemsize + segment_bytes(MIN_SLOTS))
+            # `_segments` compares the segments with their table.
+            place += SEGMENTS * (_SEGMENT.itemsize + segment_bytes(MIN_SLOTS))
         wide_end = self.wide_at + self.wide * 32
         results_end = self.results_range[1] or wide_end
         counts_end = results_end + bool(self.counts_at) * WORDS * 8
@@ -119,7 +119,7 @@ class SnapshotHeader(NamedTuple):
             self.rows <= MAX_ROWS
             and self.chunks == -(-self.rows // CHUNK_ROWS)
             and self.segments_at in (0, self.records_end)
-            and (self.wide_at >= at if self.segments_at else self.wide_at == at)
+            and (self.wide_at >= place if self.segments_at else self.wide_at == place)
             and self.results_at in (0, wide_end)
             and self.counts_at in (0, results_end)
             and self.games_at == (counts_end if self.games else 0)
@@ -206,10 +206,10 @@ def write(
     backups: int = BACKUPS,
     progress: ProgressCallback = no_progress,
 ) -> SnapshotHeader:
-    """Write a book by replacement, synced, keeping the previous file as ``path.1`` ...
+    """Write a book, synced, replacing the file and keeping the previous one as ``path.1`` ...
 
     The caller must prevent changes meanwhile. ``sequence`` is the last journal entry that the book includes. Raises
-    WriteFailed.
+    `WriteFailed`.
     """
     state = book.table.state()
     rows = state.rows
@@ -225,10 +225,10 @@ def write(
         segments_at = out.at if indexed else 0
         if indexed:
             places = np.zeros(SEGMENTS, _SEGMENT)
-            at = segments_at + places.nbytes
+            place = segments_at + places.nbytes
             for number, memory in enumerate(state.segments):
-                places[number] = (at, *state.descriptors[number, 2:].tolist())
-                at += -(-len(memory) // 8) * 8
+                places[number] = (place, *state.descriptors[number, 2:].tolist())
+                place += -(-len(memory) // 8) * 8
             out.write(_bytes(places))
             for memory in state.segments:
                 out.write(_bytes(memory))
@@ -276,7 +276,7 @@ def write(
 
 
 def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
-    """The header of a file that begins with ``data``; ``size``, if given, must be the file's. Raises Unreadable."""
+    """Return the header of a file that begins with ``data``; ``size`` must be the file's. Raises `Unreadable`."""
     if len(data) < PAGE:
         raise Unreadable(path, len(data), f"the file ends inside the header of {PAGE} bytes")
     fields = _HEADER.unpack_from(data)
@@ -319,7 +319,7 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
 
 
 def note_journal(path: Path) -> None:
-    """Set `JOURNALLED` in the header of a file. Raises Unreadable and OSError."""
+    """Set `JOURNALLED` in the header of a file; raises `Unreadable` and OSError."""
     with path.open("r+b", buffering=0) as stream:
         page = stream.read(PAGE)
         header = read_header(path, page, None)
@@ -330,7 +330,7 @@ def note_journal(path: Path) -> None:
                 while sector:
                     sector = sector[stream.write(sector) :]
             except OSError:
-                # A limit on the file's size may take a part: the sector becomes what it was.
+                # A limit on the file's size may have let through a part: restore the sector.
                 stream.seek(0)
                 stream.write(page[:_SECTOR])
                 raise
@@ -338,7 +338,7 @@ def note_journal(path: Path) -> None:
 
 
 class Mapped(NamedTuple):
-    """A mapped file: changes to ``table`` stay in memory. ``counts`` are None if the file has none."""
+    """A mapped file: changes of ``table`` stay in memory. ``counts`` are None if the file has none."""
 
     table: BookTable
     header: SnapshotHeader
@@ -347,7 +347,7 @@ class Mapped(NamedTuple):
 
 
 def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: ProgressCallback) -> None:
-    """Compare all blocks with their checksums. Raises Unreadable naming the first bad one.
+    """Compare all blocks with their checksums; raises `Unreadable`, which names the first bad one.
 
     It reads the file, not the mapped memory, so that changes may run meanwhile.
     """
@@ -357,20 +357,20 @@ def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: Progress
     with path.open("rb") as stream:
         stream.seek(PAGE)
         for first in range(0, len(expected), many):
-            at = PAGE + first * block
-            read = memoryview(stream.read(min(_OLD_BLOCK, header.checksums_at - at)))
+            start = PAGE + first * block
+            read = memoryview(stream.read(min(_OLD_BLOCK, header.checksums_at - start)))
             for number, wanted in enumerate(expected[first : first + many]):
                 if zlib.crc32(read[number * block : (number + 1) * block]) != wanted:
                     raise Unreadable(
                         path,
-                        at + number * block,
+                        start + number * block,
                         f"block {first + number} ({block >> 10} KiB) does not match its checksum",
                     )
-            progress("check", at, header.size)
+            progress("check", start, header.size)
 
 
 def _read_ends(path: Path, stream: BinaryIO) -> tuple[SnapshotHeader, bytes]:
-    """The header of an open file, and its table of checksums. Raises Unreadable."""
+    """Return the header of an open file, and its table of checksums. Raises `Unreadable`."""
     size = stream.seek(0, 2)
     stream.seek(0)
     header = read_header(path, stream.read(PAGE), size)
@@ -382,7 +382,7 @@ def _read_ends(path: Path, stream: BinaryIO) -> tuple[SnapshotHeader, bytes]:
 
 
 def check(path: Path, progress: ProgressCallback = no_progress) -> None:
-    """Compare every block of a book's file with its checksum. Raises Unreadable."""
+    """Compare every block of a book's file with its checksum; raises `Unreadable`."""
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
             header, sums = _read_ends(path, stream)
@@ -392,14 +392,13 @@ def check(path: Path, progress: ProgressCallback = no_progress) -> None:
 
 
 def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_progress) -> Mapped:
-    """Open a book's file by mapping it. All blocks are verified first, or, without ``check``, each block before its
-    first use (`blocks.Blocks`).
+    """Open a book's file by mapping it; raises `Unreadable`.
 
-    Raises Unreadable.
+    All blocks are verified first, or, without ``check``, each before its first use (`blocks.Blocks`).
     """
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
-            # Read, not mapped: a fault for each page of it would take longer than all the rest.
+            # Read, not mapped: page faults would take longer than all the rest.
             header, sums = _read_ends(path, stream)
             mapping = mmap.mmap(stream.fileno(), header.size, access=mmap.ACCESS_COPY)
     except OSError as error:
@@ -413,15 +412,15 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
         row = int(kernels().find_impossible(first, first, address(data) + header.records_end))
         if row >= 0:
             raise Unreadable(path, PAGE + row * RECORD.itemsize, f"position {row} has impossible numbers")
-        if kernels().bad_results(*(address(data) + at for at in header.results_range)):
+        if kernels().bad_results(*(address(data) + place for place in header.results_range)):
             raise Unreadable(path, header.results_at, "the results of games have impossible numbers")
     else:
         places = PAGE, header.records_end, header.results_range, header.checksums_at
         blocks = Blocks(path, mapping, *places, header.block, np.frombuffer(sums, np.uint32))
         table.watch(blocks)
-        for at, size in _read_at_once(header):
+        for place, size in _read_at_once(header):
             if size:
-                blocks.check(address(data) + at, size)
+                blocks.check(address(data) + place, size)
     records = data[PAGE:][: header.stored * RECORD.itemsize].view(RECORD)
     wide = data[header.wide_at :][: header.wide * 32].view(np.uint64).reshape(-1, 4)
     results = None
@@ -446,8 +445,9 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
 
 
 def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a file, as byte and size, that opening copies or verifies: the table of segments, the last
-    chunk, the wide counts, the games.
+    """Yield the parts of a file, as byte and size, that opening copies or verifies.
+
+    They are the table of segments, the last chunk, the wide counts and the games.
     """
     tail = header.stored % CHUNK_ROWS
     yield header.segments_at, SEGMENTS * _SEGMENT.itemsize
@@ -471,7 +471,7 @@ def _chunks(records: Records | None) -> list[Records]:
     """Return the records in chunks; only the last one, which is filled up, is copied."""
     if records is None:
         return []
-    chunks = [records[at : at + CHUNK_ROWS] for at in range(0, len(records), CHUNK_ROWS)]
+    chunks = [records[start : start + CHUNK_ROWS] for start in range(0, len(records), CHUNK_ROWS)]
     if chunks and len(chunks[-1]) < CHUNK_ROWS:
         whole = np.zeros(CHUNK_ROWS, records.dtype)
         whole[: len(chunks[-1])] = chunks[-1]
@@ -480,23 +480,24 @@ def _chunks(records: Records | None) -> list[Records]:
 
 
 def _segments(path: Path, header: SnapshotHeader, data: npt.NDArray[np.uint8], whole: bool) -> Segments:
-    """Return the index. Raises Unreadable if its segments do not lie one after another or have no free slot; for a
-    ``whole`` file, whose look-ups are not verified, also if more slots are used than its table says.
+    """Return the index. Raises `Unreadable` if segments do not lie one after another or have no free slot.
+
+    A ``whole`` file, whose look-ups are not verified, must not use more slots than its table says.
     """
     places = data[header.segments_at :][: SEGMENTS * _SEGMENT.itemsize].view(_SEGMENT)
-    at = header.segments_at + places.nbytes
+    place = header.segments_at + places.nbytes
     rows = 0
     memory = []
     for number, (offset, capacity, used) in enumerate(places.tolist()):
-        end = at + segment_bytes(capacity)
-        if offset != at or capacity < MIN_SLOTS or 5 * used > 4 * capacity or end > header.wide_at:
+        end = place + segment_bytes(capacity)
+        if offset != place or capacity < MIN_SLOTS or 5 * used > 4 * capacity or end > header.wide_at:
             raise Unreadable(path, header.segments_at, f"segment {number} of the index has impossible numbers")
-        memory.append(data[at:end])
+        memory.append(data[place:end])
         if whole and np.count_nonzero(memory[-1][:capacity]) != used:
-            raise Unreadable(path, at, f"segment {number} of the index has not the {used} positions of its table")
-        at = -(-end // 8) * 8
+            raise Unreadable(path, place, f"segment {number} of the index has not the {used} positions of its table")
+        place = -(-end // 8) * 8
         rows += used
-    if at != header.wide_at or rows != header.rows:
+    if place != header.wide_at or rows != header.rows:
         raise Unreadable(path, header.segments_at, f"the index has {rows} of {header.rows} positions")
     offsets, capacities, in_use = (places[name].astype(np.int64) for name in ("offset", "capacity", "used"))
     return Segments(memory, address(data) + offsets, capacities, in_use)

@@ -1,7 +1,7 @@
 """A book on the disk: its file, the journal of later changes, the lock, and recovery after a crash.
 
 ``NAME`` is the file, ``NAME.journal`` the changes since it was written, ``NAME.lock`` the writer's lock, ``NAME.1`` to
-``NAME.3`` are earlier files. Each change is in the journal within `GROUP_SECONDS`; opening replays it. Nothing else is
+``NAME.3`` are earlier files. A change is in the journal within `GROUP_SECONDS`; opening replays it. Nothing else is
 ever written: closing does not save (`Store.fold` does), and a file that cannot be read is left alone.
 """
 
@@ -40,7 +40,7 @@ RETRY_SECONDS = 5.0
 """Seconds between attempts to repeat a failed write; a new change repeats it at once."""
 
 CHECKED_AT_OPEN = 1 << 26
-"""Up to this size a file is verified whole when it is opened, which takes some 30 ms; in a larger one each block is
+"""Most bytes of a file that is verified whole when it is opened, which takes some 30 ms. In a larger one each block is
 verified before its first use, and all of them in the background.
 """
 
@@ -50,7 +50,7 @@ CHECK_AFTER_S = 1.0
 _LOWEST = 19
 
 _UNFINISHED = (journal.FrameKind.SEARCHED, journal.FrameKind.STEPS, journal.FrameKind.COMMAND)
-"""The kinds of entries that a book's file has no place for: they stay in the journal."""
+"""The kinds of entries for which a book's file has no place: they stay in the journal."""
 
 UNDOABLE = (
     *("add", "merge", "uncount", "adjust", "edit", "unedit", "rule", "verify"),
@@ -59,7 +59,7 @@ UNDOABLE = (
 """The commands that `Store.undo` takes back: those that remove or overwrite data."""
 
 BLOATED = 1 << 26
-"""Bytes up to which no journal is called bloated."""
+"""A journal of at most this many bytes is not called bloated."""
 
 
 def journal_path(path: Path) -> Path:
@@ -73,7 +73,7 @@ def lock_path(path: Path) -> Path:
 
 
 def _lock(path: Path) -> FileLock:
-    """Lock a book for writing. Raises Locked, with the holder's process id, or WriteFailed."""
+    """Lock a book for writing. Raises `Locked`, with the holder's process id, or `WriteFailed`."""
     try:
         return FileLock(lock_path(path), mode=0o644)
     except Held as held:
@@ -82,15 +82,13 @@ def _lock(path: Path) -> FileLock:
         raise WriteFailed(f"{lock_path(path)}: {error.strerror}") from error
 
 
-def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
-    """Return device, inode, size and time of a file: the first two change when it is replaced, the others when it is
-    written.
-    """
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Return device, inode, size and time of a file, which tell whether it was replaced or written."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class Store:
-    """An open book file. Use `open_store` or `create_store`."""
+    """An open book file, made by `open_store` or `create_store`."""
 
     def __init__(self, path: Path, book: Book, mapped: snapshot.Mapped, lock: FileLock | None) -> None:
         self.path = path
@@ -128,15 +126,13 @@ class Store:
 
     @property
     def failure(self) -> str:
-        """The reason why changes are in memory only; "" if all were written."""
+        """Why changes are in memory only; "" if all were written."""
         recorder = self._recorder
         return str(recorder.refuse) if recorder is not None and recorder.refuse is not None else ""
 
     @property
     def intrusion(self) -> str:
-        """One line about a change of the book's file by another process since it was opened or saved; "" if there was
-        none.
-        """
+        """A line about a change of the book's file by another process since it was opened or saved; "" without one."""
         try:
             there = self.path.stat()
         except OSError:
@@ -153,21 +149,21 @@ class Store:
 
     @property
     def unwritten(self) -> bool:
-        """Whether any change was written neither to the journal nor, by `rescued`, elsewhere."""
+        """Whether a change was written neither to the journal nor, by `rescued`, elsewhere."""
         return bool(self.failure) and self._writer is not None and self._writer.sequence > self._rescued
 
     @property
     def journal_bytes(self) -> int:
-        """The size of the journal on the disk; 0 for a book opened for reading."""
+        """Bytes of the journal on the disk; 0 for a book opened for reading."""
         return self._writer.size if self._writer is not None else 0
 
     @property
     def bloated(self) -> bool:
-        """Whether the journal is so long (over 64 MiB, and longer than the file) that saving is advisable."""
+        """Whether saving is advisable: the journal is longer than the file and than 64 MiB."""
         return self.journal_bytes > max(BLOATED, self._size)
 
-    def _start(self, found: journal.Scan) -> None:
-        self._writer = journal.Writer(journal_path(self.path), found)
+    def _start(self, log: journal.Scan) -> None:
+        self._writer = journal.Writer(journal_path(self.path), log)
         self._recorder = self.book.recorder = JournalObserver(self.book, self._writer, self.commit)
         if self._thread is None:
             self._thread = threading.Thread(target=self._commit_groups, name="book-journal", daemon=True)
@@ -175,7 +171,7 @@ class Store:
 
     @property
     def damage(self) -> str:
-        """The error of the first damaged block found since the file was opened; empty without any."""
+        """The error of the first damaged block found since the file was opened; "" without one."""
         damage = self.book.table.guard.damage if self.book.table.guard is not None else None
         return str(damage) if damage is not None else ""
 
@@ -196,20 +192,21 @@ class Store:
         if blocks.damage is not None:
             message(str(blocks.damage), level="error", event="book")
 
-    def _begin_writing(self, found: journal.Scan | None, identity: int, sequence: int) -> None:
-        """Make the journal ready for changes: create it if it is missing, save and cut a torn end. Raises WriteFailed;
-        the journal is then unchanged.
+    def _begin_writing(self, scan: journal.Scan | None, identity: int, sequence: int) -> None:
+        """Make the journal ready for changes: create it if it is missing, save and cut a torn end.
+
+        Raises `WriteFailed`; the journal is then unchanged.
         """
         log = journal_path(self.path)
-        if found is None:
+        if scan is None:
             journal.create(log, identity, sequence)
-            found = journal.read(log)
-        elif found.torn:
-            aside = journal.set_aside(log, found)
+            scan = journal.read(log)
+        elif scan.torn:
+            aside = journal.set_aside(log, scan)
             self.notes.append(
-                f"{log}: {found.torn} bytes after byte {found.end} were cut short by a crash; kept as {aside.name}"
+                f"{log}: {scan.torn} bytes after byte {scan.end} were cut short by a crash; kept as {aside.name}"
             )
-        self._start(found)
+        self._start(scan)
         self.reason = ""
 
     def _commit_groups(self) -> None:
@@ -232,9 +229,9 @@ class Store:
                     message(f"{error}{trace}", level="error", event="book")
 
     def commit(self) -> None:
-        """Return when all changes so far are on the disk. Raises WriteFailed; until a later commit succeeds, changes
-        are refused and the failed ones are kept in memory.
+        """Return when all changes so far are on the disk.
 
+        Raises `WriteFailed`: until a later commit succeeds, changes are refused and the failed ones are kept in memory.
         Inside `Book.together` it does nothing: those changes are written afterwards, all or none.
         """
         recorder = self._recorder
@@ -254,15 +251,13 @@ class Store:
                 recorder.refuse = error
                 raise
             except Exception as error:
-                # Whatever the error, the changes are not on the disk, so no later change may be acknowledged.
+                # After any error the changes are not on the disk, so no later change may be acknowledged.
                 recorder.refuse = error
                 raise WriteFailed(f"{journal_path(self.path)}: {type(error).__name__}: {error}") from error
             recorder.refuse = None
 
     def _mark(self) -> None:
-        """Note in the file that the journal has changes, so that a copy without it can tell; impossible if the file
-        cannot be written.
-        """
+        """Note in the file, if it can be written, that the journal has changes, so that a copy without it can tell."""
         if not self.intrusion:
             with contextlib.suppress(OSError, Unreadable):
                 snapshot.note_journal(self.path)
@@ -270,15 +265,15 @@ class Store:
             self._marked = True
 
     def rescued(self) -> None:
-        """Note that everything in memory was written elsewhere: closing then loses nothing."""
+        """Note that everything in memory was written elsewhere, so that closing loses nothing."""
         if self._writer is not None:
             self._rescued = self._writer.sequence
 
     def save(self, *, backups: int = BACKUPS, progress: ProgressCallback = no_progress) -> None:
-        """Write the whole book to its file, keeping the previous one as ``NAME.1``, and begin a new journal.
+        """Write the whole book to its file, keep the previous one as ``NAME.1``, and begin a new journal.
 
         The caller prevents changes meanwhile. Changes that the journal could not take are in the new file. Raises
-        ReadOnly and WriteFailed; the old file and the journal are then kept, as after a cancellation.
+        `ReadOnly` and `WriteFailed`; the old file and the journal are then kept, as after a cancellation.
         """
         if self._writer is None:
             self.book.recorder.allow()
@@ -313,14 +308,15 @@ class Store:
         return frames, [place for place, frame in enumerate(frames) if frame.kind is journal.FrameKind.COMMAND]
 
     def undoable(self) -> list[str]:
-        """The commands since the file was written that `undo` takes back, oldest first. Raises WriteFailed."""
+        """Return the commands since the file was written that `undo` takes back, oldest first. Raises `WriteFailed`."""
         frames, places = self._commands()
         lines = [frames[place].payload.decode(errors="replace") for place in places]
         return [line for line in lines if line.split(" ")[0] in UNDOABLE]
 
     def undo(self) -> None:
         """Remove the last of the `undoable` commands from the journal, and close. Later changes of other commands stay.
-        Raises WriteFailed, before anything is changed.
+
+        Raises `WriteFailed`, before anything is changed.
         """
         frames, places = self._commands()
         bounds = zip(places, [*places[1:], len(frames)], strict=True)
@@ -334,8 +330,9 @@ class Store:
     def _without_results(
         self, before: list[journal.Frame], gone: list[journal.Frame], later: list[journal.Frame]
     ) -> list[journal.Frame]:
-        """Return ``later`` without the results that ``gone`` added after ``before``; each entry holds all results that
-        its position had then.
+        """Return ``later`` without the results that ``gone`` added after ``before``.
+
+        Each entry holds all results that its position had then.
         """
         if not any(frame.kind is journal.FrameKind.STATES for frame in later):
             return later
@@ -363,13 +360,13 @@ class Store:
             self.book.step(schedule, done)
 
     def check(self, progress: ProgressCallback = no_progress) -> None:
-        """Compare every block of the file with its checksum. Raises Unreadable."""
+        """Compare every block of the file with its checksum; raises `Unreadable`."""
         snapshot.check(self.path, progress)
 
     def close(self) -> None:
         """Commit and close the files. Nothing is saved: the journal holds the changes that the file lacks.
 
-        Raises WriteFailed if changes were written nowhere.
+        Raises `WriteFailed` if changes were written nowhere.
         """
         try:
             self.commit()
@@ -397,7 +394,7 @@ class Store:
 
 
 def create_store(path: Path, book: Book) -> Store:
-    """Give a book without a file one. Raises BookError when ``path`` exists, WriteFailed and Locked."""
+    """Give a book without a file one. Raises `BookError` if ``path`` exists, `WriteFailed` and `Locked`."""
     path = path.resolve()
     if path.exists() or journal_path(path).exists():
         raise BookError(f"{path}: already exists; choose another name or move it away")
@@ -420,17 +417,17 @@ def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, jour
         mapped = snapshot.read(path, check=path.stat().st_size <= CHECKED_AT_OPEN, progress=progress)
         if not journal_path(path).exists():
             return mapped, None
-        found = journal.read(journal_path(path), progress)
-        if found.book != mapped.header.book and not found.frames:
-            # Left behind, empty, by a book that was renamed.
+        log = journal.read(journal_path(path), progress)
+        if log.book != mapped.header.book and not log.frames:
+            # An empty journal was left behind by a book that was renamed.
             return mapped, None
-        if found.book != mapped.header.book:
+        if log.book != mapped.header.book:
             raise Unreadable(
                 journal_path(path), 16, f"this journal belongs to another book than {path.name}; move it away"
             )
         # A writer may have saved between the two reads.
-        if found.base <= mapped.header.sequence:
-            return mapped, found
+        if log.base <= mapped.header.sequence:
+            return mapped, log
     raise Unreadable(journal_path(path), 24, "begins after changes that the book's file does not have")
 
 
@@ -440,7 +437,7 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
     ``read_only`` None opens for writing if possible, else for reading: because another process writes (`Store.holder`),
     the folder cannot be written, or the disk is full (then the first change once there is room is written).
     `Store.reason` says why. A torn end of the journal is saved beside it and cut; `Store.notes` says so. Raises
-    Unreadable; with ``read_only`` False also Locked and WriteFailed.
+    `Unreadable`; with ``read_only`` False also `Locked` and `WriteFailed`.
     """
     path = path.resolve()
     if not path.exists():
@@ -461,29 +458,29 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
                 raise
             reason = str(error)
     try:
-        mapped, found = _load(path, progress)
+        mapped, journal_scan = _load(path, progress)
         book = snapshot.book_of(mapped)
         store = Store(path, book, mapped, lock)
         store.holder = holder
         log = journal_path(path)
-        frames = list(journal.replayed(found.frames, mapped.header.sequence)) if found is not None else []
+        frames = list(journal.replayed(journal_scan.frames, mapped.header.sequence)) if journal_scan is not None else []
         if all(frame.kind in _UNFINISHED for frame in frames):
             store._folded += len(frames)
-        if found is None and mapped.header.state & snapshot.JOURNALLED:
+        if journal_scan is None and mapped.header.state & snapshot.JOURNALLED:
             store.notes.append(
                 f"{path}: what was changed since it was saved is missing: it is in the journal that lay beside it, "
                 f"{log.name}"
             )
         if frames:
             replay(book, frames, log, progress)
-        begin = functools.partial(store._begin_writing, found, mapped.header.book, mapped.header.sequence)
+        begin = functools.partial(store._begin_writing, journal_scan, mapped.header.book, mapped.header.sequence)
         try:
             if lock is not None:
                 begin()
         except WriteFailed as error:
             if read_only is False:
                 raise
-            # The lock is kept: as soon as there is room, changes can be written.
+            # The lock is kept, so that changes can be written as soon as there is room.
             store.reason = str(error)
             book.recorder = ReadOnlyObserver(path, store.reason, begin)
         if lock is None:

@@ -37,24 +37,24 @@ MIN_SLOTS = 16
 MAX_ROWS = (1 << 32) - 1
 
 _ALONE = 8
-"""The first chunks of a table are allocated one by one, the others in pieces of the arena."""
+"""Number of a table's first chunks that are allocated one by one, the others in pieces of the arena."""
 
 _BLOCK = 1 << 22
-"""Bytes from which an index gets large pages."""
+"""Least bytes of an index with large pages."""
 
 _SHARE = 8
-"""An index larger than one part in this number of the machine's memory is not moved."""
+"""An index larger than this part of the machine's memory (one in `_SHARE`) is not moved."""
 
 _STRAYS = SEGMENTS // 4
-"""Segments of the index outside its block that trigger gathering them again."""
+"""Number of segments outside the index's block that makes them be gathered again."""
 
 _TURN_S = 0.002
 _PAUSE_S = 50e-6
 
 # Words of the context that the kernels know a table by.
 CHUNKS, COUNT, _SEGMENTS, _WIDE, WIDE_COUNT, _WIDE_CAPACITY, ROW_CAPACITY, _FULL, _RESULTS, _GUARD = (
-    at // layout.WORD
-    for at in (
+    offset // layout.WORD
+    for offset in (
         layout.CHUNKS,
         layout.COUNT,
         layout.SEGMENTS,
@@ -79,8 +79,7 @@ class Segments(NamedTuple):
 
 
 class TableMemory:
-    """The memory of a `BookTable`. One thread at a time may change it; ``lock`` guards insertion and removal of
-    rows."""
+    """The memory of a `BookTable`. One thread at a time may change it; ``lock`` guards insertions and removals."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -115,32 +114,35 @@ class TableMemory:
 
     def watch(self, guard: Blocks | None) -> None:
         """Have mapped memory verified before its first use; None: all of it is verified."""
-        before, self.guard = self.guard, guard
+        old_guard, self.guard = self.guard, guard
         self._context[_GUARD] = guard.at if guard is not None else 0
         if guard is not None:
-            # A kernel may still be on its way with it when it is not needed any more.
+            # A kernel may still use the guard when it is not needed any more.
             self._guards.append(guard)
-        elif before is not None:
-            before.end()
+        elif old_guard is not None:
+            old_guard.end()
 
     def sound(self) -> None:
-        """Raise BookError if a block of the mapped file is damaged: then nothing may be changed, and no statement about
-        all positions is possible.
+        """Raise `BookError` if a block of the mapped file is damaged.
+
+        Then nothing may be changed, and no statement about all positions is possible.
         """
         damage = self.guard.damage if self.guard is not None else None
         if damage is not None:
             raise damage
 
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Verify all mapped memory; after that nothing is verified any more. Raises BookError."""
+        """Verify all mapped memory, after which nothing is verified any more. Raises `BookError`."""
         if self.guard is not None:
             self.guard.check_all(progress)
             self.count_index()
             self.sound()
 
     def count_index(self) -> None:
-        """Compare the slots in use of an index whose blocks all match with its table: if they agree, end the
-        verification, otherwise note damage."""
+        """Compare the slots in use of an index whose blocks all match with its table; note damage if they differ.
+
+        If they agree, verification ends.
+        """
         guard = self.guard
         if guard is None:
             return
@@ -152,12 +154,12 @@ class TableMemory:
             self.watch(None)
 
     def _ensure(self, array: npt.NDArray[Any]) -> None:
-        """Verify the memory of an array, then `sound`."""
+        """Verify the memory of an array, then call `sound`."""
         if self.guard is not None and len(array):
             self.guard.check(address(array), array.nbytes)
 
     def _compare(self, array: npt.NDArray[Any]) -> None:
-        """Verify the memory of an array for a look-up: damage is zeros there, and raises nothing."""
+        """Verify the memory of an array for a look-up, which finds zeros in damaged blocks. Raises nothing."""
         if self.guard is not None and len(array):
             self._kernels.check_range(self.guard.at, address(array), array.nbytes)
 
@@ -178,7 +180,7 @@ class TableMemory:
         self._descriptors[number] = (tags, tags + (capacity + 7) // 8 * 8, capacity, used)
 
     def _describe_all(self, tags: npt.NDArray[Any], capacities: Any, used: Any) -> None:
-        """`_describe` for all segments: the addresses of their tags, their capacities and how many slots are used."""
+        """Describe all segments to the kernels: addresses of their tags, capacities, numbers of used slots."""
         capacities = np.asarray(capacities, np.int64)
         self._descriptors[:, 0] = tags
         self._descriptors[:, 1] = tags + (capacities + 7) // 8 * 8
@@ -213,8 +215,10 @@ class TableMemory:
         return chunk
 
     def change_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Prepare for changes of many records. Each changed record of a mapped file takes memory of its own, so beyond
-        the arena's limit they are copied to memory that the system can write out.
+        """Prepare for changes of many records.
+
+        Each changed record of a mapped file takes memory of its own, so beyond the arena's limit all are copied to
+        memory that the system can write out.
         """
         if not self._mapped or not ARENA.beyond(len(self._chunks) * CHUNK_ROWS * RECORD.itemsize):
             return
@@ -230,7 +234,9 @@ class TableMemory:
 
     def _index_block(self, capacities: npt.NDArray[np.int64]) -> list[Bytes] | None:
         """Return zeroed memory for segments of these capacities, one after another in large pages, which speeds up
-        random look-ups; None if they are small, beyond the arena's limit, or a large part of the machine's memory.
+        look-ups.
+
+        Returns None if they are small, beyond the arena's limit, or a large part of the machine's memory.
         """
         sizes = segment_bytes(capacities)
         ends = np.cumsum(-(-sizes // layout.WORD) * layout.WORD)
@@ -242,8 +248,9 @@ class TableMemory:
         return [block[at : at + size] for at, size in zip(starts, sizes.tolist(), strict=True)]
 
     def gather_index(self) -> None:
-        """Gather the segments of the index in one block. A mapped index is copied, because every pass over the table
-        reads all of it.
+        """Gather the segments of the index in one block.
+
+        A mapped index is copied, because every pass over the table reads all of it.
         """
         if self._strays <= _STRAYS or self.guard is not None:
             return
@@ -281,7 +288,7 @@ class TableMemory:
 
     def reserve(self, count: int) -> None:
         """Make the index large enough for ``count`` positions in all."""
-        # Segments fill unevenly, by about the square root of their share.
+        # Segments differ by about the square root of their mean.
         share = count / SEGMENTS
         slots = int((share + 3 * share**0.5) / 0.8) + 1
         capacities = np.maximum(self._descriptors[:, 2].astype(np.int64), slots)
@@ -303,7 +310,7 @@ class TableMemory:
             with self.lock:
                 yield start, min(count, start + step)
             if time.monotonic() - begun > _TURN_S:
-                # The lock is not fair: who takes it again at once would have it all the time.
+                # The lock is not fair: without a pause this thread would hold it all the time.
                 time.sleep(_PAUSE_S)
                 begun = time.monotonic()
 
@@ -386,21 +393,23 @@ class TableMemory:
 
     @property
     def context(self) -> int:
-        """The address of the table for the kernels; use it under `lock` only. Raises BookError in a damaged book: a
-        pass over many positions reads it again for each part.
+        """The address of the table for the kernels, for use under `lock`. Raises `BookError` in a damaged book.
+
+        A pass over many positions reads it again for each part.
         """
         self.sound()
         return self._context_at
 
     @property
     def context_at_places(self) -> int:
-        """As `context`, for walks along lines from a position. It does not raise: in a damaged book, positions of
-        damaged blocks are not found.
+        """The address of the table for walks along lines from a position.
+
+        It does not raise: in a damaged book, positions of damaged blocks are not found.
         """
         return self._context_at
 
-    def _add_result_chunk(self, chunk: Records | None = None) -> None:
-        self._results.append(np.zeros(CHUNK_ROWS, RESULT) if chunk is None else chunk)
+    def _add_result_chunk(self) -> None:
+        self._results.append(np.zeros(CHUNK_ROWS, RESULT))
         if len(self._results) > len(self._result_pointers):
             pointers = np.zeros(max(64, 2 * len(self._result_pointers)), np.uint64)
             pointers[: len(self._result_pointers)] = self._result_pointers
@@ -410,7 +419,7 @@ class TableMemory:
 
     @property
     def keeps_results(self) -> bool:
-        """Whether game results were ever stored: then every position costs 24 bytes more."""
+        """Whether game results were ever stored; then every position costs 24 bytes more."""
         return bool(self._results)
 
     def _keep_results(self) -> None:
