@@ -34,7 +34,7 @@ PROBCUT_TABLE = 80
 PV_TABLE = 88
 """Address of the small table of exact results on principal variations."""
 PV_TABLE_MASK = 96
-"""Its buckets less one."""
+"""Buckets of that table less one."""
 SWITCHED_OFF = 104
 """Bits (`OFF_ETC`, `OFF_EVALUATION`) that switch off parts of the search, for tests."""
 SALT = 112
@@ -42,7 +42,7 @@ SALT = 112
 LOCAL_TABLE = 120
 """Address of the thread's own table, for exact results with up to `LOCAL_TABLE_EMPTIES` empties."""
 LOCAL_TABLE_MASK = 128
-"""Its buckets less one."""
+"""Buckets of the thread's own table less one."""
 CURVE = 136
 """Address of the tables of `desdaemon.engine.evaluation.curve`."""
 SAMPLES = 144

@@ -44,7 +44,8 @@ class Limits(NamedTuple):
 
 
 def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
-    """Return pairs (empties, percent): with at most so many empties a search of ``level`` (0..60) goes to the end.
+    """Return pairs (most empties, percent) for which a search of ``level`` (0..60) goes to the end, fewer empties
+    first.
 
     With more empties than the last pair has, the depth is the level.
     """

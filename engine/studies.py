@@ -17,12 +17,12 @@ from desdaemon.engine.training.compiled import compiled, inlined
 from desdaemon.protocol.othello import rules
 
 Progress = Callable[[str, int, int], None]
-"""Called with the name of what is counted, the number done, and the number of all."""
+"""Called with the name of a count, the number done, and the number of all."""
 SILENT: Progress = lambda what, done, total: None  # noqa: E731
 
 F5, PASS = 37, 64
 _ROOM = 1 << 18
-"""Capacity for lines, of which there are hundreds, and for shapes, at most 25,000."""
+"""Capacity for lines (hundreds) and for shapes (at most 25,000)."""
 _U = np.uint64
 
 

@@ -412,7 +412,7 @@ def busy_group(ctx, sign):
 
 @kernel("i64(u64,u64)")
 def is_busy(ctx, sign):
-    """Return 1 if a thread is searching what ``sign`` identifies."""
+    """Return 1 if a thread is searching the position that ``sign`` identifies."""
     place = busy_group(ctx, sign)
     for _ in range(BUSY_WAYS):
         if poll64(place) == sign:
@@ -423,7 +423,9 @@ def is_busy(ctx, sign):
 
 @kernel("u64(u64,u64)")
 def mark_busy(ctx, sign):
-    """Mark what ``sign`` identifies as being searched by this thread. Returns the mark's address for `unmark`."""
+    """Mark the position that ``sign`` identifies as searched by this thread. Returns the mark's
+    address for `unmark`.
+    """
     group = busy_group(ctx, sign)
     place = group
     for _ in range(BUSY_WAYS):

@@ -61,9 +61,9 @@ def within_scores(score):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64)")
 def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
-    """Return the score of one iteration around ``guess`` (beyond 64: none); the move is left at BEST.
+    """Search one iteration around ``guess`` (beyond 64: none); return its score and leave the move at BEST.
 
-    Does what `Searcher._line` does, without the variation. The result is meaningless if the stop word is set.
+    A compiled `Searcher._line` without the variation. The result is meaningless if the stop word is set.
     """
     width = 3
     if depth >= empties:
@@ -100,10 +100,9 @@ def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
 
 @kernel("i64(u64,u64,u64,u64,i64,i64,i64,i64,u64)")
 def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
-    """Write the line that begins with ``move`` and has ``score``, a byte a move (NO_MOVE for a pass). Returns its
-    length.
+    """Write the line that begins with ``move`` and has ``score``, a byte a move (NO_MOVE: a pass); return its length.
 
-    Does what `Searcher._variation` does.
+    A compiled `Searcher._variation`.
     """
     left = depth
     read_on = (score > -64 and score < 64) or depth >= empties

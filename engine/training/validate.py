@@ -111,13 +111,13 @@ def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
     return scores
 
 
-def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, high: int, seed: int = 1) -> Any:
+def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, high: int) -> Any:
     """Return scores at level ``low`` less those at level ``high`` of up to ``count`` positions, an array in discs.
 
     The positions are of held-out games at ply `DEEP_PLY`; both levels use the same weights.
     """
     usable = (rows["plies"] == DEEP_PLY) & (rows["kinds"] == HUMAN) & rows["held"]
-    chosen = np.random.default_rng([seed, 5]).permutation(np.flatnonzero(usable))[:count]
+    chosen = np.random.default_rng([1, 5]).permutation(np.flatnonzero(usable))[:count]
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
     both_scores = []
     for row in chosen.tolist():

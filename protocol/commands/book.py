@@ -58,7 +58,9 @@ class Parameter(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """Its form in help and messages: ``[relative]``, ``file``, ``file ...``, ``[--repair]``, ``[--played n]``."""
+        """The parameter in help and messages: ``[relative]``, ``file``, ``file ...``,
+        ``[--repair]``, ``[--played n]``.
+        """
         if self.kind == "flag":
             return f"[--{self.name}]"
         if self.named:

@@ -143,14 +143,16 @@ def eps_text(position: Position) -> str:
     parts += ["/Helvetica findfont 14 scalefont setfont", "/disc { newpath 0 360 arc gsave setgray fill grestore"]
     parts += ["0 setgray stroke } def", "/letter { moveto dup stringwidth pop 2 div neg -5 rmoveto show } def"]
     first, last = _EPS_MARGIN, _EPS_SIZE - _EPS_MARGIN
-    for at in range(first, last + 1, _EPS_CELL):
-        parts.append(f"newpath {first} {at} moveto {last} {at} lineto {at} {first} moveto {at} {last} lineto stroke")
-    for at in range(8):
-        middle = _EPS_MARGIN + at * _EPS_CELL + _EPS_CELL // 2
-        parts.append(f"({'ABCDEFGH'[at]}) {middle} {_EPS_SIZE - _EPS_MARGIN // 2} letter")
-        parts.append(f"({at + 1}) {_EPS_MARGIN // 2} {_EPS_SIZE - middle} letter")
+    for place in range(first, last + 1, _EPS_CELL):
+        parts.append(
+            f"newpath {first} {place} moveto {last} {place} lineto {place} {first} moveto {place} {last} lineto stroke"
+        )
+    for place in range(8):
+        middle = _EPS_MARGIN + place * _EPS_CELL + _EPS_CELL // 2
+        parts.append(f"({'ABCDEFGH'[place]}) {middle} {_EPS_SIZE - _EPS_MARGIN // 2} letter")
+        parts.append(f"({place + 1}) {_EPS_MARGIN // 2} {_EPS_SIZE - middle} letter")
     for square, kind in _marked(position):
-        x, y = (_EPS_MARGIN + at * _EPS_CELL + _EPS_CELL // 2 for at in (square & 7, square >> 3))
+        x, y = (_EPS_MARGIN + place * _EPS_CELL + _EPS_CELL // 2 for place in (square & 7, square >> 3))
         radius = 3 if kind == "move" else 2 * _EPS_CELL // 5
         parts.append(f"{int(kind == 'white')} {x} {_EPS_SIZE - y} {radius} disc")
     return "\n".join([*parts, "%%EOF"]) + "\n"

@@ -34,18 +34,18 @@ def state() -> str:
 
 def runtime() -> str:
     """Return the folder of this user's sockets and connection file: `DESDAEMON_RUNTIME_DIR`, or one of the session."""
-    named = os.environ.get("DESDAEMON_RUNTIME_DIR")
-    if named:
-        return named
+    folder = os.environ.get("DESDAEMON_RUNTIME_DIR")
+    if folder:
+        return folder
     parent = os.environ.get("XDG_RUNTIME_DIR")
     return os.path.join(parent, _NAME) if parent else _temporary()
 
 
 def caches() -> Iterator[str]:
     """Yield folders for files that can be made again, the preferred first: `DESDAEMON_CACHE_DIR` alone if it is set."""
-    named = os.environ.get("DESDAEMON_CACHE_DIR")
-    if named:
-        yield named
+    folder = os.environ.get("DESDAEMON_CACHE_DIR")
+    if folder:
+        yield folder
         return
     if os.environ.get("XDG_CACHE_HOME") or os.environ.get(platform.ENVIRONMENT_HOME):
         yield _folder("XDG_CACHE_HOME", platform.CACHE)

@@ -51,7 +51,7 @@ class RidgeOptions(NamedTuple):
     tie: float = 200.0
     """Rows' worth of pull towards the neighbouring plies."""
     sweeps: int = 2
-    """Passes over the plies, down first."""
+    """Passes over the plies: from the last to the first, back, and so on."""
     iterations: int = 25
     """Most steps of conjugate gradient for each ply and pass, all rounds together."""
     tolerance: float = 2e-3

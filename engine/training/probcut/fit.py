@@ -65,7 +65,7 @@ class Check(NamedTuple):
     nodes: int
     """Number of nodes near their bounds."""
     within: float
-    """Share of these whose difference lies within the margin."""
+    """Share of these nodes whose difference lies within the margin."""
     cuts: int
     """Number of nodes that are cut, near their bounds or not."""
     wrong: float

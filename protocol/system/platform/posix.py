@@ -137,12 +137,11 @@ def most_resident_bytes() -> int:
     return most if sys.platform == "darwin" else most << 10
 
 
-def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
-    """Return the bytes in RAM of a process that belong to no file, with ``swapped`` also in swap; 0 if unknown."""
-    wanted = ("RssAnon", "VmSwap") if swapped else ("RssAnon",)
+def own_bytes(process: int) -> int:
+    """Return the bytes in RAM of a process that belong to no file; 0 if unknown."""
     try:
-        with open(f"/proc/{process or 'self'}/status", encoding="ascii", errors="replace") as file:
-            return sum(int(line.split()[1]) << 10 for line in file if line.startswith(wanted))
+        with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as file:
+            return sum(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon"))
     except (OSError, IndexError, ValueError):
         return 0
 

@@ -137,7 +137,7 @@ def most_resident_bytes() -> int:
     return int(psutil.Process().memory_info().peak_wset)
 
 
-def own_bytes(process: int | None = None, *, swapped: bool = False) -> int:
+def own_bytes(process: int) -> int:
     """Return the bytes of private memory, those in swap always included."""
     import psutil
 
@@ -172,11 +172,11 @@ def use_large_pages(mapping: mmap.mmap) -> None:
 
 
 def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
-    """Do nothing: Windows decides what to read."""
+    """Do nothing: Windows decides which pages to read."""
 
 
 def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
-    """Do nothing: Windows decides what to read."""
+    """Do nothing: Windows decides which pages to read."""
 
 
 def drop_pages(mapping: mmap.mmap) -> bool:
@@ -317,5 +317,7 @@ def restore_terminal(descriptor: int, state: Any) -> None:
 
 
 def escapes(descriptor: int) -> bool:
-    """Run an empty command, which makes the console understand them (https://bugs.python.org/issue30075)."""
+    """Run an empty command, which makes the console understand escape sequences
+    (https://bugs.python.org/issue30075).
+    """
     return os.isatty(descriptor) and not os.system("")
