@@ -142,10 +142,11 @@ def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[i
         begun = [[F5]]
         for _ in range(min(_PREFIX, plies - 1) - 1):
             begun = [[*line, move] for line in begun for move in rules.squares(rules.legal_moves(*_after(line)))]
+        buffer = np.zeros((_ROOM, plies), np.int64)
         for done, line in enumerate(begun):
             progress(f"{plies} plies", done, len(begun))
             player, opponent = _after(line)
-            buffer, whole = np.zeros((_ROOM, plies), np.int64), np.array([*line, *[PASS] * (plies - len(line))])
+            whole = np.array([*line, *[PASS] * (plies - len(line))])
             number = _note_stoners(_U(player), _U(opponent), len(line), whole, buffer, 0)
             lines += buffer[:number].tolist()
         if lines:

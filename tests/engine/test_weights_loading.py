@@ -198,21 +198,30 @@ def test_networks_that_cannot_be_used(network_by_lot: Network, tmp_path: Path, c
     assert not list(cache.iterdir())
 
 
-def test_a_network_is_written_and_read(network_by_lot: Network, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def quick_network(network_by_lot: Network) -> Network:
+    """A network drawn by lot of which most weighs nothing, so that it is packed at once."""
+    lanes, some = network_by_lot.lanes, 5000
+    starts = range(0, len(lanes), WEIGHTS_PER_PLY)
+    nothing = bytes(WEIGHTS_PER_PLY - some)
+    return network_by_lot._replace(lanes=b"".join(lanes[start : start + some] + nothing for start in starts))
+
+
+def test_a_network_is_written_and_read(quick_network: Network, tmp_path: Path) -> None:
     path = tmp_path / "network.xz"
-    write_shipped(path, network_by_lot, {"name": "by lot", "curve": 90})
-    assert read(path) == (network_by_lot, {"name": "by lot", "curve": 90})
+    write_shipped(path, quick_network, {"name": "by lot", "curve": 90})
+    assert read(path) == (quick_network, {"name": "by lot", "curve": 90})
     with pytest.raises(WeightsError, match=re.escape(f"{path}: holds a network")):
         read_packed(path)
     with pytest.raises(ValueError, match="bytes of lanes"):
-        write_shipped(path, network_by_lot._replace(lanes=b""), {})
+        write_shipped(path, quick_network._replace(lanes=b""), {})
 
 
-def test_a_network_of_half_the_lanes_is_read(network_by_lot: Network, tmp_path: Path) -> None:
+def test_a_network_of_half_the_lanes_is_read(quick_network: Network, tmp_path: Path) -> None:
     """As shipped up to n1: the lanes that it lacks weigh nothing."""
-    lanes = [network_by_lot.lanes[k : k + WEIGHTS_PER_PLY] for k in range(0, 64 * WEIGHTS_PER_PLY, WEIGHTS_PER_PLY)]
-    narrow = network_by_lot._replace(
-        heads=tuple(Head(head.bias[:16], head.factors[:16], head.constant) for head in network_by_lot.heads),
+    lanes = [quick_network.lanes[k : k + WEIGHTS_PER_PLY] for k in range(0, 64 * WEIGHTS_PER_PLY, WEIGHTS_PER_PLY)]
+    narrow = quick_network._replace(
+        heads=tuple(Head(head.bias[:16], head.factors[:16], head.constant) for head in quick_network.heads),
         lanes=b"".join(lanes[:16] + lanes[32:48]),
     )
     path = tmp_path / "narrow.weights"
