@@ -83,8 +83,10 @@ def main(arguments: list[str]) -> int:
     if named.tls_key and not named.tls_certificate:
         parser.error("--tls-key: expected --tls-certificate with it")
     try:
+        # What is wrong is told at once, and not after a daemon has been started or waited for.
+        listen, tls = _address(named.listen), _tls(named)
         with _daemon(named) as endpoint, asyncio.Runner(loop_factory=platform.event_loop) as runner:
-            return runner.run(_serve(named, endpoint))
+            return runner.run(_serve(named, endpoint, *listen, tls))
     except (BadInput, DaemonError) as error:
         logs.message(str(error), "desdaemon web", level="error")
         return 1
@@ -114,7 +116,9 @@ def _daemon(named: argparse.Namespace) -> Iterator[str]:
         daemon.close()
 
 
-async def _serve(named: argparse.Namespace, endpoint: str) -> int:
+async def _serve(
+    named: argparse.Namespace, endpoint: str, host: str, port: int | None, tls: ssl.SSLContext | None
+) -> int:
     from desdaemon.clients.asynchronous import AsyncClient
 
     from .access import Access, lasting_key
@@ -127,10 +131,8 @@ async def _serve(named: argparse.Namespace, endpoint: str) -> int:
         await (await connect(5.0)).close()
     except NoDaemon as error:
         raise BadInput(str(error)) from None
-    host, port = _address(named.listen)
     away = not _is_loopback(host)
     role = named.role or ("reader" if away else "editor")
-    tls = _tls(named)
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     for number in platform.ending_signals():

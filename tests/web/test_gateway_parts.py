@@ -344,14 +344,14 @@ def test_clients_and_the_version_load_no_tornado() -> None:
 
 
 def test_a_bad_command_line() -> None:
-    for arguments in (
-        ["--listen", "x:99999", "--no-browser", "ipc:///nothing"],
-        ["--tls-key", "x", "ipc:///nothing"],
-        ["--book", "x", "ipc:///nothing"],
-        ["--key", "x"],
+    for arguments, told in (
+        (["--listen", "x:99999", "--no-browser", "ipc:///nothing"], '"x:99999": expected HOST, HOST:PORT or :PORT'),
+        (["--tls-key", "x", "ipc:///nothing"], "--tls-key: expected --tls-certificate with it"),
+        (["--book", "x", "ipc:///nothing"], "--book: expected no ENDPOINT with it"),
+        (["--key", "x"], "--key: expected an ENDPOINT with it"),
     ):
         command = [sys.executable, "-m", "daemon", "web", *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
         assert done.returncode in (1, 2), arguments
-        assert done.stdout == ""
-        assert done.stderr.count("\n") == 1, done.stderr
+        assert (done.stdout, done.stderr.count("\n")) == ("", 1), done.stderr
+        assert told in done.stderr
