@@ -55,7 +55,7 @@ def after(moves: str, board: str = "") -> str:
     return board_text(position)
 
 
-def test_hints_appear_deepen_settle_and_are_the_engine_s(visit: Visit, served: Served) -> None:
+def test_hints_appear_settle_are_the_engine_s_and_deepen(visit: Visit, served: Served) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.evaluate(
             "window.depths=new Set();setInterval(()=>document.querySelectorAll('.hint small').forEach("
@@ -72,13 +72,14 @@ def test_hints_appear_deepen_settle_and_are_the_engine_s(visit: Visit, served: S
         best = max(one["score"] for one in found.values())
         ringed = await tab.evaluate("[...document.querySelectorAll('.hint.best')].map(e=>e.parentNode.dataset.square)")
         assert set(ringed) == {move for move, one in found.items() if one["score"] == best}
-        assert len(await tab.evaluate("[...depths]")) >= 2
         # The best line by the wheel: the board goes on, the game stays.
         await tab.point(f'[data-square="{ringed[0]}"]', wheel=100)
         await tab.until("desdaemon.board.preview?.count===1")
         assert await tab.evaluate(BOARD) == after(LINE)
         await tab.press("Escape")
         await tab.until("!desdaemon.board.preview")
+        await tab.evaluate("desdaemon.preferences.set('endless', true)")
+        await tab.until("depths.size > 3")
 
     visit(talk, f"#m={LINE}", level=LEVEL, hints=False)
 
