@@ -23,8 +23,8 @@ from desdaemon.protocol.wire.constants import LARGEST_BODY
 from desdaemon.protocol.wire.messages import RequestError
 
 from .dialects import Spoken
+from .interrupt import UNBOUNDED_GRACE_S
 from .services import Services, build_services
-from .stops import UNBOUNDED_GRACE_S
 from .streams import InputLine, InputListener, LineSource
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Text sessions: each remote client has a game, a board and options, and sends lines that its role allows.
 
-The lines of one client run one after the other (`ClientLines` has their order), those of different clients in parallel.
+The lines of one client run one after the other, those of different clients in parallel. `ClientLines` decides;
+`TextSessions` holds the lock, has the threads, and stops the searches of cancelled lines.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import copy
 import re
 import threading
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -24,7 +26,6 @@ from desdaemon.protocol.commands.text import COUNTS, SEARCHES, SHORT, TextLine, 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.wire.messages import RequestError, allows
 
-from .client_lines import ClientLine, ClientLines
 from .dialects.text import TextDialect
 from .session import Session
 
@@ -98,15 +99,114 @@ class Printed(NamedTuple):
     all: str
 
 
-class _Receiver(NamedTuple):
+class LineReceiver(NamedTuple):
     """Who gets the output of a line: all of it at the end, and before that what is new, where it was asked for."""
 
     done: Callable[[Printed], None]
     more: Callable[[str, str], None] | None
 
 
+class ClientLine:
+    """A line, waiting, running or over. Its ``cancelled`` may be read from any thread."""
+
+    __slots__ = ("cancelled", "line", "number", "outlives", "receiver")
+
+    def __init__(self, number: int, line: TextLine, outlives: bool, receiver: LineReceiver) -> None:
+        self.number = number
+        """1 for the client's first line."""
+        self.line = line
+        self.outlives = outlives
+        """It is carried out even when its client has gone."""
+        self.cancelled = False
+        self.receiver = receiver
+
+
+class ClientLines:
+    """The lines that wait, and the one that runs. A state machine, for one thread at a time.
+
+    Each line works on the board that the lines before it have left. So the lines of a client that leaves live or die
+    together. For example of ``play f5``, ``hint 3``, ``book store``, ``undo`` the third must outlive the client: the
+    first and the third are carried out, the second only asks, and nothing needs the last. Without ``book store`` none
+    is.
+
+    `put` and `ended` return whether `next` is to be called: it returns the line to begin.
+    """
+
+    def __init__(self) -> None:
+        self.running: ClientLine | None = None
+        self._waiting: deque[ClientLine] = deque()
+        self._number = 0
+        self._claimed = False
+        """A line runs, or `next` is about to be called."""
+        self.deserted = False
+        """The client has gone and has sent nothing since."""
+        self._gap = False
+        """A line was refused: lines behind it work on another board than the client thinks."""
+        self._closed = False
+        """No other line begins: one was refused, and the client cannot know of it. Implies ``_gap``."""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def idle(self) -> bool:
+        """True if no line runs or is about to."""
+        return not self._claimed
+
+    def put(self, line: TextLine, receiver: LineReceiver) -> tuple[ClientLine, bool]:
+        """Add a line. Returns True second if `next` is to be called."""
+        self._number += 1
+        self.deserted = False
+        item = ClientLine(self._number, line, line.outlives and not self._gap, receiver)
+        item.cancelled = self._closed
+        self._waiting.append(item)
+        begins = not self._claimed
+        self._claimed = True
+        return item, begins
+
+    def next(self) -> ClientLine | None:
+        """Return the line to carry out now; None if all waiting lines were cancelled."""
+        assert self._claimed
+        assert self.running is None
+        while self._waiting:
+            line = self._waiting.popleft()
+            if not line.cancelled:
+                self.running = line
+                return line
+        self._claimed = False
+        self._gap = self._closed
+        return None
+
+    def ended(self) -> None:
+        """Note that the running line is over; `next` is to be called."""
+        assert self.running is not None
+        self.running = None
+
+    def cancel(self, line: ClientLine) -> None:
+        """Cancel a line that nobody waits for: it does not begin."""
+        line.cancelled = True
+
+    def refuse(self, *, gone: bool) -> None:
+        """Note that there was no room for a line. Until all lines are over, lines behind it do not outlive the client.
+
+        ``gone``: the client has gone already and cannot hear of it; nothing behind the line begins.
+        """
+        self._closed = self._closed or gone
+        self._gap = self._closed or self._claimed
+
+    def leave(self) -> ClientLine | None:
+        """Note that the client has gone. Returns the running line if it is to be stopped."""
+        self.deserted = True
+        running = self.running
+        lines = [line for line in (running, *self._waiting) if line is not None and not line.cancelled]
+        last = max((line.number for line in lines if line.outlives), default=0)
+        for line in lines:
+            line.cancelled = line.line.asks or line.number > last
+        return running if running in lines and running is not None and running.cancelled else None
+
+
 class _TextSession:
-    """A client's text session: its dialogue, and its lines; the receiver of a line is a `_Receiver`."""
+    """A client's text session: its dialogue, and its lines."""
 
     def __init__(self, dialect: TextDialect, transcript: ReplyText) -> None:
         self.dialect = dialect
@@ -160,7 +260,7 @@ class TextSessions:
 
         # When its client has gone, `leave` decides which lines are carried out.
         request.outlives = True
-        receiver = _Receiver(done, more if request.values.get("partials") else None)
+        receiver = LineReceiver(done, more if request.values.get("partials") else None)
         request.attach(self._put(request.client, line, receiver))
 
     def refused(self, client: ClientRecord) -> None:
@@ -195,14 +295,14 @@ class TextSessions:
                 raise RequestError("forbidden", str(error), "line") from None
         return line
 
-    def _put(self, client: ClientRecord, line: TextLine, receiver: _Receiver) -> Callable[[], None]:
+    def _put(self, client: ClientRecord, line: TextLine, receiver: LineReceiver) -> Callable[[], None]:
         """Queue a line. Returns a function that cancels it.
 
         A line that was cancelled before it started gives its receiver nothing.
         """
         with self._lock:
             session = self._session_of(client)
-            item, begins = session.lines.put(line, outlives=line.outlives, asks=line.asks, receiver=receiver)
+            item, begins = session.lines.put(line, receiver)
         if line.name == "stop":
             session.dialect.session.interrupt.stop(item.number)
         if begins:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.dialogue.client_lines import ClientLine, ClientLines
+from desdaemon.dialogue.text_sessions import ClientLine, ClientLines, LineReceiver
+from desdaemon.protocol.commands.text import read_line
+
+LINES = {"asks": "moves", "changes": "play f5", "outlives": "book store"}
+NOBODY = LineReceiver(lambda _: None, None)
 
 EVENTS = st.lists(
     st.one_of(
-        st.tuples(st.just("put"), st.sampled_from(("asks", "changes", "outlives"))),
+        st.tuples(st.just("put"), st.sampled_from(tuple(LINES))),
         st.tuples(st.just("ended")),
         st.tuples(st.just("cancel"), st.integers(0, 30)),
         st.tuples(st.just("refuse"), st.booleans()),
@@ -44,7 +48,7 @@ def test_all_lines_with_an_effect_up_to_the_last_that_outlives_their_client_or_n
 
     for event in events:
         if event[0] == "put":
-            line, begins = lines.put("go", outlives=event[1] == "outlives", asks=event[1] == "asks")
+            line, begins = lines.put(read_line(LINES[str(event[1])]), NOBODY)
             put.append(line)
             lasting |= {line} if event[1] == "outlives" and not gap else set()
             dead |= {line} if gone else set()
@@ -69,7 +73,7 @@ def test_all_lines_with_an_effect_up_to_the_last_that_outlives_their_client_or_n
             alive = [line for line in put if line is running or line not in begun]
             alive = [line for line in alive if line not in dead]
             last = max((line.number for line in alive if line in lasting), default=0)
-            dying = {line for line in alive if line.asks or line.number > last}
+            dying = {line for line in alive if line.line.asks or line.number > last}
             assert lines.leave() is (running if running in dying else None)
             assert lines.deserted
             dead |= dying

@@ -11,7 +11,7 @@ from live import Live, converse
 from test_cassio import START
 from test_gtp import Talk
 
-import desdaemon.dialogue.stops as module
+import desdaemon.dialogue.interrupt as module
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.dialogue.interrupt import Interrupt
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import desdaemon.dialogue.stops as module
+import desdaemon.dialogue.interrupt as module
 from desdaemon.dialogue.interrupt import Interrupt
 
 

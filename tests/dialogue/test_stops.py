@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.dialogue.stops import SearchEnd, Stops
+from desdaemon.dialogue.interrupt import SearchEnd, Stops
 
 ABSENT_GRACE_S = 1.0
 UNBOUNDED_GRACE_S = 2.0

@@ -29,9 +29,9 @@ ORDER = """
     core.plugins  core.threads  core.paths  core.settings  core.metrics  core.search  core.books
     core.requests  core
 
-    dialogue.stops  dialogue.interrupt  dialogue.clock  dialogue.game  dialogue.streams  dialogue.log_files
+    dialogue.interrupt  dialogue.clock  dialogue.game  dialogue.streams  dialogue.log_files
     dialogue.session  dialogue.terminal  dialogue.commands  dialogue.dialects  dialogue.configuration
-    dialogue.client_lines  dialogue.text_sessions  dialogue.services  dialogue.json_lines  dialogue.stdio  dialogue
+    dialogue.text_sessions  dialogue.services  dialogue.json_lines  dialogue.stdio  dialogue
 
     server.transport  server  api
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
@@ -93,7 +93,6 @@ AT_THE_PROMPT = """
     dialogue.interrupt
     dialogue.session
     dialogue.stdio
-    dialogue.stops
     dialogue.streams
     protocol
     protocol.commands

@@ -61,10 +61,10 @@ def main() -> None:
 
         Session.prepare = tell  # type: ignore[method-assign,assignment]
     if os.environ.get("GRACE_S"):
-        from desdaemon.dialogue import stops
+        from desdaemon.dialogue import interrupt
 
         for name in ("UNBOUNDED_GRACE_S", "ABSENT_GRACE_S", "INTERACTIVE_AFTER_S"):
-            setattr(stops, name, float(os.environ["GRACE_S"]))
+            setattr(interrupt, name, float(os.environ["GRACE_S"]))
     program()
 
 
