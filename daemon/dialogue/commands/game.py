@@ -47,12 +47,11 @@ def save(context: CommandContext, argument: str) -> None:
 
 def moves(context: CommandContext, argument: str) -> None:
     position = context.session.game.position
-    if position.must_pass:
-        context.say("PA")
-    elif position.over:
-        context.say("none: the game is over")
+    legal = squares(position.moves)
+    if legal:
+        context.say(" ".join(map(square_text, legal)))
     else:
-        context.say(" ".join(square_text(square) for square in squares(position.moves)))
+        context.say("PA" if position.must_pass else "none: the game is over")
 
 
 def stop(context: CommandContext, argument: str) -> None:
