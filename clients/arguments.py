@@ -42,20 +42,18 @@ def print_text(text: str) -> None:
         raise BadInput(f"standard output: {error.strerror}: expected room to write") from None
 
 
-def read_secret(path: str) -> str:
-    """Return the one word in a file that only this user may read, such as a token. Raises `BadInput`."""
+def read_secret(path: str, what: str) -> str:
+    """Return the first line of a file that only this user may read, ``what`` in messages; raises `BadInput`."""
     try:
         with Path(path).open(encoding="utf-8") as file:
             if platform.open_to_others(os.fstat(file.fileno()), 0o077):
-                raise BadInput(f"{quoted(path)}: others may read it: expected chmod 600")
-            text = file.read(4096).strip()
-    except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        text = ""
-    if not text or not text.isprintable() or " " in text:
-        raise BadInput(f"{quoted(path)}: expected one word, such as a token")
-    return text
+                raise BadInput(f"{quoted(path)}: others may read this {what}: chmod 600 it")
+            secret = file.readline(4096).rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{quoted(path)}: {getattr(error, 'strerror', 'not UTF-8')}") from None
+    if not secret or not secret.isprintable():
+        raise BadInput(f"{quoted(path)}: expected the {what} in the first line")
+    return secret
 
 
 def add_daemon(parser: argparse.ArgumentParser) -> None:

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
             check_writable("--games", options.games)
         command = command_of(options.engine)
         closing = threading.Event()
-        api = Api(options.server, read_secret(options.token), _tell, closing)
+        api = Api(options.server, read_secret(options.token, "token"), _tell, closing)
     except BadInput as error:
         parser.error(str(error))
     try:

@@ -6,16 +6,15 @@ import getpass
 import os
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desdaemon.clients.arguments import Parser, check_writable, real, whole
+from desdaemon.clients.arguments import Parser, check_writable, read_secret, real, whole
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.protocol import ggs
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.system import logs
 
 from .player import AcceptRules, Player, Wishes
 from .session import PROGRAM, Outside, ServerSession, run
@@ -72,7 +71,7 @@ def main(arguments: list[str]) -> int:
         rules = AcceptRules(types, *read_times(named.clock), opponents, named.rated)
         wishes = Wishes(read_offer(named.offer), named.matches, named.tell, bool(named.games))
         settings = _settings(named)
-        password = read_password(named.password_file) if named.password_file else _asked_password(named.login)
+        password = read_secret(named.password_file, "password") if named.password_file else _asked_password(named.login)
         return play(outside, named.login, password, rules, wishes, settings, named.margin)
     except BadInput as error:
         logs.message(str(error), PROGRAM, level="error")
@@ -167,20 +166,6 @@ def read_offer(text: str) -> str:
     if not good or not text.isprintable():
         raise BadInput(f'--offer {quoted(text)}: expected type, clock, and a name or none, such as "s8r14 5:00//2:00"')
     return " ".join(words)
-
-
-def read_password(path: str) -> str:
-    """Return the first line of a file that only its owner can read; raises `BadInput`."""
-    try:
-        with Path(path).open(encoding="utf-8") as file:
-            if platform.open_to_others(os.fstat(file.fileno()), 0o077):
-                raise BadInput(f"{quoted(path)}: others can read this password: chmod 600 it")
-            password = file.readline().rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{quoted(path)}: {getattr(error, 'strerror', 'not UTF-8')}") from None
-    if not password.isprintable() or not password:
-        raise BadInput(f"{quoted(path)}: expected the password in the first line")
-    return password
 
 
 def _asked_password(login: str) -> str:

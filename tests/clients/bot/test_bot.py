@@ -178,7 +178,7 @@ def test_a_token_that_others_may_read_is_refused(tmp_path: Path, capsys: pytest.
     path.chmod(0o644)
     with pytest.raises(SystemExit, match="2"):
         main([str(path)])
-    assert "others may read it" in capsys.readouterr().err
+    assert "others may read this token" in capsys.readouterr().err
     path.chmod(0o600)
     with pytest.raises(SystemExit, match="2"):
         main([str(path), "--server", "http://example.org"])
