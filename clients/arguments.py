@@ -39,7 +39,7 @@ def print_text(text: str) -> None:
     except OSError as error:
         # Otherwise Python tries to write the rest again at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise BadInput(f"standard output: {error.strerror}: expected room to write") from None
+        raise BadInput(f"standard output: {error.strerror}") from None
 
 
 def read_secret(path: str, what: str) -> str:
@@ -65,7 +65,7 @@ def add_daemon(parser: argparse.ArgumentParser) -> None:
         help="such as tcp://host:6464; without it the daemon of this user on this machine",
     )
     parser.add_argument("--key", metavar="FILE", help="this client's key, made by `desdaemon keys new`")
-    parser.add_argument("--server-key", metavar="KEY", help="the daemon's public key where the file does not hold it")
+    parser.add_argument("--server-key", metavar="KEY", help="the daemon's public key, if the key file lacks it")
     parser.add_argument("--timeout", type=float, default=5.0, metavar="S", help="seconds to wait for it (default 5)")
 
 

@@ -66,12 +66,12 @@ def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: s
     except BadInput as error:
         raise NoDaemon(str(error)) from None
     except OSError as error:
-        raise NoDaemon(f"{path}: {error.strerror}: no daemon has left it; `desdaemon serve` starts one") from None
-    if not platform.alive(endpoints.pid):
-        raise NoDaemon(f"{path}: its daemon (process {endpoints.pid}) is gone; `desdaemon serve` starts one")
-    if endpoints.key_file and keys is None:
-        keys = _read_keys(Path(endpoints.key_file), None)
-    return DaemonAddress(endpoints.endpoints[0], endpoints.events[0], keys, endpoints.pid)
+        raise NoDaemon(f"no daemon runs here ({path}: {error.strerror}): `desdaemon serve` starts one") from None
+    if not platform.alive(found.pid):
+        raise NoDaemon(f"the daemon of process {found.pid} is gone ({path}): `desdaemon serve` starts one")
+    if found.key_file and keys is None:
+        keys = _read_keys(Path(found.key_file), None)
+    return DaemonAddress(found.endpoints[0], found.events[0], keys, found.pid)
 
 
 def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
@@ -79,20 +79,20 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
         status = path.stat()
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise DaemonError("forbidden", f"{path}: {error.strerror}: expected a key file") from None
-    fields = dict(_KEY_LINE.findall(text))
-    public, secret, server = (fields.get(name, "") for name in ("public-key", "secret-key", "server-key"))
+        raise DaemonError("forbidden", f"{path}: {error.strerror}") from None
+    found = dict(_KEY_LINE.findall(text))
+    public, secret, server = (found.get(name, "") for name in ("public-key", "secret-key", "server-key"))
     keys = ClientKeys(public, secret, server_key or server)
     if not all(len(key) == _Z85_LENGTH for key in keys):
-        raise DaemonError("forbidden", f"{path}: expected a key file as `desdaemon keys new` writes them")
+        raise DaemonError("forbidden", f"{path}: not a key file made by `desdaemon keys new`")
     if platform.open_to_others(status, 0o077):
-        raise DaemonError("forbidden", f"{path}: others can read this secret key; make a new one, or `chmod 600` it")
+        raise DaemonError("forbidden", f"{path}: others can read this secret key: make a new one, or chmod 600 it")
     try:
         fits = zmq.curve_public(secret.encode()).decode() == public
     except (zmq.ZMQError, ValueError):
         fits = False
     if not fits:
-        raise DaemonError("forbidden", f"{path}: its secret key does not fit its public one; make a new one")
+        raise DaemonError("forbidden", f"{path}: its secret key does not match its public one: make a new one")
     return keys
 
 
@@ -188,10 +188,10 @@ class DaemonLink:
     def _reason(self, mismatch: bool) -> str:
         """Return the reason of a failed handshake; ``mismatch``: only one side uses keys."""
         if not self.target.keys:
-            return "the daemon wants a key: expected one that `desdaemon keys allow` has let in"
+            return "the daemon needs a key: pass one that it allows with --key (`desdaemon keys new` makes one)"
         if mismatch:
             return "this endpoint does not use keys: connect without --key, or start the server with --keys FOLDER"
-        return "the daemon refuses this key: expected one that `desdaemon keys allow` has let in, and the daemon's own"
+        return "the daemon refuses this key: let it in with `desdaemon keys allow`, and check the server's key"
 
     def close(self, linger_ms: int = 0) -> None:
         """Close the connection; bodies not sent within ``linger_ms`` are dropped."""

@@ -53,7 +53,7 @@ class Forked(DaemonError):
     """The client was inherited over a fork: its connection and threads belong to the process that made it."""
 
     def __init__(self, maker: int) -> None:
-        super().__init__("forked", f"this client belongs to process {maker}: expected one made after the fork")
+        super().__init__("forked", f"this client belongs to process {maker}: connect again after a fork")
 
 
 class NoDaemon(DaemonError):

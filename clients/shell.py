@@ -33,7 +33,7 @@ _LONGEST_HISTORY = 2_000
 
 def command_line() -> Parser:
     """Return the parser of the command line."""
-    parser = Parser("desdaemon shell", description="A prompt of a daemon: the text protocol, or operations as JSON.")
+    parser = Parser("desdaemon shell", description="A prompt for a daemon: the text protocol, or operations as JSON.")
     add_daemon(parser)
     parser.add_argument("-c", action="append", dest="lines", metavar="LINE", help="carry out this line; repeatable")
     parser.add_argument("--json", action="store_true", help='lines are operations: analyze {"moves": "f5", "level": 9}')
@@ -79,7 +79,7 @@ class Shell:
             done = False
         if self.client.connections != self._connections:
             self._connections = self.client.connections
-            logs.echo("The daemon was reached again: board, game and options are as at the beginning.")
+            logs.echo("Reconnected to the daemon: board, game and options are reset.")
         sys.stdout.flush()
         return done
 

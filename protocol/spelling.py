@@ -43,7 +43,7 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return best
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Return ``1 position``, ``2 positions``, from a number and a noun in the singular."""
     if number == 1:
         return f"1 {noun}"

@@ -16,6 +16,7 @@ from desdaemon.book.layout import FINISHED, LINKED, OPEN
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import Store, journal_path, open_store
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.texts import UTF_16
 
 from . import edax, egaroucid, text
@@ -100,18 +101,18 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
     if kind == EDAX:
         read = edax.read(path, progress)
         if read.duplicates:
-            notes.append(f"{path}: {read.duplicates} repeated positions were dropped")
+            notes.append(f"{path}: dropped {plural(read.duplicates, 'repeated position')}")
         return LoadedBook(Book(read.options, read.table, read.links), kind, notes)
     if kind == EGAROUCID:
         other = egaroucid.read(path, level=level, progress=progress)
         if other.duplicates:
-            notes.append(f"{path}: {other.duplicates} repeated positions were merged")
+            notes.append(f"{path}: merged {plural(other.duplicates, 'repeated position')}")
         if other.passes:
-            notes.append(f"{path}: {other.passes} forced passes were made positions")
+            notes.append(f"{path}: made positions of {plural(other.passes, 'forced pass')}")
         return LoadedBook(other.book, kind, notes, assumed_by_reading(other.book.options, kind))
     imported = text.read(path, progress)
     if imported.duplicates:
-        notes.append(f"{path}: {imported.duplicates} repeated positions were dropped")
+        notes.append(f"{path}: dropped {plural(imported.duplicates, 'repeated position')}")
     return LoadedBook(imported.book, kind, notes, assumed_by_reading(imported.book.options, kind))
 
 
@@ -171,7 +172,9 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
         missing = int(np.count_nonzero(book.table.kinds(progress)[rows] != FINISHED)) if len(rows) else 0
         edax.write(path, book.table, book.options, book.file_links, progress)
         if missing:
-            notes.append(f"{path}: {missing} positions have no leaf, which Edax reports as wrong: fix the book first")
+            notes.append(
+                f"{path}: {plural(missing, 'position')} without a leaf, which Edax reports as wrong: fix the book first"
+            )
     elif kind == EGAROUCID:
         egaroucid.write(path, book, progress)
     elif kind == TEXT:

@@ -18,6 +18,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
@@ -69,12 +70,12 @@ def command_line() -> Parser:
     add("words", nargs="+", metavar="GAME", help="a file, - for standard input, or moves")
     add("--game", type=whole(1, 10**9), default=0, metavar="N", help="the game of that number in the file, from 1")
     add("--player", default="", metavar="NAME", help="games of a player whose name contains this")
-    add("--all", action="store_true", help="all of these games in one run, not the first of them")
-    add("--list", action="store_true", help="list the games instead")
+    add("--all", action="store_true", help="all of these games, not only the first")
+    add("--list", action="store_true", help="only list the games")
     effort = parser.add_mutually_exclusive_group()
     effort.add_argument("--level", type=whole(0, 60), default=16, metavar="N", help="level of the search (default 16)")
-    effort.add_argument("--depth", type=whole(0, 60), metavar="N", help="plies to search instead")
-    effort.add_argument("--time", type=real(0.001, 10**6), metavar="S", help="seconds a position instead")
+    effort.add_argument("--depth", type=whole(0, 60), metavar="N", help="plies to search, instead of a level")
+    effort.add_argument("--time", type=real(0.001, 10**6), metavar="S", help="seconds a position, instead of a level")
     add("--book", choices=("use", "ignore"), default="ignore", help="whether the book may answer")
     add("--html", default="", metavar="FILE", help="write a page with board and graph; with --all a folder of pages")
     add("--json", default="", metavar="FILE", help="write the analysis as JSON; with --all a line a game")
@@ -95,7 +96,7 @@ def command_line() -> Parser:
     add("--eval-file", default="", metavar="FILE", help="evaluation weights")
     add("--server", nargs="?", const="", metavar="ENDPOINT", help="ask a daemon that runs; without a name, this user's")
     add("--key", metavar="FILE", help="this client's key for the server, made by `desdaemon keys new`")
-    add("--server-key", metavar="KEY", help="the server's public key where the file does not hold it")
+    add("--server-key", metavar="KEY", help="the server's public key, if the key file lacks it")
     return parser
 
 
@@ -104,16 +105,15 @@ def _checked(parser: Parser, arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     streams = [f"--{name} -" for name in _OUTPUTS if getattr(options, name) == "-"]
     if len(streams) > 1:
-        parser.error(f"{' and '.join(streams)}: expected one of them on standard output")
+        parser.error(f"{' and '.join(streams)}: only one of them can go to standard output")
     if options.all and options.html == "-":
-        parser.error("--html - and --all: expected a folder for the pages")
+        parser.error("--all writes a folder of pages: name it with --html")
     if options.all and (options.game or options.list):
-        parser.error(f"--all and --{'game' if options.game else 'list'}: expected one of them")
+        parser.error(f"--all and --{'game' if options.game else 'list'} exclude each other")
     ours, theirs = ("threads", "eval_file"), ("key", "server_key")
     for name in ours if options.server is not None else theirs:
         if getattr(options, name):
-            where = "no --server" if name in ours else "--server"
-            parser.error(f"--{name.replace('_', '-')}: expected {where} with it")
+            parser.error(f"--{name.replace('_', '-')} {'excludes' if name in ours else 'needs'} --server")
     return options
 
 
@@ -208,7 +208,7 @@ def _analyzed(
     line = ProgressLine()
 
     def show(done: int, total: int) -> None:
-        line.show(f"{label}{done} of {total} positions")
+        line.show(f"{label}{done} of {plural(total, 'position')}")
 
     signals.stop = _interrupt
     try:
@@ -258,7 +258,7 @@ def _all(options: argparse.Namespace, signals: StoppedBySignals) -> None:
                 if analysis.complete:
                     collection.add(analysis)
     except OSError as error:
-        raise BadInput(f"{error.filename or 'output'}: {error.strerror}: expected room to write") from None
+        raise BadInput(f"{error.filename or 'output'}: {error.strerror}") from None
 
 
 # Output
@@ -279,4 +279,4 @@ def _write(path: str, text: str) -> None:
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
+        raise BadInput(f"{quoted(path)}: {error.strerror}") from None

@@ -66,4 +66,4 @@ def _bytes_of(descriptor: int, name: str) -> bytes:
         parts.append(part)
         size += len(part)
         if size > LARGEST_FILE:
-            raise BadInput(f"{name}: more than {LARGEST_FILE} bytes: expected fewer")
+            raise BadInput(f"{name}: too large: more than {LARGEST_FILE} bytes")

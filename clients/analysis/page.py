@@ -18,6 +18,7 @@ from desdaemon.protocol.othello.diagrams import colour_sheet
 from desdaemon.protocol.othello.notation import Position, board_text, move_text, moves_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
+from desdaemon.protocol.spelling import plural
 
 from .game import GameAnalysis, line_text, result_text, side_names
 from .pictures import board, graph
@@ -127,7 +128,7 @@ def _board(analysis: GameAnalysis, ply: int) -> str:
 def _interrupted(analysis: GameAnalysis) -> str:
     if analysis.complete:
         return ""
-    return f", interrupted after {len(analysis.steps)} of {len(analysis.whole.record.moves)} moves"
+    return f", interrupted after {len(analysis.steps)} of {plural(len(analysis.whole.record.moves), 'move')}"
 
 
 def _links(analysis: GameAnalysis, link: str, index: str, ply: int) -> str:

@@ -20,6 +20,7 @@ from desdaemon.protocol.games.formats import game_text
 from desdaemon.protocol.games.judgement import GRADES, JudgedMove, PlayerSummary
 from desdaemon.protocol.othello.notation import move_text, moves_text
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.spelling import plural
 
 from .game import MARKS, GameAnalysis, as_json, line_text, result_text, side_names
 from .page import GameRow, index_page
@@ -39,7 +40,7 @@ def table(analysis: GameAnalysis, width: int = WIDE) -> str:
     lines = [heading(analysis), f"{analysis.engine}, {analysis.effort}", ""]
     if not analysis.complete:
         moves = len(analysis.whole.record.moves)
-        lines[1:1] = [f"interrupted: the first {len(analysis.steps)} of {moves} moves"]
+        lines[1:1] = [f"interrupted: the first {len(analysis.steps)} of {plural(moves, 'move')}"]
     bars = width >= WIDE
     most = _LINE_MOVES if bars else max(1, min(_LINE_MOVES, (width - _PLAIN) // 3))
     largest = max(8, *map(abs, analysis.scores()))
@@ -144,10 +145,11 @@ def _about(analysis: GameAnalysis) -> str:
     for name, black in zip(side_names(analysis.game), (True, False), strict=True):
         account = analysis.summary(black)
         parts.append(
-            f"{name}: accuracy {account.accuracy:.1f} %, {account.lost} discs lost in {account.choices} choices"
+            f"{name}: accuracy {account.accuracy:.1f} %, "
+            f"{plural(account.lost, 'disc')} lost in {plural(account.choices, 'choice')}"
         )
     if not analysis.complete:
-        parts.append(f"interrupted after {len(analysis.steps)} moves")
+        parts.append(f"interrupted after {plural(len(analysis.steps), 'move')}")
     return "; ".join(parts)
 
 
@@ -246,7 +248,7 @@ class Collection:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise BadInput(f"--html {quoted(html)}: {error.strerror}: expected a folder for the pages") from None
+                raise BadInput(f"--html {quoted(html)}: {error.strerror}") from None
         self._write(self._csv, csv_head())
         self._write(self._text, TEXT_HEAD)
 
@@ -256,7 +258,7 @@ class Collection:
         try:
             return self._files.enter_context(Path(path).open("w", encoding="utf-8", newline="")) if path else None
         except OSError as error:
-            raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
+            raise BadInput(f"{quoted(path)}: {error.strerror}") from None
 
     def _write(self, file: IO[str] | None, text: str) -> None:
         if file:

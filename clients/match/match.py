@@ -22,6 +22,7 @@ from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, format_to_wri
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import board_text, moves_text
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.platform import processors
 
@@ -89,8 +90,8 @@ def main(arguments: list[str]) -> int:
                     # The match has closed its own groups.
                     counting = ProcessGroups()
                     signals.stop = counting.stop
-                    counted = count_games(options.book_results, list(_file_games(result)), options.journal, counting)
-                    _mention(f"{counted} games counted in {options.book_results}")
+                    counted = count_games(options.book_results, list(_file_games(found)), options.journal, counting)
+                    _mention(f"{plural(counted, 'game')} counted in {options.book_results}")
         except (BadInput, EngineFault) as error:
             if signals.number:
                 return 128 + signals.number
@@ -146,7 +147,7 @@ def command_line() -> Parser:
         type=whole(0, 60),
         default=60,
         metavar="N",
-        help="play no more moves of an opening of the file than this",
+        help="most moves to play of an opening of the file",
     )
     add(
         "--seed",
@@ -179,9 +180,14 @@ def command_line() -> Parser:
         metavar="N",
         help="games at a time; cores is one for each core, or for the threads of a program",
     )
-    add("--sprt", default="", metavar="ELO0,ELO1", help="stop when the games decide between these (--sprt=-5,0)")
+    add(
+        "--sprt",
+        default="",
+        metavar="ELO0,ELO1",
+        help="stop once games decide between these Elo differences (--sprt=-5,0)",
+    )
     add("--journal", default="", metavar="FILE", help="keep the games there; repeat the command to continue")
-    add("--save", default="", metavar="FILE", help="write the games at the end, in the format of the name")
+    add("--save", default="", metavar="FILE", help="write the games to this file at the end, in the format of its name")
     add(
         "--book-results",
         default="",
@@ -327,11 +333,11 @@ def _setting(
         try:
             log.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise BadInput(f"--log {quoted(options.log)}: {error.strerror}: expected a folder") from None
+            raise BadInput(f"--log {quoted(options.log)}: {error.strerror}") from None
     schedule = Schedule(len(asked.commands), options.tournament, games, len(openings.openings))
     _mention_openings(options, schedule, openings)
     if asked.concurrency > _cores() and any(control.limited for control in asked.controls):
-        _mention(f"{asked.concurrency} timed games at a time on {_cores()} cores: times are not worth much")
+        _mention(f"{asked.concurrency} timed games at a time on {plural(_cores(), 'core')}: unreliable times")
     programs = [
         Program(command, detected_protocol(command, groups) if name == "auto" else name, alias, control)
         for command, name, alias, control in zip(
@@ -347,10 +353,11 @@ def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings:
     name = quoted(options.openings)
     if openings.coinciding:
         _mention(
-            f"{name}: {openings.coinciding} openings lead to the position of another one, mirrored or not: played once"
+            f"{name}: played once: {plural(openings.coinciding, 'opening')} with the position of another one, mirrored "
+            "or not"
         )
     if openings.finished:
-        _mention(f"{name}: {openings.finished} games are over after {options.plies} plies: left out")
+        _mention(f"{name}: left out, over after {plural(options.plies, 'ply')}: {plural(openings.finished, 'game')}")
     if openings.drawn:
         _mention(
             f"{openings.drawn} of {schedule.openings} openings are two moves longer than the listed ones, these moves "
@@ -461,7 +468,7 @@ def _write(
         try:
             Path(options.json).write_text(written + "\n", encoding="utf-8")
         except OSError as error:
-            raise BadInput(f"--json {quoted(options.json)}: {error.strerror}: expected a file") from None
+            raise BadInput(f"--json {quoted(options.json)}: {error.strerror}") from None
     if ending.kind != "error" or journal.games:
         print_text(written + "\n" if options.json == "-" else text)
 

@@ -12,6 +12,7 @@ from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.scores import PairingScore, failed_program, pairing_tallies, standings
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
@@ -72,7 +73,7 @@ def started(program: Program, groups: ProcessGroups, log: Path | None = None) ->
         player = start_player(program.command, program.protocol, log, groups)
     except EngineFault as fault:
         text = quoted(command_text(program.command))
-        raise BadInput(f"engine {text}: {fault}: expected a program that speaks {program.protocol}") from None
+        raise BadInput(f"engine {text} does not speak {program.protocol}: {fault}") from None
     player.alias = program.name
     return player
 
@@ -151,7 +152,7 @@ class Match:
             ending = self._judged(not games)
             if ending:
                 return ending
-        return Ending("error", message="all programs have ended: expected games")
+        return Ending("error", message="all programs have ended")
 
     def _next(self) -> tuple[int, Finished] | Exception | None:
         """Wait for the next message of a worker. On the main thread."""
@@ -246,7 +247,7 @@ class Match:
     def _progress(self) -> str:
         setting = self._setting
         seconds = int(time.monotonic() - self._begun)
-        parts = [f"{len(self._journal.games)} of {setting.schedule.total} games"]
+        parts = [f"{len(self._journal.games)} of {plural(setting.schedule.total, 'game')}"]
         if len(self._tallies) == 1:
             won, drawn, lost = self._tallies[0].total
             parts.append(f"+{won} ={drawn} -{lost}")

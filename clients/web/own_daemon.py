@@ -60,7 +60,7 @@ class OwnDaemon:
         while not connection.exists():
             if self._process.poll() is not None or time.monotonic() > due:
                 self.close()
-                raise NoDaemon("the daemon started for the page has ended; what it said is above")
+                raise NoDaemon("the daemon started for the page has ended: see its messages above")
             time.sleep(_POLL_S)
         try:
             endpoints = read_connection(str(connection))

@@ -141,7 +141,7 @@ class Tab:
             told = logs.trace(error)
             if told:
                 logs.message(f"{op}: {told}", "desdaemon web", level="error")
-            self._put({**reply, "type": "error", "error": {"code": "internal", "message": "a mistake in the gateway"}})
+            self._put({**reply, "type": "error", "error": {"code": "internal", "message": "an internal error"}})
         finally:
             self._handles.pop(number, None)
 

@@ -47,7 +47,7 @@ def command_line() -> Parser:
     add = parser.add_argument
     add("endpoint", nargs="?", metavar="ENDPOINT", help="of a daemon that runs, such as tcp://host:6464")
     add("--key", metavar="FILE", help="this client's key for that daemon, made by `desdaemon keys new`")
-    add("--server-key", metavar="KEY", help="that daemon's public key where the file does not hold it")
+    add("--server-key", metavar="KEY", help="that daemon's public key, if the key file lacks it")
     add("--book", metavar="FILE", help="the book of the daemon that is started, builtin for the one that ships")
     add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
     add("--eval-file", metavar="FILE", help="evaluation weights of the daemon that is started")
@@ -60,9 +60,9 @@ def command_line() -> Parser:
     add("--host-name", action="append", default=[], metavar="NAME", help="another name that browsers use for this host")
     add("--role", choices=("reader", "editor"), help="editor may change the book; reader beyond this machine")
     add("--tls-certificate", metavar="FILE", help="serve https with this certificate")
-    add("--tls-key", metavar="FILE", help="and its key, where it is not in the same file")
-    add("--revoke", action="store_true", help="let no browser in that an earlier start has let in")
-    add("--no-browser", action="store_true", help="open no browser")
+    add("--tls-key", metavar="FILE", help="its key, if not in the same file")
+    add("--revoke", action="store_true", help="ask again the browsers that earlier starts have let in")
+    add("--no-browser", action="store_true", help="do not open a browser")
     return parser
 
 
@@ -78,10 +78,9 @@ def main(arguments: list[str]) -> int:
     ours = ("book", "threads", "eval_file")
     for name in ours if named.endpoint else ("key", "server_key"):
         if getattr(named, name) is not None:
-            where = "no ENDPOINT" if named.endpoint else "an ENDPOINT"
-            parser.error(f"--{name.replace('_', '-')}: expected {where} with it")
+            parser.error(f"--{name.replace('_', '-')} {'excludes' if named.endpoint else 'needs'} an ENDPOINT")
     if named.tls_key and not named.tls_certificate:
-        parser.error("--tls-key: expected --tls-certificate with it")
+        parser.error("--tls-key needs --tls-certificate")
     try:
         # What is wrong is told at once, and not after a daemon has been started or waited for.
         listen, tls = _address(named.listen), _tls(named)
@@ -147,11 +146,10 @@ async def _serve(
         except OSError as error:
             reason = error.strerror
     else:
-        raise BadInput(f"--listen {quoted(named.listen or _LOOPBACK[0])}: {reason}: expected a free address")
+        raise BadInput(f"--listen {quoted(named.listen or _LOOPBACK[0])}: {reason}")
     if away and not tls:
         logs.message(
-            f"{host}: other machines can connect, and nothing is encrypted: "
-            "--tls-certificate, or a proxy with TLS before it, changes that",
+            f"{host}: other machines can connect without encryption: use --tls-certificate, or a TLS proxy",
             "desdaemon web",
         )
     gateway.watch()
@@ -220,6 +218,6 @@ def _tls(named: argparse.Namespace) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(named.tls_certificate, named.tls_key)
     except (OSError, ssl.SSLError) as error:
-        reason = "it cannot be used" if isinstance(error, ssl.SSLError) else error.strerror
-        raise BadInput(f"--tls-certificate {quoted(named.tls_certificate)}: {reason}: expected a PEM file") from None
+        reason = "not a PEM file with its key" if isinstance(error, ssl.SSLError) else error.strerror
+        raise BadInput(f"--tls-certificate {quoted(named.tls_certificate)}: {reason}") from None
     return context

@@ -350,11 +350,11 @@ class Engine:
         from desdaemon.engine.limits import Limits, level_limits
 
         if level is not None and depth is not None:
-            raise BadInput("level and depth: expected one of them")
+            raise BadInput("level and depth exclude each other")
         if selectivity is not None and selectivity not in SELECTIVITIES:
             raise BadInput(f"selectivity {selectivity}: expected one of {' '.join(map(str, SELECTIVITIES))}")
         if (depth is not None and depth < 0) or nodes < 0 or time_s < 0:
-            raise BadInput("depth, nodes and time_s: expected nothing below 0")
+            raise BadInput("depth, nodes and time_s cannot be negative")
         if depth is not None:
             limits = Limits(min(depth, board.empties))
         elif level is None and (nodes or time_s):

@@ -51,7 +51,7 @@ def command_line() -> Parser:
     )
     flips = kind("flips", _flips, "discs turned by a move, mean and deviation by ply, over random games")
     flips.add_argument("--games", type=whole(1, 10**9), default=100_000, metavar="N", help="games (default 100000)")
-    flips.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which games (default 1)")
+    flips.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="seed of the games (default 1)")
     draws = kind("draws", _draws, "the shortest drawn games that begin with f5, listed (a minute or two)")
     draws.add_argument("--most", type=whole(2, 20), default=20, metavar="N", help="plies at most (default 20)")
     stoner = kind("stoner", _stoner, "a shortest line of play that ends in a Stoner (half a minute)")

@@ -80,7 +80,7 @@ def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
     except OSError as error:
         raise BadInput(f"{error.filename}: {error.strerror}") from None
     if invocation.solve or invocation.protocol != "text":
-        raise BadInput("-solve and the protocols of standard input have no place here")
+        raise BadInput("desdaemon serve takes neither -solve nor a protocol")
     settings = invocation.settings
     slots = settings.n_tasks or processors()
     settings.n_tasks = 1
@@ -121,13 +121,13 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
     encrypted = bool(keys) or (away and not insecure and KeyStore(folder).there)
     if encrypted and tcp and not KeyStore(folder).there:
         raise BadInput(
-            f"--keys {quoted(folder)}: no client is let in: desdaemon keys new NAME --keys FOLDER makes a key"
+            f"--keys {quoted(folder)}: no client can connect yet: desdaemon keys new NAME --keys FOLDER makes a key"
         )
     ipc = last("--ipc", default_endpoint())
     if not platform.HAS_IPC and given.get("--ipc") and ipc != "none":
         raise BadInput(f"--ipc {quoted(ipc)}: sockets have no paths on this system: expected none")
     if ipc == "none" and not tcp:
-        raise Unservable("--ipc none without --bind: nobody could connect: expected --bind ENDPOINT too")
+        raise Unservable("--ipc none needs --bind ENDPOINT: nobody could connect")
     metrics = last("--metrics", "")
     level, format = last("--log-level", "info"), last("--log-format", "text")
     if level not in LEVELS:
@@ -164,7 +164,7 @@ def _command(text: str) -> tuple[str, ...]:
     except ValueError as error:
         raise BadInput(f"--on-job-end {quoted(text)}: {error}") from None
     if words and shutil.which(words[0]) is None:
-        raise BadInput(f"--on-job-end {quoted(text)}: {quoted(words[0])} is no program: expected a command")
+        raise BadInput(f"--on-job-end {quoted(text)}: no such program: {quoted(words[0])}")
     return words
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import message
 
@@ -37,24 +38,26 @@ def command_line() -> Parser:
         prog="desdaemon cluster", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
-    scheduler = commands.add_parser("scheduler", help="tell workers what to search, until a signal comes")
+    scheduler = commands.add_parser("scheduler", help="give searches to workers, until a signal comes")
     scheduler.add_argument(
         "--listen",
         default=f"tcp://127.0.0.1:{PORT}",
         metavar="ADDRESS",
-        help=f"where (tcp://127.0.0.1:{PORT}); port 0 is any",
+        help=f"address to listen at (tcp://127.0.0.1:{PORT}); port 0 is any",
     )
-    scheduler.add_argument("--scheduler-file", default="", metavar="FILE", help="write down here where it is")
+    scheduler.add_argument("--scheduler-file", default="", metavar="FILE", help="write its address to this file")
     worker = commands.add_parser("worker", help="search for others, until a signal comes")
     worker.add_argument("cluster", metavar="ADDRESS", help="the scheduler, or its scheduler file")
-    worker.add_argument("--threads", type=whole(1, 1024), default=0, metavar="N", help="searches at a time (all)")
-    worker.add_argument("--name", default="", help="what it is called (host and process)")
+    worker.add_argument(
+        "--threads", type=whole(1, 1024), default=0, metavar="N", help="searches at a time (all processors)"
+    )
+    worker.add_argument("--name", default="", help="its name (host and process)")
     worker.add_argument("--nice", type=whole(0, 19), default=0, metavar="N", help="give way to other programs (0)")
     worker.add_argument(
         "--lifetime", type=whole(1, 10**8), default=0, metavar="SECONDS", help="leave cleanly after this time"
     )
     keys = commands.add_parser("keys", help="make the keys of a cluster, for all its machines")
-    keys.add_argument("folder", type=Path, metavar="FOLDER", help="where; it is made")
+    keys.add_argument("folder", type=Path, metavar="FOLDER", help="new folder for them")
     status = commands.add_parser("status", help="list the workers")
     status.add_argument("cluster", metavar="ADDRESS", help="the scheduler, or its scheduler file")
     for each in (worker, status):
@@ -104,7 +107,7 @@ def _keys(options: argparse.Namespace) -> int:
     from .connection import make_keys
 
     make_keys(options.folder)
-    _print(f"{options.folder}: copy this folder to each machine of the cluster by a safe way, and name it by --tls")
+    _print(f"{options.folder}: copy this folder safely to each machine of the cluster, and name it with --tls")
     return 0
 
 
@@ -117,8 +120,9 @@ def _status(options: argparse.Namespace) -> int:
     for row in rows:
         program = "same program" if row.same else "OTHER PROGRAM OR WEIGHTS"
         _print(
-            f"{row.name}  {row.address}  {row.threads} threads  {program}  {row.running} batches at work  "
-            f"{row.done} searches done  heard of {row.silent_s:.1f} s ago"
+            f"{row.name}  {row.address}  {plural(row.threads, 'thread')}  {program}  "
+            f"{plural(row.running, 'batch')} at work  {plural(row.done, 'search')} done  "
+            f"heard of {row.silent_s:.1f} s ago"
         )
     return 0
 

@@ -38,7 +38,7 @@ _SILENT = ("distributed", "distributed.client", "tornado", "tornado.application"
 
 _KEY_FILES = ("ca.pem", "cert.pem", "key.pem")
 
-MISSING = "the cluster needs dask.distributed: expected pip install distributed"
+MISSING = "the cluster needs dask.distributed: pip install distributed"
 
 
 def configure() -> None:
@@ -92,12 +92,12 @@ def checked_address(address: str, tls: str) -> None:
     scheme, _, rest = address.partition("://")
     if scheme == "tls":
         if not tls:
-            raise BadInput(f"{quoted(address)}: expected a folder of keys, by cluster-tls")
+            raise BadInput(f"{quoted(address)}: tls:// needs a folder of keys (cluster-tls)")
     elif scheme != "tcp":
         raise BadInput(f"{quoted(address)}: expected tcp://HOST:PORT or tls://HOST:PORT")
     elif not _loopback(rest.rpartition(":")[0]):
         raise BadInput(
-            f"{quoted(address)}: expected tls:// beyond this machine: who reaches a scheduler can run any code"
+            f"{quoted(address)}: beyond this machine use tls://: anyone who reaches a scheduler can run any code"
         )
 
 
@@ -119,7 +119,7 @@ def local_host(address: str) -> str:
             probe.connect(place)
             own = str(probe.getsockname()[0])
     except OSError as error:
-        raise BadInput(f"{quoted(address)}: {error.strerror}: expected a host that is reached from here") from None
+        raise BadInput(f"{quoted(address)}: {error.strerror}") from None
     return f"[{own}]" if ":" in own else own
 
 
@@ -144,7 +144,7 @@ def make_keys(folder: Path) -> None:
         subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
         shutil.copy(folder / "cert.pem", folder / "ca.pem")
     except FileExistsError:
-        raise BadInput(f"{quoted(str(folder))}: it exists: expected a new folder") from None
+        raise BadInput(f"{quoted(str(folder))}: already exists: name a new folder") from None
     except (OSError, subprocess.CalledProcessError) as error:
         raise BadInput(f"{quoted(str(folder))}: {error}: expected a folder to write to, and openssl") from None
 
@@ -179,7 +179,7 @@ def connect(text: str, tls: str) -> Client:
         return Client(address, security=security(tls), set_as_default=False, timeout=CONNECT_S, name="desdaemon")
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise Unfinished(f"cluster {quoted(address)}: {reason}: expected a scheduler that answers") from None
+        raise Unfinished(f"cluster {quoted(address)}: {reason}") from None
 
 
 _CLIENTS: dict[tuple[str, str], Client] = {}

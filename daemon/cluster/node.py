@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import files, folders, platform
 from desdaemon.protocol.system.logs import message
 
@@ -90,7 +91,7 @@ async def _schedule(listen: str, certificates: Security | None, scheduler_file: 
             worker_ttl=SILENT_S,
         )
     except (OSError, ValueError, RuntimeError) as error:
-        raise BadInput(f"{listen}: {_reason(error)}: expected an address that is free") from None
+        raise BadInput(f"{listen}: {_reason(error)}") from None
     if scheduler_file:
         # Replaced at once, for processes that wait for the file.
         files.replace(scheduler_file, json.dumps({"address": scheduler.address}).encode())
@@ -121,7 +122,7 @@ def run_worker(options: WorkerOptions) -> int:
     except WeightsError as error:
         raise BadInput(str(error)) from None
     state = tasks.prepare(options.name, weights)
-    say(f"worker {options.name}: {options.threads} threads, program {'-'.join(state.identity)}")
+    say(f"worker {options.name}: {plural(options.threads, 'thread')}, program {'-'.join(state.identity)}")
     warn_unless_sealed(scheduler_address(options.scheduler))
     Path(folders.runtime()).mkdir(mode=0o700, parents=True, exist_ok=True)
     return _until_signal(_work(options, ends, state))
@@ -166,7 +167,7 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
             )
         except (BadInput, OSError, ValueError, RuntimeError) as error:
             if not lost:
-                raise BadInput(f"{address}: {_reason(error)}: expected a scheduler that answers") from None
+                raise BadInput(f"{address}: {_reason(error)}") from None
             await asyncio.sleep(_RETRY_S)
             continue
         say(f"worker {options.name} has joined {address}")

@@ -49,7 +49,7 @@ LOST_S = 8.0
 QUIET_S = 10.0
 """Seconds of silence after which a worker is named in a note."""
 
-GONE = "the cluster's scheduler has gone: the same command goes on once there is one"
+GONE = "the cluster's scheduler has gone: repeat the command once there is one"
 
 _POLL_S = 0.1
 _FETCH_S = 60.0
@@ -300,7 +300,7 @@ class ClusterSearches(Generic[S, A]):
             return
         search = here.searches[0]
         if isinstance(done.error, KilledWorker):
-            what = "workers died of it"
+            what = "its workers died"
         else:
             what = f"{type(done.error).__name__}: {done.error}".partition("\n")[0]
         self._note(f"cluster: {self._kind.named(search)}: {what}: it is searched here")
@@ -315,7 +315,7 @@ class ClusterSearches(Generic[S, A]):
                 self._bar(
                     worker,
                     f"answered {answer.compared!r} to {self._kind.named(search)}, here it is {right.compared!r}: it "
-                    "gets no more searches; what it has answered before may be wrong too (in a book: book correct)",
+                    "gets no more searches; its earlier answers may be wrong too (in a book: book correct)",
                 )
 
     def _bar(self, worker: str, why: str) -> None:
@@ -357,7 +357,7 @@ class ClusterSearches(Generic[S, A]):
                 slots += worker["nthreads"] if name not in self._barred else 0
             elif name not in self._noted:
                 self._noted.add(name)
-                self._note(f"cluster: worker {name} has another program or other weights: it gets no searches")
+                self._note(f"cluster: worker {name} runs another version or other weights: it gets no searches")
         window.slots = self._slots = slots
         if not slots and not self._local and "nobody" not in self._noted:
             self._noted.add("nobody")
@@ -376,8 +376,8 @@ class ClusterSearches(Generic[S, A]):
             # Told again only after the worker was heard in between.
             self._seen[address] = last_seen, math.inf
             self._note(
-                f"cluster: worker {name} has said nothing for {QUIET_S:g} s: given up after {SILENT_S} to "
-                f"{2 * SILENT_S} s, its searches go to others then"
+                f"cluster: worker {name} has been silent for {QUIET_S:g} s: after {SILENT_S} to "
+                f"{2 * SILENT_S} s its searches go to others"
             )
 
     def _recall(self, window: SearchWindow[S, A]) -> None:

@@ -26,7 +26,7 @@ def made_folder(path: str) -> str:
     try:
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}: expected a folder that can be made") from None
+        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
     return path
 
 
@@ -73,5 +73,5 @@ def confined(name: str, folder: str) -> Path:
     if not inside:
         raise BadInput(f"{quoted(name)}: expected a name inside the data folder")
     if odd:
-        raise BadInput(f"{quoted(name)}: is no file: expected the name of one")
+        raise BadInput(f"{quoted(name)}: not a file")
     return resolved

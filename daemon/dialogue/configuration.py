@@ -63,7 +63,7 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
     for name in tables:
         if name not in SECTIONS:
             meant = did_you_mean(name, SECTIONS, f"one of {' '.join(SECTIONS)}")
-            warnings.append(f"{path}: [{name}] is no table: {meant}")
+            warnings.append(f"{path}: [{name}] is not a section: {meant}")
     plain = {name: value for name, value in content.items() if name not in tables}
     for where, values in (("", plain), (f"[{section}] ", tables.get(section, {}))):
         for name, value in values.items():

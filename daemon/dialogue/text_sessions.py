@@ -360,7 +360,7 @@ class TextSessions:
         dialect = session.dialect
         if dialect.successor:
             dialect.successor = ""
-            dialect.warn(f"{quoted(item.line.text)}: no other protocol can be spoken here")
+            dialect.warn(f"{quoted(item.line.text)}: other protocols are for standard input only")
         printed = session.transcript.take()
         if dialect.leaving is not None:
             fresh = self._new_session(client)
@@ -409,9 +409,9 @@ def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
     option, needed = line.option, line.role
     name = line.name or (option.name if option is not None else "")
     if option is not None and line.rest and option.kind == "path":
-        raise RequestError("forbidden", f"{name}: cannot be set remotely", "line")
+        raise RequestError("forbidden", f"{name}: remote clients cannot set it", "line")
     if needed is None:
-        raise RequestError("forbidden", f"{name}: cannot be asked for remotely", "line")
+        raise RequestError("forbidden", f"{name}: not available to remote clients", "line")
     if not allows(role, needed):
         raise RequestError("forbidden", f"{name} needs the role {needed}; yours is {role}", "line")
     if option is not None and line.rest and option.shared:

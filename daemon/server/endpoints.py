@@ -56,22 +56,20 @@ class Acceptor:
                 listening, bound = _listen(endpoint)
             except OSError as error:
                 holder = _holder(endpoint) if error.errno == errno.EADDRINUSE else ""
-                raise BadInput(f"{endpoint}: {error.strerror}{holder}: expected an endpoint that is free") from None
+                raise BadInput(f"{endpoint}: {error.strerror}{holder}") from None
             try:
                 beside, events = _listen(events_endpoint(bound))
             except (OSError, BadInput) as error:
                 listening.close()
                 if not endpoint.endswith(":0"):
                     reason = error.strerror if isinstance(error, OSError) else error
-                    raise BadInput(
-                        f"{endpoint}: its events, beside it: {reason}: expected an endpoint that is free"
-                    ) from None
+                    raise BadInput(f"{endpoint}: its events, beside it: {reason}") from None
                 continue
             self.listening += [(listening, SocketKind.REQUESTS), (beside, SocketKind.EVENTS)]
             self.endpoints.append(bound)
             self.events.append(events)
             return
-        raise BadInput(f"{endpoint}: expected two free ports in a row")
+        raise BadInput(f"{endpoint}: no two free ports in a row")
 
     def role_of(self, user: str) -> tuple[str, str]:
         """Return name and role of a client by its public key; the role of a key that is not allowed is ""."""
@@ -196,7 +194,7 @@ def check_tcp(endpoint: str) -> None:
     match = _TCP.fullmatch(endpoint)
     if not match or int(match[1]) > _LAST_PORT:
         raise BadInput(
-            f"--bind {quoted(endpoint)}: expected an endpoint such as tcp://127.0.0.1:6464, port {_LAST_PORT} the last"
+            f"--bind {quoted(endpoint)}: expected an endpoint such as tcp://127.0.0.1:6464, port {_LAST_PORT} at most"
         )
 
 
@@ -212,8 +210,8 @@ def open_acceptors(
         check_tcp(endpoint)
         if not is_loopback(endpoint) and keys is None and not insecure:
             raise BadInput(
-                f"--bind {quoted(endpoint)}: other machines could connect: expected keys "
-                "(desdaemon keys new NAME makes one) or --insecure"
+                f"--bind {quoted(endpoint)}: beyond this machine TCP needs keys "
+                "(desdaemon keys new NAME makes one), or --insecure"
             )
     acceptors: list[Acceptor] = []
     try:

@@ -70,7 +70,7 @@ class KeyStore:
             self._stamp, self._allowed = None, {}
             return self._allowed
         if platform.open_to_others(status, 0o022):
-            raise BadInput(f"{path}: others can change who is let in: expected a file that only its owner can write")
+            raise BadInput(f"{path}: others can change who may connect: chmod go-w it")
         stamp = (status.st_mtime_ns, status.st_ino)
         if stamp != self._stamp:
             self._allowed = _read_allowed(path)
@@ -85,15 +85,13 @@ class KeyStore:
             public, secret = _new_pair()
             _write_secret(path, f'# the daemon\npublic-key = "{public}"\nsecret-key = "{secret}"\n')
         if platform.open_to_others(path.stat(), 0o077):
-            raise BadInput(
-                f"{path}: others can read this secret key: chmod 600 it, or remove it to have a new one made"
-            )
+            raise BadInput(f"{path}: others can read this secret key: chmod 600 it, or remove it for a new one")
         fields = dict(_FIELD.findall(path.read_text(encoding="utf-8", errors="replace")))
         public, secret = fields.get("public-key", ""), fields.get("secret-key", "")
         if not _is_key(public) or not _is_key(secret):
             raise BadInput(f"{path}: expected a file with public-key and secret-key, 40 characters of Z85 each")
         if sodium.public_key(curve.from_z85(secret)) != curve.from_z85(public):
-            raise BadInput(f"{path}: the secret key does not fit the public one: restore the file, or remove it")
+            raise BadInput(f"{path}: the secret key does not match the public one: restore or remove the file")
         return public, secret
 
     def new(self, name: str, role: str, file: str = "") -> Path:
@@ -127,19 +125,19 @@ class KeyStore:
         self.server()
         others = [key for key in self.allowed().values() if key.public != public]
         if any(key.name == name for key in others):
-            raise BadInput(f"{quoted(name)}: there is another key of that name; revoke it first")
+            raise BadInput(f"{quoted(name)}: another key has that name: revoke it first")
         self._write([*others, AllowedKey(name, role, public)])
 
     def revoke(self, name: str) -> None:
         """Allow a client no longer. Raises `BadInput`."""
         others = [key for key in self.allowed().values() if key.name != name]
         if len(others) == len(self.allowed()):
-            raise BadInput(f"{quoted(name)}: there is no key of that name")
+            raise BadInput(f"{quoted(name)}: no such key")
         self._write(others)
 
     def _must_be_new(self, name: str) -> None:
         if any(key.name == name for key in self.allowed().values()):
-            raise BadInput(f"{quoted(name)}: there is a key of that name; revoke it first")
+            raise BadInput(f"{quoted(name)}: a key has that name: revoke it first")
 
     def _write(self, clients: list[AllowedKey]) -> None:
         lines = [f"{client.name} {client.role} {client.public}\n" for client in clients]
@@ -172,7 +170,7 @@ def _write_secret(path: Path, text: str) -> None:
     try:
         descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}: expected the name of a file that is not there") from None
+        raise BadInput(f"{path}: {error.strerror}") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()

@@ -32,9 +32,7 @@ def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
     if not match or int(match[2]) > 65_535:
         raise BadInput(f"--metrics {quoted(text)}: expected an address such as 127.0.0.1:9464")
     if not insecure and not is_loopback(f"tcp://{text}"):
-        raise BadInput(
-            f"--metrics {quoted(text)}: other machines could connect: expected 127.0.0.1:PORT, or --insecure"
-        )
+        raise BadInput(f"--metrics {quoted(text)}: beyond this machine it needs --insecure")
     return match[1].strip("[]"), int(match[2])
 
 
@@ -65,7 +63,7 @@ class Scrape:
         except OSError as error:
             self._listening.close()
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error
-            raise BadInput(f"--metrics {host}:{port}: {reason}: expected an address that is free") from None
+            raise BadInput(f"--metrics {host}:{port}: {reason}") from None
         self._listening.setblocking(False)
         self.port: int = self._listening.getsockname()[1]
 

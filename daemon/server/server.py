@@ -358,8 +358,8 @@ def _hold(folder: str) -> FileLock:
         return FileLock(os.path.join(folder, "daemon.lock"))  # noqa: PTH118
     except Held as held:
         raise BadInput(
-            f"{folder}: the daemon of process {held.holder or 'unknown'} listens there already: expected "
-            "another DESDAEMON_RUNTIME_DIR, or that one to have ended"
+            f"{folder}: the daemon of process {held.holder or 'unknown'} already listens there: "
+            "end it, or set another DESDAEMON_RUNTIME_DIR"
         ) from None
 
 

@@ -570,7 +570,7 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
             given[parameter.name] = _read(command, parameter, words.pop(0))
     if words:
         after = f"book {command.usage}" if command.parameters else f"nothing after {quoted(command.name)}"
-        raise BadInput(f"book {command.name}: {quoted(words[0])} is too much: expected {after}")
+        raise BadInput(f"book {command.name}: {quoted(words[0])} is one too many: expected {after}")
     missing = next((each for each in command.parameters if each.required and each.name not in given), None)
     if missing is not None:
         raise BadInput(f"book {command.name}: {missing.name} is missing: expected book {command.usage}")

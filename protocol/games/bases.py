@@ -76,7 +76,7 @@ def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iter
 def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
     """As `read_games`, from the content of a file; a ``.wtb`` takes its names from the files beside ``name``."""
     if not data:
-        raise BadInput(f"{quoted(name)}: the file is empty: expected games")
+        raise BadInput(f"{quoted(name)}: the file is empty")
     format = format or format_of_base(name, data)
     if format == "wtb":
         return _wthor_games(wthor.parse(data, name, bad), name, bad)
@@ -133,7 +133,7 @@ def unpacked(data: bytes, name: str) -> bytes:
     except Exception as error:
         raise BadInput(f"{quoted(name)}: cannot be unpacked: {error}") from None
     if len(content) > LARGEST_FILE:
-        raise BadInput(f"{quoted(name)}: more than {LARGEST_FILE} bytes when unpacked: expected fewer")
+        raise BadInput(f"{quoted(name)}: too large: more than {LARGEST_FILE} bytes when unpacked")
     return content
 
 
@@ -165,7 +165,7 @@ def content_of(path: str) -> bytes:
         if not stat.S_ISREG(described.st_mode):
             raise BadInput(f"{quoted(path)}: expected a regular file")
         if described.st_size > LARGEST_FILE:
-            raise BadInput(f"{quoted(path)}: {described.st_size} bytes: expected at most {LARGEST_FILE}")
+            raise BadInput(f"{quoted(path)}: too large: {described.st_size} bytes, at most {LARGEST_FILE}")
         with open(path, "rb") as file:  # noqa: PTH123
             return unpacked(file.read(), path)
     except OSError as error:
@@ -257,7 +257,7 @@ def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iter
             continue
         yield FileGame(record, number, event, date, result)
     if not number:
-        raise BadInput(f"{quoted(name)}: there is no game in it: expected games as {format}")
+        raise BadInput(f"{quoted(name)}: no game found: expected {format}")
 
 
 def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None]:
@@ -348,7 +348,7 @@ def replace_file(path: str, data: bytes) -> None:
     except files.NotAFile:
         raise BadInput(f"{quoted(path)}: expected a regular file") from None
     except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
+        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
 
 
 def _moves(record: GameRecord) -> bytes:

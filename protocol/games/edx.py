@@ -37,7 +37,7 @@ def parse(data: bytes, name: str, bad: Complain | None = None) -> dict[int, EdxG
     A wrong game is passed over with a message to ``bad``; without ``bad`` it raises `BadInput`.
     """
     if len(data) % GAME_BYTES:
-        complain(f"{quoted(name)}: {len(data)} bytes: expected a multiple of {GAME_BYTES}, Edax's games", bad)
+        complain(f"{quoted(name)}: not whole games of Edax: {len(data)} bytes, a game has {GAME_BYTES}", bad)
     games = {}
     for number in range(1, len(data) // GAME_BYTES + 1):
         try:

@@ -61,7 +61,7 @@ def parse_game(text: str, format: str) -> GameRecord:
     """Return the first game of a text; raises `BadInput`."""
     first = next(game_texts(text, format), None)
     if first is None:
-        raise BadInput(f"{quoted(text)}: there is no game in it: expected {_EXAMPLES[format]}")
+        raise BadInput(f"{quoted(text)}: no game found: expected {_EXAMPLES[format]}")
     return game_of(first, format)
 
 

@@ -29,7 +29,7 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
         return list(parse_games(data, name, bad))
     text = decoded(data, name or "pasted text").strip()
     if not text:
-        raise BadInput("there is nothing in it: expected a game or a board")
+        raise BadInput("nothing there: expected a game or a board")
     if re.match(r"(?:\d+\s*)?\(\s*;", text) or re.match(r"\[\s*\w+\s+\"", text):
         return list(parse_games(text.encode(), name, bad))
     if text[0] in "{[":

@@ -114,12 +114,10 @@ def parse_header(data: bytes, name: str, record: int, what: str, bad: Complain |
     `BadInput`.
     """
     if len(data) < HEADER_BYTES:
-        raise BadInput(f"{quoted(name)}: {len(data)} bytes: expected a WTHOR file, whose header alone has 16")
+        raise BadInput(f"{quoted(name)}: not a WTHOR file: {len(data)} bytes, the header alone has 16")
     century, year, month, day, first, second, games_year, size, _, depth, _ = _HEADER.unpack_from(data)
     if not (1 <= month <= 12 and 1 <= day <= 31 and year < 100):
-        raise BadInput(
-            f"{quoted(name)}: offset 0: the date {day}.{month}.{100 * century + year}: expected a WTHOR file"
-        )
+        raise BadInput(f"{quoted(name)}: not a WTHOR file: its date is {day}.{month}.{100 * century + year}")
     # Some programs count names in the second field.
     count = first or second
     whole, rest = divmod(len(data) - HEADER_BYTES, record)

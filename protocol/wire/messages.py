@@ -14,6 +14,7 @@ from desdaemon.protocol.commands.book import BOOK_COMMANDS, BUDGET, SEARCH, Para
 from desdaemon.protocol.commands.options import expected_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move
+from desdaemon.protocol.spelling import did_you_mean
 
 from .constants import (
     LONGEST_BOARD,
@@ -491,7 +492,8 @@ def check_request(
         raise RequestError("bad_request", f"op = {_shown(name)}: expected the name of an operation", "op")
     operation = operations.get(name)
     if operation is None:
-        raise RequestError("unknown_op", f"op = {quoted(name)}: expected one of those that hello lists", "op")
+        meant = did_you_mean(name, operations, "one of those that hello lists")
+        raise RequestError("unknown_op", f"op = {quoted(name)}: {meant}", "op")
     args = message.get("args")
     if args is None:
         return operation, {}

@@ -49,7 +49,7 @@ class KnownLines:
 def check_list_alone(args: dict[str, Any]) -> None:
     """Raise `RequestError` if both a list of positions and a position are given."""
     if "board" in args or "moves" in args:
-        raise RequestError("bad_request", "positions and a position are given: expected one of them", "positions")
+        raise RequestError("bad_request", "positions and a position exclude each other", "positions")
 
 
 def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:

@@ -233,7 +233,7 @@ def test_a_score_by_hand_goes_with_its_position(dialogue: BookDialogue, rule: st
     dialogue.say(f"book rule {rule}")
     dialogue.say("book edit d6 -40")
     assert dialogue.book.entry(*START).score == 40 or rule == "edax"
-    assert "1 positions removed" in dialogue.say("book delete d6")
+    assert "1 position removed" in dialogue.say("book delete d6")
     for line in ("book negamax", "book fix"):
         dialogue.say(line)
         assert abs(dialogue.book.entry(*START).score) < 20

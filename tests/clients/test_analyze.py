@@ -353,9 +353,9 @@ def test_what_it_refuses(arguments: list[str], line: str, base: str, capsys: pyt
         (["--time", "nan"], '"nan": expected a number from 0.001'),
         (["--time", "inf"], '"inf": expected a number from 0.001'),
         (["--threads", "0"], "expected a whole number from 1 to 256"),
-        (["--html", "-", "--json", "-"], "expected one of them on standard output"),
-        (["--key", "mine.key"], "--key: expected --server with it"),
-        (["--server", "--threads", "2"], "--threads: expected no --server with it"),
+        (["--html", "-", "--json", "-"], "only one of them"),
+        (["--key", "mine.key"], "--key needs --server"),
+        (["--server", "--threads", "2"], "--threads excludes --server"),
         (["--level", "3", "--depth", "3"], "expected what desdaemon analyze --help shows"),
     ],
 )

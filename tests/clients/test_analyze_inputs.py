@@ -363,9 +363,9 @@ def test_an_interrupted_base_keeps_its_games(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["f5", "--all", "--html", "-"], "expected a folder for the pages"),
-        (["f5", "--all", "--game", "2"], "--all and --game: expected one of them"),
-        (["f5", "--json", "-", "--csv", "-"], "expected one of them on standard output"),
+        (["f5", "--all", "--html", "-"], "a folder of pages"),
+        (["f5", "--all", "--game", "2"], "--all and --game exclude each other"),
+        (["f5", "--json", "-", "--csv", "-"], "only one of them"),
     ],
 )
 def test_command_lines_that_do_not_go_together(

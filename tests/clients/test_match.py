@@ -513,7 +513,7 @@ def test_a_program_that_says_nothing_at_its_start_is_mentioned(
     assert run("mute -gtp", "deaf -gtp") == 1
     first, second = capsys.readouterr().err.splitlines()
     assert first == 'desdaemon match: engine "mute -gtp" says nothing in gtp yet; it has 300 s for its start'
-    assert second.endswith('"mute -gtp": no answer within 300 s: expected a program that speaks gtp')
+    assert second.endswith('"mute -gtp" does not speak gtp: no answer within 300 s')
 
 
 @pytest.mark.parametrize("content", [b"hello\n", b"{}\n", b'{"match": 2}\n', b"[]\n", b"hello"])

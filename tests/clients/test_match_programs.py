@@ -99,7 +99,7 @@ def test_why_a_program_did_not_start(capsys: pytest.CaptureFixture[str]) -> None
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
-    assert "it has ended with status 1: no such weights: /no/where: expected a program that speaks gtp" in err
+    assert "does not speak gtp: it has ended with status 1: no such weights: /no/where" in err
 
 
 def test_a_program_that_fails_every_game_stops_the_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +127,7 @@ def test_a_full_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert command.main([fake("gtp"), fake("gtp"), "--games", "4", "--journal", str(journal)]) == 1
     out, err = capsys.readouterr()
     assert re.search(r"^Fake first \(1\) +2 ", out, re.MULTILINE)
-    assert err == f"desdaemon match: {quoted(str(journal))}: No space left on device: expected room to write\n"
+    assert err == f"desdaemon match: {quoted(str(journal))}: No space left on device\n"
     assert command.main([fake("gtp"), fake("gtp"), "--journal", "/dev/full"]) == 1
     assert "expected a regular file" in capsys.readouterr().err
 
@@ -143,7 +143,7 @@ def test_standard_output_without_room(tmp_path: Path) -> None:
             text=True,
         )
     assert done.returncode == 1
-    assert done.stderr == "desdaemon match: standard output: No space left on device: expected room to write\n"
+    assert done.stderr == "desdaemon match: standard output: No space left on device\n"
     assert saved.exists()
 
 

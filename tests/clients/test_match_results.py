@@ -249,7 +249,7 @@ def test_a_match_from_positions(tmp_path: Path, capsys: pytest.CaptureFixture[st
     sides = [fake("gtp", "setup"), fake("gtp", "last", 0)]
     assert command.main([*sides[:1] * 2, "--openings", str(file), "--save", str(saved)]) == 0
     err = capsys.readouterr().err
-    assert "1 openings lead to the position of another one, mirrored or not: played once" in err
+    assert "played once: 1 opening with the position of another one, mirrored or not" in err
     assert len(saved.read_text().splitlines()) == 2
     assert saved.read_text().startswith(OBF[:64])
     assert command.main([*sides, "--openings", str(file)]) == 1

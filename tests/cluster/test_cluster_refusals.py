@@ -120,7 +120,7 @@ def test_workers_of_another_program_or_weights_get_no_searches_and_are_named(
     assert book == by_one_thread
     wrong = (*WRONG_KINDS, "weights")
     for name in wrong:
-        assert f"cluster: worker {name} has another program or other weights: it gets no searches" in said
+        assert f"cluster: worker {name} runs another version or other weights: it gets no searches" in said
     assert "worker right" not in said
 
     rows = {row.name: row for row in status(str(cluster.file), "", "")}
@@ -197,7 +197,7 @@ def test_a_position_that_workers_die_of_is_searched_at_home_and_told(cluster: Cl
     # All at once, then by itself: three workers each time.
     assert sum(worker.process.poll() == -signal.SIGKILL for worker in cluster.workers) >= 6
     board = board_text(Position(*DEADLY, True))
-    assert [note for note in owner.notes if f"{board} at level 4: workers died of it: it is searched here" in note]
+    assert [note for note in owner.notes if f"{board} at level 4: its workers died: it is searched here" in note]
 
 
 # Searches that last
@@ -313,7 +313,7 @@ def test_the_keys_of_the_cluster_are_needed(tmp_path: Path) -> None:
             finally:
                 stranger.close()
         # Nor does it talk to a program that has other rules than ours for what it sends.
-        with pytest.raises(BadInput, match="expected a scheduler that answers"):
+        with pytest.raises(BadInput, match='cluster "'):
             connect(address.replace("tls://", "tcp://"), "")
         host, _, port = address.removeprefix("tls://").rpartition(":")
         context = ssl.create_default_context(cafile=str(ours / "ca.pem"))

@@ -45,4 +45,4 @@ def test_a_worker_that_says_nothing_is_named_each_time_it_begins_to(monkeypatch:
         now, client.last_seen = 100.0 + seconds, heard
         cluster._look(window)
         assert len(notes) == named, seconds
-    assert "worker one has said nothing for 10 s: given up after 30 to 60 s" in notes[0]
+    assert "worker one has been silent for 10 s: after 30 to 60 s" in notes[0]

@@ -209,11 +209,11 @@ def test_go_plays_from_the_book_and_a_seed_repeats_it(dialogue: BookDialogue) ->
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("book", "expected a command after it"),
+        ("book", "commands that help book lists"),
         ("book foo", "Unknown book command"),
         ("book deviate 130", "relative"),
         ("book deviate 1 66", "absolute"),
-        ("book deviate 1 2 3", "too much"),
+        ("book deviate 1 2 3", "one too many"),
         ("book fill 0", "1 to 61"),
         ("book fill x", "1 to 61"),
         ("book learn 30 4 4", "leaf is missing"),
@@ -367,7 +367,7 @@ def test_the_named_openings_are_added_by_name(
     monkeypatch.chdir(tmp_path)
     dialogue.say("book new 1 60")
     answer = dialogue.say("book add openings --unsearched")
-    assert f"{len(openings())} games of 1 files" in answer
+    assert f"{len(openings())} games of 1 file" in answer
     for opening in openings():
         for position in game_positions(dialogue.book, opening.moves):
             assert dialogue.book.entry(*position) is not None
@@ -396,7 +396,7 @@ def test_nothing_learnt_is_dropped_unasked(line: str, dialogue: BookDialogue, tm
     learnt = contents(dialogue.book)
     line = f"book {line.format(**names)}"
     told = dialogue.refused(line)
-    assert "other.dat: not saved since it was changed: book save keeps it, --discard drops the changes" in told
+    assert "other.dat: unsaved changes: book save keeps them, --discard drops them" in told
     assert contents(dialogue.book) == learnt
     dialogue.say(f"{line} --discard")
     assert contents(dialogue.book) != learnt
@@ -413,7 +413,7 @@ def test_a_book_without_a_file_is_not_dropped_either(dialogue: BookDialogue) -> 
     dialogue.say("book deviate 2 4")
     count = len(dialogue.book)
     told = dialogue.refused("book new")
-    assert f"the book in use, {count} positions: not saved since it was changed: book save FILE keeps it" in told
+    assert f"the book in use, {count} positions: unsaved changes: book save FILE keeps them" in told
 
 
 def test_scripts_for_edax_drop_a_book_without_a_word_and_find_it_aside(
@@ -429,7 +429,7 @@ def test_scripts_for_edax_drop_a_book_without_a_word_and_find_it_aside(
         learnt = contents(dialogue.book)
         assert "unsaved" not in dialogue.both("book load missing.dat")[1]
         aside = f"{file or 'book'}.unsaved-1"
-        assert f"changes were not saved: kept in {aside}" in dialogue.both("book new 1 4")[1]
+        assert f"unsaved changes are kept in {aside}" in dialogue.both("book new 1 4")[1]
         assert len(list(tmp_path.glob("*.unsaved-1"))) == number
         dialogue.say(f"book load {aside}")
         assert contents(dialogue.book) == learnt
@@ -451,7 +451,7 @@ def test_what_was_not_saved_at_the_end_is_kept_aside(tmp_path: Path) -> None:
         written, learnt = path.read_bytes(), contents(dialogue.book)
         (told,) = dialogue.books.close()
         aside = tmp_path / f"b.dat.unsaved-{number}"
-        assert told == f"{path}: changes were not saved: kept in {aside}"
+        assert told == f"{path}: unsaved changes are kept in {aside}"
         assert path.read_bytes() == written
         dialogue.say(f"book load {aside}")
         assert contents(dialogue.book) == learnt

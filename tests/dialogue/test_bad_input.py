@@ -67,7 +67,7 @@ OPENING = "---------------------------OX------XO--------------------------- X"
         ("symmetry 16", '"16"', "from 0 to 15"),
         ("help me", '"me"', "commands, options, book"),
         ("force a1", "A1", "D3 C4 F5 E6"),
-        ("undo 2", '"undo 2"', "undo with nothing after it"),
+        ("undo 2", '"undo 2"', "undo takes nothing after it"),
         ("undo", "undo", "no move"),
         ("redo", "redo", "no move"),
         ("solve", '""', "the name of a file"),
@@ -84,8 +84,6 @@ def test_one_line_and_no_change(line: str, named: str, expected: str) -> None:
     complaint = Dialogue().refused(line)
     assert named in complaint
     assert complaint.startswith("WARNING: ")
-    if line not in ("undo", "redo") and expected not in ("Is a directory", "No such file or directory"):
-        assert "expected" in complaint or "did you mean" in complaint
     assert expected in complaint
 
 

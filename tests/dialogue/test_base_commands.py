@@ -158,5 +158,5 @@ def test_ends_of_games_are_checked_corrected_and_completed(three: Path, tmp_path
     assert "3 games, 0 with mistakes" in say(f"base check {three} 10")
     short = tmp_path / "short.txt"
     short.write_text(f"{game_text(4, 20)}\n")
-    assert say(f"base complete {short}") == f"1 games completed in {short}\n"
+    assert say(f"base complete {short}") == f"1 game completed in {short}\n"
     assert next(read_games(str(short))).record.final.over

@@ -64,7 +64,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     lines = f"play {SHORT_GAME}\ninit\nplay {SHORT_GAME}\nmoves\n".encode()
     done = converse(lines, "-q", "-game-file", str(tmp_path / "no" / "games.txt"))
     assert done.returncode == 0
-    assert done.stderr.count(b"games are not kept") == 1
+    assert done.stderr.count(b"games are not saved") == 1
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,7 @@ def test_undo_and_remove() -> None:
     assert len(talk.session.game.moves) == 2
     talk.say("remove")
     assert talk.board == START
-    assert talk.say("undo") == ["Error (there are not so many moves): undo"]
+    assert talk.say("undo") == ["Error (too few moves): undo"]
 
 
 def test_hint_and_book() -> None:

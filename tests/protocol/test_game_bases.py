@@ -56,8 +56,8 @@ def test_wthor_bytes() -> None:
 @pytest.mark.parametrize(
     ("data", "line"),
     [
-        (b"", '"x.wtb": 0 bytes: expected a WTHOR file, whose header alone has 16'),
-        (b"\x7fELF" + bytes(80), '"x.wtb": offset 0: the date 70.76.'),
+        (b"", '"x.wtb": not a WTHOR file: 0 bytes, the header alone has 16'),
+        (b"\x7fELF" + bytes(80), '"x.wtb": not a WTHOR file: its date is 70.76.'),
         (BASE[:-1], '"x.wtb": offset 4: 2 games of 68 bytes announced, expected 152 bytes: the file has 151'),
         (BASE + GAME, '"x.wtb": offset 4: 2 games of 68 bytes announced, expected 152 bytes: the file has 220'),
         (BASE[:12] + b"\x0a" + BASE[13:], '"x.wtb": offset 12: a board of size 10: expected 8'),
@@ -323,5 +323,5 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
         list(read_games(str(tmp_path)))
     with pytest.raises(BadInput, match="expected a file name that ends in"):
         write_games(str(tmp_path / "x.doc"), [])
-    with pytest.raises(BadInput, match="there is no game in it"):
+    with pytest.raises(BadInput, match="no game found"):
         list(parse_games(b"nothing", "x.ggf"))

@@ -160,7 +160,7 @@ def test_save_and_load(format: str, tmp_path: Path) -> None:
         ("load game.doc", ".txt, .ggf, .sgf, .pgn, .wtb, .edx"),
         ("save x", ".txt, .ggf, .sgf, .pgn, .svg, .eps, .edx"),
         ("load /nowhere/at/all.sgf", "No such file or directory"),
-        ("save /nowhere/at/all.sgf", "a file that can be written"),
+        ("save /nowhere/at/all.sgf", "No such file or directory\n"),
     ],
 )
 def test_files_that_cannot_be_used(line: str, expected: str) -> None:

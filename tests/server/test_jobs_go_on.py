@@ -154,7 +154,7 @@ def test_a_job_whose_book_is_opened_no_more_is_forgotten_in_the_end(tmp_path: Pa
             os.utime(path, (written, written))
         served.start()
         until(lambda: not (jobs / "5.json").exists())
-        until(lambda: "5.json: this job has waited for its book for 30 days: forgotten" in served.log.read_text())
+        until(lambda: "5.json: this job is dropped: its book was not opened for 30 days" in served.log.read_text())
         assert (jobs / "6.json").exists()
     finally:
         served.end()

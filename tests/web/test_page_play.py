@@ -257,7 +257,7 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
         broken = bytearray(wthor_file(2))
         broken[2] = 99
         await drop(tab, bytes(broken), "broken.wtb")
-        await tab.until(f"{NOTICE}.includes('expected a WTHOR file')")
+        await tab.until(f"{NOTICE}.includes('not a WTHOR file')")
         await tab.evaluate("desdaemon.panes.library.draw()")
         assert await tab.evaluate(KEPT) == "Showing the first 400 of 21003 games"
         # All of them go at once, after a question.

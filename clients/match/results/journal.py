@@ -47,7 +47,7 @@ class Journal:
             self._file.truncate(len(whole))
             self._file.seek(0, os.SEEK_END)
         except OSError as error:
-            raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
+            raise BadInput(f"{quoted(path)}: {error.strerror}") from None
         if not whole:
             self._write({"match": VERSION, **terms})
 
@@ -78,7 +78,7 @@ class Journal:
                 self._file.flush()
                 platform.sync(self._file.fileno())
             except OSError as error:
-                raise BadInput(f"{quoted(self._path)}: {error.strerror}: expected room to write") from None
+                raise BadInput(f"{quoted(self._path)}: {error.strerror}") from None
 
     def __enter__(self) -> Journal:
         return self

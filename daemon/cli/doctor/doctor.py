@@ -21,8 +21,8 @@ def command_line() -> Parser:
     """Return the parser of `desdaemon doctor`."""
     parser = Parser(
         prog="desdaemon doctor",
-        description="What was found on this machine, what is missing, and how to mend it. Nothing is changed. The "
-        "status is 1 where something does not work. Put the output at the beginning of a report of a fault.",
+        description="Check this installation: what works, what is missing, and how to mend it. It changes "
+        "nothing. The exit status is 1 if something does not work. Put the output into bug reports.",
     )
     add = parser.add_argument
     add("--json", action="store_true", help="one JSON object")

@@ -16,6 +16,7 @@ from pathlib import Path
 from desdaemon.engine.compiler import library
 from desdaemon.engine.exports import SPEC as ENGINE
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 
 from . import FAULT, OK, WARNING, Finding
@@ -167,7 +168,7 @@ def book(path: str) -> Finding:
             count, notes = len(loaded.book), loaded.notes
     except Unreadable as error:
         return Finding("book", FAULT, str(error), f"a backup is {place.name}.1 beside it" if _has_backup(place) else "")
-    text = f"{place}: {count} positions{'; ' if notes else ''}{'; '.join(notes)}"
+    text = f"{place}: {plural(count, 'position')}{'; ' if notes else ''}{'; '.join(notes)}"
     return Finding("book", WARNING if notes else OK, text)
 
 

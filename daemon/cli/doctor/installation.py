@@ -12,6 +12,7 @@ from importlib import metadata
 
 import desdaemon
 from desdaemon.engine.compiler.library import ROOT
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.interpreter import has_global_lock
 
@@ -124,7 +125,7 @@ def processor() -> Iterator[Finding]:
 
     target = host_target()
     asked = [name for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES") if os.environ.get(name)]
-    text = f"{target.cpu}, {processors()} of {os.cpu_count()} processors, {target.tier} code"
+    text = f"{target.cpu}, {processors()} of {plural(os.cpu_count() or 1, 'processor')}, {target.tier} code"
     text += f" ({' and '.join(asked)} set)" if asked else ""
     if machine.machine().lower() in ("x86_64", "amd64") and target.tier == "plain":
         mend = f"unset {' '.join(asked)}" if asked else "none: searches take longer here (docs/performance.md)"

@@ -49,7 +49,7 @@ class Files:
         pattern = name if remote else str(path)
         matches = sorted(glob.glob(pattern, root_dir=root))  # noqa: PTH207  the pattern may begin at the root
         if not matches:
-            raise BadInput(f"{quoted(name)}: no such files: expected the names of files")
+            raise BadInput(f"{quoted(name)}: no such files")
         return [self.path(each, remote=remote) for each in matches]
 
     def inside(self, folder: Path, *, remote: bool) -> list[Path]:
@@ -70,11 +70,11 @@ class Files:
         target = path.resolve()
         taken = [own_file.resolve() for own_file in self.reserved]
         if any(target == own_file or own_file in target.parents for own_file in taken):
-            raise Forbidden(f"{quoted(path.name)}: is a file of the daemon's own: expected another name")
+            raise Forbidden(f"{quoted(path.name)}: is one of the daemon's files: choose another name")
         book = book_file.resolve() if book_file is not None else None
         own = re.escape(book.name) + r"(\.journal.*|\.lock|\.\d+)?" if book is not None else ""
         if book is not None and target.parent == book.parent and re.fullmatch(own, target.name):
-            raise Forbidden(f"{quoted(path.name)}: is a file of the book in use: expected another name")
+            raise Forbidden(f"{quoted(path.name)}: is a file of the book in use: choose another name")
         beside = target.with_name(target.name + ".journal")
         if beside.exists() or (target.suffix in _OF_A_BOOK and target.exists()):
-            raise Forbidden(f"{quoted(path.name)}: is a file of a book with a journal: expected another name")
+            raise Forbidden(f"{quoted(path.name)}: is a file of a book with a journal: choose another name")

@@ -96,7 +96,7 @@ class JobJournal:
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime < oldest:
                     path.unlink()
-                    self.complain(f"{path}: this job has waited for its book for {FORGOTTEN_DAYS} days: forgotten")
+                    self.complain(f"{path}: this job is dropped: its book was not opened for {FORGOTTEN_DAYS} days")
 
     def _run_hook(self, number: int, ended: Data) -> None:
         line = json.dumps(ended).encode() + b"\n"

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 """Errors with which a full or broken disk refuses every write, whatever the file's name."""
 
-IN_MEMORY = "The last changes are in memory alone ({failure}): make room, or book save FILE on another disk"
+IN_MEMORY = "The last changes are only in memory ({failure}): make room, or book save FILE on another disk"
 
-DUE = "Not all scores follow from the leaves yet: book negamax, or the next long command, sees to that"
+DUE = "Some scores are not up to date: book negamax, or the next long command, updates them"
 
 
 def run_command(

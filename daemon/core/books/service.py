@@ -20,6 +20,7 @@ from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.spelling import plural
 
 from .jobs import BookJob, BookJobs
 
@@ -48,7 +49,7 @@ class NoBook(BadInput):
     """A book command needs a book, and none is open."""
 
     def __init__(self) -> None:
-        super().__init__("there is no book: book load FILE opens one, book new begins one")
+        super().__init__("no book is open: book load FILE opens one, book new begins one")
 
 
 class Caller(NamedTuple):
@@ -257,13 +258,13 @@ class Books:
                 opened.store.rescued()
         elif opened.store is not None:
             raise BadInput(
-                f"{self.file}: its last changes are in memory alone: {self.failure}: make room, or keep them by "
+                f"{self.file}: its last changes are only in memory: {self.failure}: make room, or keep them by "
                 "book save FILE or book export FILE first; --discard drops them"
             )
         else:
-            name = self.file or f"the book in use, {len(opened.book)} positions"
+            name = self.file or f"the book in use, {plural(len(opened.book), 'position')}"
             wanted = "book save" if self.file else "book save FILE"
-            raise BadInput(f"{name}: not saved since it was changed: {wanted} keeps it, --discard drops the changes")
+            raise BadInput(f"{name}: unsaved changes: {wanted} keeps them, --discard drops them")
 
     def keep_aside(self, opened: Opened, path: Path | None) -> str:
         """Save ``opened``, replaced with unsaved changes, in a new file beside its own. Returns a line about it."""
@@ -279,8 +280,8 @@ class Books:
         try:
             write_native(target, opened.book)
         except BookError as error:
-            return f"{name}: changes were not saved, and could not be kept aside: {error}"
-        return f"{name}: changes were not saved: kept in {target}"
+            return f"{name}: unsaved changes are lost: {error}"
+        return f"{name}: unsaved changes are kept in {target}"
 
     def target(self, path: Path) -> Path:
         """Return ``path`` if a command may write it; raises `Forbidden` if the daemon uses the file."""

@@ -157,9 +157,9 @@ class AnalysisCache:
             return f"{path}: {error.strerror}"
         head = len(_MAGIC) + 16
         if not data.startswith(_MAGIC) or blake2b(data[:-16], digest_size=16).digest() != data[-16:]:
-            return f"{path}: damaged: expected what this program writes; it is begun again"
+            return f"{path}: damaged: begun again"
         if data[len(_MAGIC) : head] != self._origin:
-            return f"{path}: made with other weights: it is begun again"
+            return f"{path}: made with other weights: begun again"
         body = zlib.decompress(data[head:-16])
         offset = 0
         while offset < len(body):

@@ -196,7 +196,7 @@ class Batches:
                 request.fail(RequestError("internal", f"batches: {error.strerror}"))
             except Exception:
                 self._health.mistake("batch")
-                request.fail(RequestError("internal", "an internal error; its log has more"))
+                request.fail(RequestError("internal", "an internal error: see the daemon's log"))
             finally:
                 with self._starting:
                     self._submitted -= submits
@@ -237,7 +237,7 @@ class Batches:
     def _hold(self) -> None:
         """Lock the folder and read its batches, the first time. Raises `RequestError` and `OSError`."""
         if self._folder is None:
-            raise RequestError("not_found", "there is no data folder: batches are kept by a server only")
+            raise RequestError("not_found", "batches need a server with a data folder")
         if self._lock is not None:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -278,7 +278,7 @@ class Batches:
             raise RequestError("bad_request", "expected either items or file", "items")
         fields = [item_data(item) for item in items] if items is not None else self._of_file(client, str(name))
         if not fields:
-            raise RequestError("bad_request", "there is nothing to analyse: expected at least one item", "items")
+            raise RequestError("bad_request", "nothing to analyse: expected at least one item", "items")
         check_arguments(values, self._analyses.level)
         self._check_limits(client, fields, values)
         assert self._folder is not None
@@ -289,7 +289,7 @@ class Batches:
 
     def _of_file(self, client: ClientRecord, name: str) -> list[Data]:
         if client.remote and not messages.allows(client.role, ADMIN):
-            raise RequestError("forbidden", f"to name a file needs the role admin; yours is {client.role}", "file")
+            raise RequestError("forbidden", f"naming a file needs the role admin; yours is {client.role}", "file")
         try:
             return file_items(self._confine(name), name)
         except BadInput as error:
@@ -314,7 +314,9 @@ class Batches:
         if batch is None:
             raise RequestError("not_found", f"there is no batch {number}", "job")
         if batch.file.owner != client.account and not messages.allows(client.role, EDITOR):
-            raise RequestError("forbidden", f"batch {number} is another client's: it takes the role editor", "job")
+            raise RequestError(
+                "forbidden", f"batch {number} belongs to another client: that takes the role editor", "job"
+            )
         return batch
 
     def _results(self, request: PendingRequest) -> Data:

@@ -169,7 +169,7 @@ class BookOperations:
                 request.fail(RequestError("bad_request", str(error)))
 
         def fail() -> None:
-            request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
+            request.fail(RequestError("internal", "an internal error: see the daemon's log"))
 
         self.looks.defer(carry_out, fail)
 
@@ -257,7 +257,7 @@ def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
         return RequestError("internal", str(failure))
     if isinstance(failure, BadInput | OSError | ValueError):
         return RequestError("bad_request", str(failure))
-    return RequestError("internal", f"a mistake in the daemon: {type(failure).__name__}")
+    return RequestError("internal", f"an internal error: {type(failure).__name__}")
 
 
 def _causes(failure: BaseException | None) -> Iterator[BaseException]:

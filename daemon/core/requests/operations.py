@@ -77,7 +77,7 @@ class Operations:
             operation, args = messages.check_request(message)
             identity = message["id"]
             if identity in client.requests:
-                raise RequestError("duplicate_id", "a request of that id is in flight: expected another id", "id")
+                raise RequestError("duplicate_id", "a request with this id is still in flight", "id")
         except RequestError as error:
             self.health.refused(error.code)
             reply(refusal(messages.readable_id(message), error))
@@ -93,7 +93,7 @@ class Operations:
             self._fail(request, RequestError("bad_request", str(error)))
         except Exception:
             self.health.mistake(operation.name)
-            self._fail(request, RequestError("internal", "an internal error; its log has more"))
+            self._fail(request, RequestError("internal", "an internal error: see the daemon's log"))
         self.health.handled(operation.name, time.perf_counter() - request.arrived)
 
     def handle_text(self, client: ClientRecord, number: int, line: TextLine, reply: Callable[[str], None]) -> None:
@@ -324,7 +324,7 @@ class Operations:
     def _cancel(self, request: PendingRequest) -> None:
         target, number, everything = (request.values.get(name) for name in ("target", "job", "all"))
         if (target is not None) + (number is not None) + bool(everything) != 1:
-            raise RequestError("bad_request", "expected either target, job or all", "target")
+            raise RequestError("bad_request", "expected one of target, job and all", "target")
         keep = bool(request.values.get("keep"))
         if everything:
             ended = [self.end(found, keep=keep) for found in list(request.client.requests.values())]
@@ -337,7 +337,7 @@ class Operations:
         job = self.books.jobs.find(number)
         editor = messages.allows(request.client.role, EDITOR)
         if not editor and (job is None or job.on_book or job.client != request.client.name):
-            message = f"to cancel a job needs the role editor; yours is {request.client.role}"
+            message = f"cancelling a job needs the role editor; yours is {request.client.role}"
             raise RequestError("forbidden", message, "job")
         if job is None:
             raise RequestError("not_found", f"there is no job {number}", "job")

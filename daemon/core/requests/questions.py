@@ -68,9 +68,9 @@ class Terms:
     def _check(self, values: Data) -> None:
         given = next((name for name in _LIMITING if values.get(name) is not None), None) if self.endless else None
         if given is not None:
-            raise RequestError("bad_request", f"until and {given} are both given: expected one of them", given)
+            raise RequestError("bad_request", f"until and {given} exclude each other", given)
         if self.level is not None and self.depth is not None:
-            raise RequestError("bad_request", "level and depth are both given: expected one of them", "depth")
+            raise RequestError("bad_request", "level and depth exclude each other", "depth")
         if self.percent is not None and self.percent not in SELECTIVITIES:
             expected = " ".join(map(str, SELECTIVITIES))
             message = f"selectivity = {self.percent}: expected one of {expected}"
@@ -111,7 +111,7 @@ class Terms:
         if legal and not mask & legal:
             if self.single:
                 field = "allow" if self._allow is not None else "avoid"
-                raise RequestError("illegal_move", "no legal move is left to look at", field)
+                raise RequestError("illegal_move", "allow and avoid leave no legal move", field)
             return rules.FULL
         return mask if legal else rules.FULL
 
@@ -175,7 +175,7 @@ def check_list(values: Data) -> None:
     """Check a request with `positions`: raise `RequestError` for arguments that exclude it, and for too long a list."""
     check_list_alone(values)
     if values.get("plies") is not None:
-        raise RequestError("bad_request", "positions and plies are both given: expected one of them", "positions")
+        raise RequestError("bad_request", "positions and plies exclude each other", "positions")
     positions, multipv = len(values["positions"]), values.get("multipv", 1)
     if positions * multipv > MOST_LISTED_MOVES:
         raise RequestError(

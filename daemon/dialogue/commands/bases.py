@@ -16,7 +16,7 @@ from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.protocol.spelling import did_you_mean
+from desdaemon.protocol.spelling import did_you_mean, plural
 
 MOST_EMPTIES = 30
 """Most empty squares of a position that is solved."""
@@ -50,13 +50,13 @@ class _BaseCommand(NamedTuple):
             yield game
 
     def say_written(self, count: int, what: str, path: str) -> None:
-        """Report that ``count`` games or positions (``what``) were written to ``path``."""
-        self.context.say(f"{count} {what} written to {path}")
+        """Report that ``count`` games or positions (``what``, in the singular) were written to ``path``."""
+        self.context.say(f"{plural(count, what)} written to {path}")
 
 
 def _convert(work: _BaseCommand, words: list[str]) -> None:
     source, target = words
-    work.say_written(write_games(target, list(work.games(source)), append=True), "games", target)
+    work.say_written(write_games(target, list(work.games(source)), append=True), "game", target)
 
 
 def _unique(work: _BaseCommand, words: list[str]) -> None:
@@ -68,7 +68,7 @@ def _unique(work: _BaseCommand, words: list[str]) -> None:
         if seen.isdisjoint(images):
             seen.add(images[0])
             games.append(game)
-    work.say_written(write_games(target, games, append=True), "different games", target)
+    work.say_written(write_games(target, games, append=True), "different game", target)
 
 
 def _image(record: GameRecord, symmetry: int) -> tuple[Position, bytes]:
@@ -101,8 +101,8 @@ def _write_positions(work: _BaseCommand, words: list[str], line: Callable[[Posit
         with open(target, "a", encoding="utf-8") as file:  # noqa: PTH123  pathlib costs start-up time
             file.writelines(lines)
     except OSError as error:
-        raise BadInput(f"{quoted(target)}: {error.strerror}: expected a file that can be written") from None
-    work.say_written(len(lines), "different positions", target)
+        raise BadInput(f"{quoted(target)}: {error.strerror}") from None
+    work.say_written(len(lines), "different position", target)
 
 
 def _steps(record: GameRecord) -> Iterator[tuple[Position, int]]:
@@ -120,6 +120,10 @@ class _EndgameErrors(NamedTuple):
     mistakes: int = 0
     discs: int = 0
 
+    def text(self) -> str:
+        """Return a text such as ``2 of 12 moves lost 6 discs``."""
+        return f"{self.mistakes} of {plural(self.moves, 'move')} lost {plural(self.discs, 'disc')}"
+
 
 def _check(work: _BaseCommand, words: list[str]) -> None:
     source, count = words
@@ -133,10 +137,8 @@ def _check(work: _BaseCommand, words: list[str]) -> None:
         wrong += errors.mistakes > 0
         total = _EndgameErrors(*(a + b for a, b in zip(total, errors, strict=True)))
         if errors.mistakes:
-            work.context.say(f"game {game.number}: {errors.mistakes} of {errors.moves} moves lost {errors.discs} discs")
-    work.context.say(
-        f"{games} games, {wrong} with mistakes; {total.mistakes} of {total.moves} moves lost {total.discs} discs"
-    )
+            work.context.say(f"game {game.number}: {errors.text()}")
+    work.context.say(f"{plural(games, 'game')}, {wrong} with mistakes; {total.text()}")
 
 
 def _correct(work: _BaseCommand, words: list[str]) -> None:
@@ -152,7 +154,7 @@ def _correct(work: _BaseCommand, words: list[str]) -> None:
             yield game._replace(record=record, result=None)
 
     _rewrite(work, source, better())
-    work.context.say(f"{corrected} games corrected in {source}")
+    work.context.say(f"{plural(corrected, 'game')} corrected in {source}")
 
 
 def _judged(work: _BaseCommand, record: GameRecord, empties: int) -> tuple[_EndgameErrors, GameRecord]:
@@ -199,7 +201,7 @@ def _complete(work: _BaseCommand, words: list[str]) -> None:
             yield game if over else game._replace(record=_finished(work, game.record, exact=False), result=None)
 
     _rewrite(work, source, longer())
-    work.context.say(f"{completed} games completed in {source}")
+    work.context.say(f"{plural(completed, 'game')} completed in {source}")
 
 
 def _finished(work: _BaseCommand, record: GameRecord, exact: bool) -> GameRecord:
@@ -222,7 +224,7 @@ def _rewrite(work: _BaseCommand, path: str, games: Iterable[FileGame]) -> None:
         pass
     changed = list(games)
     if work.search.stopped:
-        raise BadInput(f"{quoted(path)}: stopped, the file stays as it is: expected time for all of its games")
+        raise BadInput(f"{quoted(path)}: stopped; the file is unchanged")
     write_games(path, changed)
 
 

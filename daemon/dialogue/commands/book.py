@@ -11,7 +11,7 @@ from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.protocol.commands.book import parse_line
 from desdaemon.protocol.errors import BadInput, Unfinished
-from desdaemon.protocol.spelling import counted
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system.terminal import ProgressLine
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def store_game(session: Session, books: Books) -> BookJob:
 def run(context: CommandContext, argument: str) -> None:
     """Run the command after the word `book` until its job ends. Raises `BadInput` and `Unfinished`."""
     if not argument:
-        raise BadInput("book: expected a command after it, see help book")
+        raise BadInput("book: expected one of the commands that help book lists")
     command, values = parse_line(argument)
     session, books = context.session, context.session.books
     if books is None:
@@ -145,12 +145,12 @@ def progress_line(job: BookJob) -> str:
         line += f", {minutes}:{seconds:02d} left"
     if report.budget:
         line += f", {report.budget:.0%} of the budget"
-    line += f": {counted(report.positions, 'position')}"
+    line += f": {plural(report.positions, 'position')}"
     if report.round:
-        line += f", {report.added} added, {counted(report.searches, 'search')}"
+        line += f", {report.added} added, {plural(report.searches, 'search')}"
     if report.rate:
         line += f", {report.rate:.1f}/s"
     if job.cluster is not None:
-        workers, slots = counted(job.cluster.workers, "worker"), counted(job.cluster.slots, "slot")
+        workers, slots = plural(job.cluster.workers, "worker"), plural(job.cluster.slots, "slot")
         line += f", {workers}, {slots}, {job.cluster.busy:.0%} busy"
     return line

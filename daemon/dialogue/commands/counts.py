@@ -14,7 +14,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, board_text
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.protocol.spelling import did_you_mean
+from desdaemon.protocol.spelling import did_you_mean, plural
 from desdaemon.protocol.system import platform
 
 MOST_SHAPE_PLIES = 8
@@ -141,7 +141,7 @@ def bench(context: CommandContext, argument: str) -> None:
             nodes += result.nodes
             solved += 1
     ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
-    context.say(edax.solve_summary(f"{solved} positions", nodes, ms, cpu_ms))
+    context.say(edax.solve_summary(plural(solved, "position"), nodes, ms, cpu_ms))
 
 
 def _random_position(generator: random.Random, empties: int) -> Position | None:
@@ -161,7 +161,7 @@ def mobility(context: CommandContext, argument: str) -> None:
         if best is None or position.moves.bit_count() > best.moves.bit_count():
             best = position
     if best is not None:
-        context.say(f"{best.moves.bit_count()} moves: {board_text(best)}")
+        context.say(f"{plural(best.moves.bit_count(), 'move')}: {board_text(best)}")
 
 
 def _random_games(context: CommandContext, seconds: float) -> Iterator[Position]:
@@ -194,7 +194,9 @@ def estimate(context: CommandContext, argument: str) -> None:
             total += games
             played += 1
     if played:
-        context.say(f"{played} games: about {total / played:.3e} games from here, {plies / played:.1f} plies each")
+        context.say(
+            f"{plural(played, 'game')}: about {total / played:.3e} games from here, {plies / played:.1f} plies each"
+        )
 
 
 def resources(context: CommandContext, argument: str) -> None:

@@ -60,7 +60,7 @@ class GameFile:
         except (BadInput, OSError, ValueError) as error:
             self._lost = True
             reason = _reason(error) if isinstance(error, OSError) else str(error)
-            self._warn(f"game-file {quoted(self._path)}: {reason}: games are not kept")
+            self._warn(f"game-file {quoted(self._path)}: {reason}: games are not saved")
 
     def _append(self, record: GameRecord) -> None:
         if _extension(self._path) == "edx":

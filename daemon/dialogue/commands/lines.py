@@ -12,6 +12,7 @@ from desdaemon.protocol.othello import rules, xot
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_board, play_moves
 from desdaemon.protocol.othello.openings import LANGUAGES, line_or_opening, opening_of
 from desdaemon.protocol.othello.rules import A_FILE, CORNERS, H_FILE, PASS
+from desdaemon.protocol.spelling import plural
 
 SEEK_S = 10.0
 """Seconds after which `seek` gives up."""
@@ -55,7 +56,7 @@ def seek(context: CommandContext, argument: str) -> None:
     target = parse_board(argument)
     game = context.session.game
     if (game.initial.player | game.initial.opponent) & ~(target.player | target.opponent):
-        raise BadInput(f"seek {quoted(argument)}: expected a board on which the first discs lie")
+        raise BadInput(f"seek {quoted(argument)}: expected a board with discs on the four centre squares")
     if not _can_come_about(game.initial, target):
         context.say("no line leads to that board")
         return
@@ -65,7 +66,7 @@ def seek(context: CommandContext, argument: str) -> None:
     if line is not None:
         context.say(moves_text(line) if line else "the initial position")
     elif seeker.given_up:
-        context.say(f"no line found among {seeker.looked_at} positions; there may be one")
+        context.say(f"no line found in {plural(seeker.looked_at, 'position')}; there may still be one")
     else:
         context.say("no line leads to that board")
 

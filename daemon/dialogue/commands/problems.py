@@ -21,6 +21,7 @@ from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore, seen_by_black
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.texts import without_mark
 
 from .search import SearchTable
@@ -130,7 +131,7 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
     ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
     context.say(f"{edax.solve_summary(path, tally.nodes, ms, cpu_ms)}\n{tally.summary()}")
     if not read:
-        raise BadInput(f"{quoted(path)}: there is no problem in it: expected <64 squares> <side>; MOVE:SCORE; ...")
+        raise BadInput(f"{quoted(path)}: no problem found: expected <64 squares> <side>; MOVE:SCORE; ...")
     if unfinished:
         raise Unfinished(f"{path}: {read - tally.positions} of {read} problems were not solved: {unfinished}")
 
@@ -176,7 +177,7 @@ def _problems(context: CommandContext, file: IO[bytes], path: str) -> Iterator[P
         try:
             if len(data) == LONGEST_PROBLEM and not data.endswith(b"\n"):
                 _skip_line(file)
-                raise BadInput(f"more than {LONGEST_PROBLEM} bytes: expected a problem")
+                raise BadInput(f"too long for a problem: more than {LONGEST_PROBLEM} bytes")
             problem = parse_problem(data.decode("utf-8", "backslashreplace"))
         except BadInput as error:
             context.warn(f"{path}, line {number}: {error}")
@@ -268,9 +269,9 @@ def _write_problems(context: CommandContext, command: str, argument: str, line: 
                 break
             lines.append(text)
     if not lines and not search.stopped:
-        raise BadInput(f"{quoted(source)}: there is no problem in it: {target} is not written")
+        raise BadInput(f"{quoted(source)}: no problem found: {target} is not written")
     replace_file(target, "".join(lines).encode())
-    context.say(f"{sum(map(bool, lines))} problems written to {target}")
+    context.say(f"{plural(sum(map(bool, lines)), 'problem')} written to {target}")
 
 
 def wtest(context: CommandContext, argument: str) -> None:
@@ -300,4 +301,4 @@ def wtest(context: CommandContext, argument: str) -> None:
             if discs != game.theoretical:
                 wrong += 1
                 context.say(f"game {number}: {game.theoretical} written, {discs} found after {moves_text(line)}")
-    context.say(f"{games} games, {wrong} wrong theoretical scores")
+    context.say(f"{plural(games, 'game')}, {plural(wrong, 'wrong theoretical score')}")

@@ -304,7 +304,7 @@ class GtpDialect(LineDialect):
         count = gtp.parse_count(arguments[0], 0, 10**6) if arguments else 1
         game = self.session.game
         if count > sum(index not in self._implied for index in range(len(game.moves))):
-            raise GtpError("cannot undo: there are not so many moves")
+            raise GtpError("cannot undo: too few moves")
         for _ in range(count):
             game.undo()
             while len(game.moves) - 1 in self._implied:

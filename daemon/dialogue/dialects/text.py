@@ -123,7 +123,7 @@ class TextDialect(CommandContext):
         if self.settings.echo and line.successor != "json":
             self.say(f" {line.word} {line.rest}")
         if line.rest and command is not None and not command.parameters and command.name != "quit":
-            raise BadInput(f"{quoted(line.text)}: expected {command.name} with nothing after it")
+            raise BadInput(f"{quoted(line.text)}: {command.name} takes nothing after it")
         if line.successor:
             self.successor = line.successor
             return
@@ -148,7 +148,7 @@ class TextDialect(CommandContext):
             self.say(f"{option.name} = {self.settings.text(option)}")
             return
         if option.name in STARTING:
-            raise BadInput(f"{option.name} {quoted(value)}: expected on the command line or in an option file")
+            raise BadInput(f"{option.name} {quoted(value)}: only on the command line or in an option file")
         if option.name == "eval-file":
             self._change_weights(option, value)
             return

@@ -285,7 +285,7 @@ class XBoardDialect(LineDialect):
 
     def _take_back(self, plies: int) -> None:
         if len(self.session.game.moves) < plies:
-            raise BadInput("there are not so many moves")
+            raise BadInput("too few moves")
         for _ in range(plies):
             self.session.game.undo()
 

@@ -405,7 +405,7 @@ def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -
 def test_a_book_with_open_leaves_is_completed_for_edax(tmp_path: Path) -> None:
     path = egbk3(tmp_path / "a.egbk3", record3(*START, leaf=b"\x82\x7d\xff"))
     book = registry.load(path).book
-    assert "1 positions have no leaf" in registry.save(tmp_path / "a.dat", book).notes[0]
+    assert "1 position without a leaf" in registry.save(tmp_path / "a.dat", book).notes[0]
     book.options = book.options._replace(rule=Rule.EDAX)
     fix(book, Worker(toy))
     assert registry.save(tmp_path / "a.dat", book).notes == []

@@ -122,7 +122,7 @@ def test_an_undone_add_is_undone_in_what_was_counted_after_it(dialogue: BookDial
 def test_the_openings_of_xot_by_name(dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = listed(tmp_path, monkeypatch)
     dialogue.say("book new 1 8")
-    assert f"{len(LINES)} games of 1 files added to book" in dialogue.say("book add xot --unsearched")
+    assert f"{len(LINES)} games of 1 file added to book" in dialogue.say("book add xot --unsearched")
     assert "download" in dialogue.refused("book add xot-small")
     dialogue.say("book new 1 60 --discard")
     (folder / "openingslarge.txt").write_text(f"{LINES[0]}\n")

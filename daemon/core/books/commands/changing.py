@@ -13,6 +13,7 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, move_text
 from desdaemon.protocol.othello.scores import seen_by_black
+from desdaemon.protocol.spelling import plural
 
 
 def _on(run: BookCommandRun) -> Result:
@@ -69,7 +70,7 @@ def _rule(run: BookCommandRun) -> Result:
         return {"rule": rule.name.lower(), "text": [f"rule = {rule.name.lower()}: {RULES[rule]}"]}
     book.options = book.options._replace(rule=Rule[wanted.upper()])
     changed = book.negamax(threads=run.worker().threads, progress=run.progress)
-    line = f"Book rule {wanted}...done: {RULES[book.options.rule]}; {changed} positions changed"
+    line = f"Book rule {wanted}...done: {RULES[book.options.rule]}; {plural(changed, 'position')} changed"
     return {"rule": wanted, "changed": changed, "text": [line]}
 
 
@@ -116,7 +117,10 @@ def _adjust(run: BookCommandRun) -> Result:
     boards = [(position.player, position.opponent) for position in positions]
     changed = game_results.adjust(run.book, boards, 0 if first.black_to_move is black_lost else 1)
     side = "Black" if black_lost else "White"
-    return {"changed": changed, "text": [f"Book adjust...done: {changed} positions less attractive to {side}"]}
+    return {
+        "changed": changed,
+        "text": [f"Book adjust...done: {plural(changed, 'position')} less attractive to {side}"],
+    }
 
 
 def _black_lost(last: Position) -> bool:
@@ -131,11 +135,11 @@ def _black_lost(last: Position) -> bool:
 
 
 def _shrunk(run: BookCommandRun, what: str, done: shrink.Shrunk) -> Result:
-    lines = [f"Book {what}...done: {done.removed} positions removed, {len(run.book)} left"]
+    lines = [f"Book {what}...done: {plural(done.removed, 'position')} removed, {len(run.book)} left"]
     if done.leaves:
         lines.append(f"{done.leaves} lost links became leaves")
     if done.open:
-        lines.append(f"{done.open} positions are still to be searched: book fix does that")
+        lines.append(f"still to be searched: {plural(done.open, 'position')} (book fix does that)")
     return {"removed": done.removed, "changed": done.leaves, "open": done.open, "text": lines}
 
 

@@ -25,6 +25,7 @@ from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.openings import openings
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.spelling import plural
 
 SHOWN = 5
 """Unusable games that a reply names, at most; the rest are counted."""
@@ -55,7 +56,7 @@ def _about(*details: str) -> str:
 
 def counted_text(counted: int, already: int) -> str:
     """Return a text such as ``12 games counted, 3 known already``."""
-    return f"{counted} games counted, {already} known already"
+    return f"{plural(counted, 'game')} counted, {already} known already"
 
 
 class Games:
@@ -104,7 +105,7 @@ class Games:
         for file_game in read_games(str(path), self.complain):
             record = file_game.record
             if record.initial != START:
-                self.complain(f"{quoted(str(path))}: game {file_game.number} begins on another board: it is left out")
+                self.complain(f"{quoted(str(path))}: game {file_game.number} is left out: it begins on another board")
                 continue
             final = record.final
             score = black_score(final) if final.over else file_game.result
@@ -130,8 +131,9 @@ def _add(run: BookCommandRun) -> Result:
     if games.left_out > SHOWN:
         lines.append(f"... and {games.left_out - SHOWN} more like these")
     lines.append(
-        f"{games.games} games of {len(games.files)} files added to book: {outcome.added} positions added, "
-        f"{outcome.searches} searches, book now has {len(book)} positions" + ("" if outcome.finished else "; stopped")
+        f"{plural(games.games, 'game')} of {plural(len(games.files), 'file')} added to book: "
+        f"{plural(outcome.added, 'position')} added, {plural(outcome.searches, 'search')}, "
+        f"book now has {plural(len(book), 'position')}" + ("" if outcome.finished else "; stopped")
     )
     if counted or known_games:
         lines.append(counted_text(counted, known_games))
@@ -152,9 +154,9 @@ def _uncount(run: BookCommandRun) -> Result:
     assert isinstance(source, str)
     gone = book.games[book.games["source"] == source_name(source)]
     if not source or not len(gone):
-        raise BadInput(f"book uncount {quoted(source)}: no game of it is counted: book info lists the sources")
+        raise BadInput(f"book uncount {quoted(source)}: no games of it are counted: book info lists the sources")
     take_back(book, gone, run.progress)
-    return {"games": len(gone), "text": [f"Book uncount...done: {len(gone)} games taken back"]}
+    return {"games": len(gone), "text": [f"Book uncount...done: {plural(len(gone), 'game')} taken back"]}
 
 
 WORK: dict[str, Work] = {"add": _add, "uncount": _uncount}

@@ -14,13 +14,15 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules, xot
 from desdaemon.protocol.othello.notation import START, play_moves
 from desdaemon.protocol.othello.scores import seen_by_black
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.texts import decoded
 
 
 def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
     spent = "its budget is spent" if run.job.budget_spent >= 1 else "stopped"
     ending = "finished" if outcome.finished else f"{spent} (repeat it to continue)"
-    counts = f"{outcome.added} positions added, {outcome.searches} searches, book now has {outcome.positions} positions"
+    counts = f"{plural(outcome.added, 'position')} added, {plural(outcome.searches, 'search')}, "
+    counts += f"book now has {plural(outcome.positions, 'position')}"
     return {
         "finished": outcome.finished,
         "added": outcome.added,
@@ -57,7 +59,7 @@ def _count(run: BookCommandRun, result: Result) -> None:
     black = seen_by_black(own, last.black_to_move)
     winner = f"Black won by {black}" if black > 0 else f"White won by {-black}" if black else "a draw"
     result["counted"] = counted
-    result["text"].insert(0, f"Game counted in {counted} positions: {winner}")
+    result["text"].insert(0, f"Game counted in {plural(counted, 'position')}: {winner}")
 
 
 def _self_play(run: BookCommandRun) -> Result:
@@ -131,7 +133,7 @@ def _fix(run: BookCommandRun) -> Result:
 def _negamax(run: BookCommandRun) -> Result:
     run.book.forget_state()
     changed = run.book.negamax(threads=run.worker().threads, progress=run.progress)
-    return {"changed": changed, "text": [f"Negamaxing book...done: {changed} positions changed"]}
+    return {"changed": changed, "text": [f"Negamaxing book...done: {plural(changed, 'position')} changed"]}
 
 
 def _window(run: BookCommandRun) -> learn.Window:
@@ -159,7 +161,7 @@ def _schedule(run: BookCommandRun) -> Result:
         path = run.path()
         if not path.exists():
             recipes = " ".join(schedule.RECIPES)
-            raise BadInput(f"book schedule {quoted(name)}: no such file: expected one, or a recipe: {recipes}")
+            raise BadInput(f"book schedule {quoted(name)}: no such file or recipe (recipes: {recipes})")
         content = decoded(path.read_bytes(), name)
     try:
         steps = schedule.parse(content)

@@ -20,6 +20,7 @@ from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.spelling import plural
 
 from .games import counted_text
 
@@ -28,7 +29,7 @@ SHOWN = 10
 
 
 def _count(book: Book) -> str:
-    return f"{len(book)} positions"
+    return plural(len(book), "position")
 
 
 def _new(run: BookCommandRun) -> Result:
@@ -184,7 +185,7 @@ def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
     path = run.source(name)
     opened = run.books.opened
     if opened is not None and opened.store is not None and opened.store.path == path.resolve():
-        raise BadInput(f"{path} is the book in use: expected another one")
+        raise BadInput(f"{path} is the book in use: name another one")
     if registry.format_by_content(path) != registry.NATIVE:
         yield registry.load(path, progress=run.progress).book
         return
@@ -204,7 +205,7 @@ def _merge(run: BookCommandRun) -> Result:
             f"{run.path()}: there {rule_text(theirs)}; here {rule_text(book.options.rule)}, for what was merged too"
         )
     lines += [
-        f"Book merge...done: {merged.added} positions added, "
+        f"Book merge...done: {plural(merged.added, 'position')} added, "
         f"{merged.replaced} replaced, {merged.kept} kept, {merged.conflicting} with different scores"
     ]
     if merged.counted or merged.known:
@@ -219,7 +220,7 @@ def _merge(run: BookCommandRun) -> Result:
         lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
     missing = sum(map(len, book.scan_faults(run.progress)))
     if missing:
-        lines.append(f"{missing} positions are still to be searched: book fix does that")
+        lines.append(f"still to be searched: {plural(missing, 'position')} (book fix does that)")
     return {
         "changed": merged.replaced,
         "conflicts": merged.conflicting,

@@ -22,6 +22,7 @@ from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.spelling import plural
 
 from .games import Games
 
@@ -167,7 +168,7 @@ def _extract(run: BookCommandRun) -> Result:
     )
     keep_backups(path)
     count = write_games(str(path), games)
-    return {"lines": count, "text": [f"{path}: {count} lines"]}
+    return {"lines": count, "text": [f"{path}: {plural(count, 'line')}"]}
 
 
 def _verify(run: BookCommandRun) -> Result:
@@ -176,7 +177,7 @@ def _verify(run: BookCommandRun) -> Result:
     if run.values["repair"] is True:
         mended = check.repair(book, run.progress)
         lines.append(
-            f"Repaired: {mended.removed} positions removed, {mended.leaves} leaves dropped, "
+            f"Repaired: {plural(mended.removed, 'position')} removed, {mended.leaves} leaves dropped, "
             f"{mended.numbers} numbers reset"
         )
     opened = run.books.opened
@@ -184,7 +185,7 @@ def _verify(run: BookCommandRun) -> Result:
         opened.store.check(run.progress)
     checked = check.verify(book, run.progress, threads=run.worker().threads)
     for problem in checked.problems:
-        lines.append(f"{problem.what}: {problem.positions} positions")
+        lines.append(f"{problem.what}: {plural(problem.positions, 'position')}")
         lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
     lines.append(
         f"Book verify...{'no errors' if checked.clean else 'errors (book verify --repair mends them)'}: "
@@ -219,7 +220,7 @@ def _feed_hash(run: BookCommandRun) -> Result:
     book, position = run.book, run.caller.position
     searcher = run.caller.engine().searcher if run.caller.engine is not None else None
     if not isinstance(searcher, Searcher):
-        raise BadInput("book feed-hash: expected a dialogue on standard input: searches for others share no memory")
+        raise BadInput("book feed-hash: for a dialogue on standard input only: searches for clients share no memory")
     scores = list(known_scores(book, position, FED, run.progress))
     searcher.feed(*position, scores)
     return {"fed": len(scores), "text": [f"Book feed-hash...{len(scores)} positions"]}
