@@ -67,11 +67,11 @@ def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: s
         raise NoDaemon(str(error)) from None
     except OSError as error:
         raise NoDaemon(f"no daemon runs here ({path}: {error.strerror}): `desdaemon serve` starts one") from None
-    if not platform.alive(found.pid):
-        raise NoDaemon(f"the daemon of process {found.pid} is gone ({path}): `desdaemon serve` starts one")
-    if found.key_file and keys is None:
-        keys = _read_keys(Path(found.key_file), None)
-    return DaemonAddress(found.endpoints[0], found.events[0], keys, found.pid)
+    if not platform.alive(endpoints.pid):
+        raise NoDaemon(f"the daemon of process {endpoints.pid} is gone ({path}): `desdaemon serve` starts one")
+    if endpoints.key_file and keys is None:
+        keys = _read_keys(Path(endpoints.key_file), None)
+    return DaemonAddress(endpoints.endpoints[0], endpoints.events[0], keys, endpoints.pid)
 
 
 def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
@@ -80,8 +80,8 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise DaemonError("forbidden", f"{path}: {error.strerror}") from None
-    found = dict(_KEY_LINE.findall(text))
-    public, secret, server = (found.get(name, "") for name in ("public-key", "secret-key", "server-key"))
+    fields = dict(_KEY_LINE.findall(text))
+    public, secret, server = (fields.get(name, "") for name in ("public-key", "secret-key", "server-key"))
     keys = ClientKeys(public, secret, server_key or server)
     if not all(len(key) == _Z85_LENGTH for key in keys):
         raise DaemonError("forbidden", f"{path}: not a key file made by `desdaemon keys new`")

@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> int:
                     # The match has closed its own groups.
                     counting = ProcessGroups()
                     signals.stop = counting.stop
-                    counted = count_games(options.book_results, list(_file_games(found)), options.journal, counting)
+                    counted = count_games(options.book_results, list(_file_games(result)), options.journal, counting)
                     _mention(f"{plural(counted, 'game')} counted in {options.book_results}")
         except (BadInput, EngineFault) as error:
             if signals.number:

@@ -204,10 +204,8 @@ class _SharedTurn(Work):
             results = self._searches.search([(*asked.position[:2], asked.limits) for (_, asked), _ in rows])
         except Exception:
             self._turns.mistake()
-            for question in questions:
-                question.receiver.short_failed(
-                    question.number, EngineFailure("an internal error: see the daemon's log")
-                )
+            for (receiver, _), _ in rows:
+                receiver.short_failed(EngineFailure("an internal error: see the daemon's log"))
             return False
         finally:
             self._searches = None
