@@ -253,7 +253,7 @@ DAT_LINK_BYTES = 2
 DAT_LEAST = DAT_FIXED + DAT_LINK_BYTES
 """Bytes of the shortest record, which has no links."""
 DAT_MOST = 176
-"""No record has more bytes."""
+"""At least the bytes of the longest record."""
 DAT_BOUND = 512
 """Largest absolute value of Edax's bounds."""
 

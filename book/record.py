@@ -106,7 +106,6 @@ class PositionEntry(NamedTuple):
         return self.leaf_move <= PASS and self.leaf_score >= -64
 
     def without_leaf(self) -> PositionEntry:
-        """Return the position without a leaf."""
         return self._replace(leaf_move=NO_MOVE, leaf_score=NO_SCORE, leaf_level=NO_LEVEL)
 
 

@@ -129,9 +129,7 @@ BUSY_WAYS = 4
 TEAM_BYTES = TEAM_BUSY + BUSY_WORDS * WORD
 
 HOOK_TURN, HOOK_SLEEP, HOOK_WAKE, HOOK_WAIT = range(4)
-"""Reasons to call the hook: the turn is used up; there is no search to enter; a search begins;
-helpers must leave it.
-"""
+"""Reasons to call the hook: the turn is over; there is no search to enter; a search begins; helpers must leave."""
 
 OFF_ETC, OFF_EVALUATION = 1, 2
 """Bits at `SWITCHED_OFF`: no enhanced transposition cutoffs; no evaluation in move ordering."""

@@ -44,8 +44,7 @@ class Limits(NamedTuple):
 
 
 def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
-    """Return pairs (most empties, percent) for which a search of ``level`` (0..60) goes to the end, fewer empties
-    first.
+    """Return pairs (most empties, percent), ascending, for which a search of ``level`` (0..60) goes to the end.
 
     With more empties than the last pair has, the depth is the level.
     """

@@ -1,7 +1,7 @@
 """The engine's interface to Python: `Searcher` takes a position and limits and returns lines.
 
-A search works on the canonical image of the position, so that mirrored boards get the same results, and deepens
-iteration by iteration; each iteration is one call of the compiled search.
+A search works on the canonical image of the position, so that mirrored boards get the same results, and deepens step by
+step; each iteration is one call of the compiled search.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ _NO_LIMIT = (1 << 64) - 1
 _UNLIMITED = Limits(0)
 _LOWEST, _HIGHEST = MoverScore(-64), MoverScore(64)
 _SHALLOW = 3
-"""Plies of a step that takes less time than releasing the GIL and getting it back."""
+"""Most plies of an iteration that takes less time than to release the GIL and get it back."""
 
 _TOGETHER_FROM = 10
-"""Least plies of an iteration that threads share: shallower ones end before they have joined."""
+"""Least plies of an iteration that threads share; shallower ones end before all threads have joined."""
 
 _OLD = 200
 """The date from which `clear` empties the whole table, because dates end at `LAST_DATE`."""
@@ -109,7 +109,7 @@ class Control:
 
     @property
     def nodes(self) -> int:
-        """The nodes visited so far by all threads."""
+        """Nodes visited so far by all threads."""
         return sum(context.nodes for context in self._contexts)
 
     def stop(self) -> None:
@@ -123,7 +123,7 @@ class Control:
         self._word[0] = 1
 
     def resume(self) -> bool:
-        """Clear the stop word for the next iteration. Returns False after a stop."""
+        """Clear the stop word for the next iteration. Returns False after `stop`."""
         with self._lock:
             self._word[0] = int(self._stopped)
         return not self._stopped
@@ -163,8 +163,9 @@ class _SearchState:
 
 
 class KnownScore(NamedTuple):
-    """A score from elsewhere for the side to move ``player``, with the best move (64: none), as reliable as a search
-    with ``limits``.
+    """A score for ``player``, who is to move, from elsewhere: as reliable as a search with ``limits``.
+
+    ``move`` is the best one, 64 for none.
     """
 
     player: int
@@ -176,20 +177,20 @@ class KnownScore(NamedTuple):
 
 @cache
 def edge_table() -> Block:
-    """Return the stable discs of all edges (`kernels.stability.fill_edge_table`), made once in a process."""
+    """Return the table of stable discs of all edges (`kernels.stability.fill_edge_table`), made once in a process."""
     table = Block(1 << 16)
     library.load(SPEC).fill_edge_table(table.address)
     return table
 
 
 class Searcher:
-    """The compiled search with its tables. One search at a time; `Control.stop` may be called from any thread.
+    """The compiled search with its tables, for one search at a time; any thread may call `Control.stop`.
 
-    ``threads`` share a search, and up to ``guests`` other threads may join it (`team.Team.join`); the transposition
-    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``waiting`` is the way in which threads, real or virtual, wait
-    for each other.
+    ``threads`` share a search, and up to ``guests`` other threads may join it (`team.Team.join`). The transposition
+    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``waiting`` is how threads, real or virtual, wait for each
+    other.
 
-    Raises ValueError for settings out of range, LibraryError when the kernels cannot be compiled, WeightsError.
+    Raises ValueError for settings out of range, `LibraryError` if the kernels cannot be compiled, `WeightsError`.
     """
 
     def __init__(
@@ -239,7 +240,7 @@ class Searcher:
 
     @property
     def shares(self) -> list[int]:
-        """The nodes of the last search, by thread; the first is the leader's."""
+        """Nodes of the last search by thread, the leader first."""
         return [context.nodes for context in self._contexts]
 
     def clear(self) -> None:
@@ -267,9 +268,9 @@ class Searcher:
         self._contexts[0][SAMPLES] = address
 
     def feed(self, player: int, opponent: int, known: Iterable[KnownScore]) -> None:
-        """Store scores known from elsewhere in the table, for searches from (``player``, ``opponent``).
+        """Store scores in the table for searches from (``player``, ``opponent``).
 
-        The positions are in the orientation in which moves lead to them from that board.
+        Their positions are in the orientation in which moves lead to them from that board.
         """
         image, symmetry = self._engine.board_symmetric, self._canonical(player, opponent)[2]
         self._date = max(1, self._date)
@@ -281,7 +282,7 @@ class Searcher:
             self._engine.feed_score(context.address, *boards, score, limits.depth, limits.selectivity.index, square)
 
     def evaluate(self, player: int, opponent: int) -> float:
-        """Return the static evaluation in discs, seen from ``player``, who is to move."""
+        """Return the static evaluation in discs for ``player``, who is to move."""
         player, opponent, _ = self._canonical(player, opponent)
         return int(self._engine.static_score(self._contexts[0].address, player, opponent)) / 128
 
@@ -294,11 +295,11 @@ class Searcher:
         limits: Limits,
         control: Control | None = None,
     ) -> None:
-        """Score many positions, one after the other on one thread, for labelling.
+        """Score many positions one after the other, without the GIL, on this thread, for labelling.
 
-        ``players`` and ``opponents`` are addresses of ``number`` unsigned 64-bit boards, ``scores`` of as many signed
-        64-bit results (discs, mover's view). Depth 0 gives unrounded static evaluations, 128 a disc. Runs without the
-        GIL; a Searcher a thread makes use of all cores. A stop leaves the rest of ``scores`` as it was.
+        ``players`` and ``opponents`` are addresses of ``number`` uint64 boards, ``scores`` of as many int64 results
+        (discs for the mover). Depth 0 gives unrounded static evaluations, 128 a disc. A stop leaves the rest of
+        ``scores`` as it was.
         """
         if limits.depth == 0:
             self._engine.static_many(self._contexts[0].address, players, opponents, scores, number)
@@ -308,9 +309,9 @@ class Searcher:
         self._engine.score_many(self._contexts[0].address, players, opponents, scores, number, limits.depth, index)
 
     def search_records(self, address: int, number: int, control: Control) -> None:
-        """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address``, on one thread, without the GIL.
+        """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address`` on this thread, without the GIL.
 
-        A stop leaves the records that are not searched yet unfinished.
+        A stop leaves records unfinished.
         """
         self._prepare(_UNLIMITED, control)
         context = self._contexts[0]
@@ -318,7 +319,7 @@ class Searcher:
         self._date = context[DATE]
 
     def time_evaluations(self, player: int, opponent: int, number: int) -> int:
-        """Make ``number`` moves from a position and evaluate after each. Returns a checksum; for benchmarks."""
+        """Make ``number`` moves from a position and evaluate after each; return a checksum. For benchmarks."""
         return int(self._engine.evaluate_often(self._contexts[0].address, player, opponent, number))
 
     def _prepare(self, limits: Limits, control: Control) -> None:
@@ -547,9 +548,7 @@ class Searcher:
     def _variation(
         self, job: _SearchState, move: int, step: _Iteration, score: int, *, complete: bool
     ) -> tuple[int, ...]:
-        """Return the principal variation to its full depth: from the tables, or searched again if their entries were
-        replaced.
-        """
+        """Return the principal variation to its full depth from the tables; moves that they lack are searched again."""
         engine = self._engine
         context = self._contexts[0]
         player, opponent, value = job.player, job.opponent, score
@@ -594,9 +593,7 @@ class Searcher:
 
 
 def _steps(limits: Limits, empties: int) -> Iterator[_Iteration]:
-    """Yield the iterations: depths of one parity up to the depth asked for; in a search to the end, then with rising
-    selectivity.
-    """
+    """Yield the iterations: depths of one parity up to the limit; in a search to the end, then rising selectivity."""
     selectivity = limits.selectivity
     if limits.depth <= 0:
         yield _Iteration(0, Selectivity.FULL)

@@ -14,6 +14,7 @@ import numpy as np
 
 from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
 from desdaemon.engine.training.compiled import compiled, inlined
+from desdaemon.engine.training.labelling.boards import pick, scramble
 from desdaemon.protocol.othello import rules
 
 Progress = Callable[[str, int, int], None]
@@ -83,26 +84,18 @@ def _random_games(state: Any, games: int, sums: Any) -> None:
                     break
                 player, opponent = opponent, player
                 continue
-            # splitmix64: good enough to choose a move, and any seed will do.
             state += _U(0x9E3779B97F4A7C15)
-            dice = (state ^ (state >> _U(30))) * _U(0xBF58476D1CE4E5B9)
-            dice = (dice ^ (dice >> _U(27))) * _U(0x94D049BB133111EB)
-            number = popc(legal)
-            chosen = ((dice ^ (dice >> _U(31))) >> _U(32)) * _U(number) >> _U(32)
-            played = place = _U(0)
-            for index in range(number):
-                square = ctz(legal)
+            chosen = pick(legal, scramble(state))
+            turned = flip(chosen, player, opponent)
+            sums[ply, 0] += popc(legal)
+            sums[ply, 3] += 1
+            sums[ply, 4] += popc(turned)
+            while legal != _U(0):
+                discs = popc(flip(ctz(legal), player, opponent))
                 legal &= legal - _U(1)
-                flipped = flip(square, player, opponent)
-                discs = popc(flipped)
                 sums[ply, 1] += discs
                 sums[ply, 2] += discs * discs
-                if _U(index) == chosen:
-                    played, place = flipped, _bit(square)
-            sums[ply, 0] += number
-            sums[ply, 3] += 1
-            sums[ply, 4] += popc(played)
-            player, opponent = opponent ^ played, player | played | place
+            player, opponent = opponent ^ turned, player | turned | _bit(chosen)
             ply += 1
 
 
@@ -347,7 +340,6 @@ def _cell_of(seed: Any, shape: Any, joined: Any) -> Any:
 
 @compiled
 def _cells(shape: Any, joined: Any) -> Any:
-    """Return the cells of a shape."""
     cells = np.zeros(64, np.uint64)
     number, left = 0, shape
     while left != _U(0):

@@ -1,7 +1,7 @@
-"""The Generic Game Server (GGS) and its Othello service ``/os``: what they say and what a client tells them; no I/O.
+"""The Generic Game Server (GGS) and its Othello service ``/os``: parsers of their messages, and lines for them; no I/O.
 
-The server's bytes become blocks: a line, and lines after it that begin with ``|``. A block becomes a `Message`; what
-cannot be read is `Words`. Durations are in ms, evaluations in discs.
+The server's bytes become blocks: a line, and lines after it that begin with ``|``. A block becomes a `Message`, `Words`
+if it is none of the others. Durations are in ms, evaluations in discs.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import NamedTuple
 from desdaemon.protocol.othello.notation import Position, move_text, parse_board, parse_move
 
 LONGEST_LINE, LONGEST_BLOCK = 4096, 1000
-"""Bytes of a line and lines of a block; what is beyond is dropped."""
+"""Most bytes of a line and lines of a block; the rest is dropped."""
 
 READY = "READY"
 _PROMPTS = {": Enter login": "login", ": Enter your password": "password"}
 _WITHOUT_END = (READY, *_PROMPTS)
-"""Lines that are known by how they begin, and that need not end."""
+"""Beginnings of lines that may come without a newline."""
 
 _TO_BLANK = bytes.maketrans(b"\t", b" ")
 _CONTROLS = bytes(set(range(32)) - set(b"\n\t")) + b"\x7f\xff"
@@ -37,7 +37,7 @@ class ServerBlock(NamedTuple):
 
 
 class BlockReader:
-    """Cuts the server's bytes, however they arrive, into blocks; control characters are removed."""
+    """Cuts the server's bytes, however they arrive, into blocks, and removes control characters."""
 
     def __init__(self) -> None:
         self._line = bytearray()
@@ -84,8 +84,10 @@ class BlockReader:
 
 
 class GameType(NamedTuple):
-    """A kind of game, such as ``s8r18``: ``synchro`` is two boards with colours exchanged, ``discs`` of a random start,
-    0 for the usual one; ``colour`` is that of the player named first, "" for any.
+    """A kind of game, such as ``s8r18``.
+
+    ``synchro``: two boards with colours exchanged; ``discs`` of a random start, 0 for the usual one; ``colour`` of the
+    player who is named first, "" for any.
     """
 
     synchro: bool = False
@@ -97,18 +99,18 @@ class GameType(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As the server writes it."""
+        """The type as the server writes it."""
         parts = ("s" * self.synchro, self.size, self.colour, "k" * self.komi, f"r{self.discs}" if self.discs else "")
         return "".join(map(str, parts)) + "a" * self.anti
 
     @property
     def playable(self) -> bool:
-        """Whether it is Othello on 64 squares without a bid for the colour."""
+        """Whether the type is Othello on 64 squares without a bid for the colour."""
         return self.size == 8 and not self.komi and not self.anti
 
 
 class ServerClock(NamedTuple):
-    """A clock: the time left, the time added by each move, and the time added once when none is left."""
+    """A clock in ms: the time left, the time added by each move, and the time added once when none is left."""
 
     main: float
     increment: float = 0.0
@@ -144,8 +146,9 @@ class Request(NamedTuple):
 
 
 class ServerMatch(NamedTuple):
-    """A match begins or ends. ``result`` is seen by the first of the names, None without one; ``archive`` is the number
-    of the record, or "".
+    """A match begins or ends; ``result`` is for the player who is named first, None without one.
+
+    ``archive`` is the number of the record, or "".
     """
 
     id: str
@@ -167,7 +170,7 @@ class Side(NamedTuple):
 
 
 class LastMove(NamedTuple):
-    """A move, what the mover thought of it, None if unknown, and the time it took."""
+    """A move, its score in discs for the mover (None if unknown), and the ms it took."""
 
     ply: int
     move: int
@@ -176,7 +179,7 @@ class LastMove(NamedTuple):
 
 
 class ServerBoard(NamedTuple):
-    """A board of a match, when it is ``joined`` and after each move."""
+    """A board of a match, sent when it is ``joined`` and after each move."""
 
     id: str
     joined: bool
@@ -187,7 +190,7 @@ class ServerBoard(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Games in GGF, each on one line."""
+    """Games in GGF, a line each."""
 
     games: tuple[str, ...]
 
@@ -199,7 +202,7 @@ class Complaint(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Anything else: chat, news, answers to questions."""
+    """Any other message: chat, news, answers to questions."""
 
     text: str
 
@@ -216,7 +219,7 @@ _PLY = re.compile(r"(\d{1,3}):", re.ASCII)
 
 
 def read(block: ServerBlock) -> Message:
-    """Return what a block says."""
+    """Return the message of a block."""
     if block.head == READY:
         return Ready()
     if block.head in _PROMPTS:
@@ -233,8 +236,8 @@ def read(block: ServerBlock) -> Message:
 
 
 def _of_service(words: list[str], block: ServerBlock) -> Message | None:
-    """Return a message of the Othello service, None for one of another kind. Raises ValueError or IndexError for one
-    that lacks something.
+    """Return a message of the Othello service, None for another kind; raises ValueError or
+    IndexError for a short one.
     """
     if words[0] in ("join", "update"):
         return _board(words, block.body)
@@ -247,7 +250,7 @@ def _of_service(words: list[str], block: ServerBlock) -> Message | None:
 
 
 def _request(words: list[str]) -> Request | None:
-    """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``"""
+    """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``."""
     sign, id, _, challenger, clock, type, rated, *opponent = words
     if not _ID.fullmatch(id) or rated not in ("R", "U"):
         return None
@@ -256,7 +259,7 @@ def _request(words: list[str]) -> Request | None:
 
 
 def _match(words: list[str]) -> ServerMatch | None:
-    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``"""
+    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``."""
     sign, _, id, _, first, _, second, type, rated, *rest = words
     if not _ID.fullmatch(id) or rated not in ("R", "U"):
         return None
@@ -336,7 +339,7 @@ def time_text(ms: float) -> str:
 
 
 def parse_played(text: str) -> tuple[int, float | None, float]:
-    """Return move, evaluation and ms of ``f5/1.50/3.47``, whose numbers may be missing; raises ValueError."""
+    """Return move, score and ms of ``f5/1.50/3.47`` (seconds), whose numbers may be missing; raises ValueError."""
     move, score, seconds = (*text.split("/"), "", "")[:3]
     return parse_move(move), _number(score) if score else None, 1000 * _number(seconds or "0")
 
@@ -355,7 +358,7 @@ SET_UP = (
     "verbose -news -faq -help -ack",
     "chann %",
 )
-"""Lines after the login: plain text, no bells, no news, no channels."""
+"""Lines for after the login: plain text, no bells, no news, no channels."""
 
 
 SERVICE_SET_UP = ("tell /os trust +", "tell /os request +", "tell /os client -")
@@ -363,12 +366,12 @@ SERVICE_SET_UP = ("tell /os trust +", "tell /os request +", "tell /os client -")
 
 
 def rated_line(rated: bool) -> str:
-    """Return the line that makes the player's next offers rated ones, or not."""
+    """Return the line that makes the player's next offers rated, or not."""
     return f"tell /os rated {'+' if rated else '-'}"
 
 
 def open_line(matches: int) -> str:
-    """Return the line that says how many matches the player would begin."""
+    """Return the line that says how many matches the player accepts at once."""
     return f"tell /os open {matches}"
 
 

@@ -126,9 +126,7 @@ def _batches(games: Iterable[BookGame]) -> Iterator[list[BookGame]]:
 
 
 def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int | None]]:
-    """Return the positions of each game within the book's depth, and the number (from 0) of its
-    illegal move or None.
-    """
+    """Return the positions of each game within the book's depth, and the number of its illegal move or None."""
     least = max(0, book.options.min_empties - 1)
     replays = [book.table.replay(*START, game.moves, least) for game in games]
     return [positions for positions, _ in replays], [illegal for _, illegal in replays]

@@ -100,9 +100,7 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
 
 class Tally(NamedTuple):
-    """The results of some games: `RESULT` records by row, and factors of wins and losses by games that are learned
-    from.
-    """
+    """Results of some games: `RESULT` records by row, and factors of wins and losses by games to learn from."""
 
     rows: Rows
     results: Records

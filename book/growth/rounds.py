@@ -303,9 +303,7 @@ class GrowthCommand(LongCommand):
         choose: Callable[[], Iterable[tuple[Position, int]]] = lambda: (),
         begin: Callable[[], object] = lambda: None,
     ) -> CommandOutcome:
-        """Call ``begin``, then search missing leaves, negamax, and add what ``choose`` returns,
-        until nothing is new.
-        """
+        """Call ``begin``; search missing leaves, negamax, add what ``choose`` returns, until nothing is new."""
 
         def work() -> None:
             begin()

@@ -23,9 +23,7 @@ Marks = npt.NDArray[np.uint8]
 
 
 class Shrunk(NamedTuple):
-    """The result: ``removed`` positions, ``leaves`` that were links, ``open`` positions with no leaf for an unlinked
-    move.
-    """
+    """The result: ``removed`` positions, ``leaves`` that were links, ``open`` positions that need a leaf."""
 
     removed: int
     leaves: int

@@ -428,9 +428,7 @@ def place_rows(ctx, start, end, out, places, filters):
 
 @kernel("i64(u64,i64,i64,u64)")
 def insert_children(ctx, start, end, out):
-    """Add every child of rows ``start..end``; return the row where it stopped, with `insert_row`'s
-    answer in ``out``.
-    """
+    """Add every child of rows ``start..end``; return the row where it stopped, `insert_row`'s answer in ``out``."""
     children = stack_buf(MOST_LINKS)
     row = i2u(start)
     st64(out, U(0))

@@ -40,7 +40,6 @@ class SyncedFile:
         self._waiting = 0
 
     def write(self, data: bytes | memoryview) -> None:
-        """Append bytes."""
         self._waiting += self._stream.write(data)
         if self._waiting >= _SYNCED:
             self._stream.flush()

@@ -25,7 +25,7 @@ _STEP = 1 << 16
 
 
 def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) -> None:
-    """Add or replace positions, their path counts left to the negamax. Raises `Unreadable`."""
+    """Add or replace positions; a later negamax computes their path counts. Raises `Unreadable`."""
     table = book.table
     for start, end in slices(len(states), _STEP, "replay", progress):
         part = states[start:end]

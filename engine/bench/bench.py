@@ -222,9 +222,7 @@ class EngineBench:
         return statistics.median(seconds)
 
     def signature(self) -> tuple[int, list[int]]:
-        """Return nodes and scores of fixed searches, which are the same on every machine for the
-        same code and weights.
-        """
+        """Return nodes and scores of fixed searches, the same on every machine for the same code and weights."""
         searcher = Searcher(hash_bits=16, weights=self.weights)
         nodes = 0
         scores: list[int] = []

@@ -60,9 +60,7 @@ def by_lot(dice: random.Random, legal: int) -> int:
 
 
 def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
-    """Return positions without known scores, with ``empties`` empty squares and a legal move, from
-    seeded random play.
-    """
+    """Return positions with a legal move and ``empties``, scores unknown, from seeded random play."""
     dice = random.Random(seed)
     positions = games_to(number, empties, lambda _player, _opponent, legal: by_lot(dice, legal))
     return [Problem(Position(*position, True), {}) for position in positions]

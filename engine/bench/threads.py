@@ -41,9 +41,7 @@ class Spread(NamedTuple):
 
 
 class OneSearch(NamedTuple):
-    """A search: time (seconds, or nodes of virtual threads), nodes, the busiest thread's nodes,
-    whether it was wrong.
-    """
+    """A search: time (seconds, or virtual nodes), nodes, the busiest thread's nodes, whether it was wrong."""
 
     time: float
     nodes: int

@@ -423,9 +423,7 @@ def is_busy(ctx, sign):
 
 @kernel("u64(u64,u64)")
 def mark_busy(ctx, sign):
-    """Mark the position that ``sign`` identifies as searched by this thread. Returns the mark's
-    address for `unmark`.
-    """
+    """Mark the position that ``sign`` identifies as searched by this thread; return the mark's address for `unmark`."""
     group = busy_group(ctx, sign)
     place = group
     for _ in range(BUSY_WAYS):

@@ -145,7 +145,7 @@ searches it, and go on to the next moves; the other threads join it (docs/notes/
 """
 
 ROOT, PART_OF_ROOT, INNER = 0, 1, 2
-"""Kinds of open-window nodes: the root with all moves; with some left out (its result is not stored); below it."""
+"""Kinds of open-window nodes: the root with all moves; with some left out, its result not stored; below it."""
 
 ITERATED = ((EXACT, 21, 4), (4, 22, 2), (2, 24, 0))
 """Internal iteration of searches to the end: their selectivity index, the least depth, and the index at which a node is

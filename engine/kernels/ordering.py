@@ -84,9 +84,7 @@ def corner_stability(p):
 FIRST_TABLE_MOVE = 1 << 24
 SECOND_TABLE_MOVE = 1 << 23
 SECOND_TABLE_MOVE_SEARCHED = 1 << 29
-"""Rank of the table's second move in the general search, whose other terms (`looked_at`) may exceed
-SECOND_TABLE_MOVE.
-"""
+"""Rank of the table's second move in the general search, where other moves may rank above SECOND_TABLE_MOVE."""
 
 # Weights of the terms, as shifts. Those of mobility and corners differ for the exact solver (`kernels.endgame`),
 # searches to the end above it, and searches before the end. The opponent's mobility counts as `_MOST_MOVES` less it.

@@ -58,9 +58,7 @@ class Parameter(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """The parameter in help and messages: ``[relative]``, ``file``, ``file ...``,
-        ``[--repair]``, ``[--played n]``.
-        """
+        """The parameter in help and messages: ``[relative]``, ``file ...``, ``[--repair]``, ``[--played n]``."""
         if self.kind == "flag":
             return f"[--{self.name}]"
         if self.named:

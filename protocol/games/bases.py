@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import START, Position, illegal_move
+from desdaemon.protocol.othello.notation import START, Position, play_moves
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.system import files
@@ -139,19 +138,7 @@ def unpacked(data: bytes, name: str) -> bytes:
 
 def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...]:
     """Return the moves with missing forced passes inserted; raises `BadInput` for an illegal move."""
-    player, opponent, black = initial
-    played = []
-    for number, move in enumerate(squares, 1):
-        turned = rules.flips(player, opponent, move)
-        if not turned and rules.must_pass(player, opponent):
-            played.append(PlayedMove(PASS, 0.0))
-            player, opponent, black = opponent, player, not black
-            turned = rules.flips(player, opponent, move)
-        if not turned:
-            raise BadInput(illegal_move(Position(player, opponent, black), move, number))
-        played.append(PlayedMove(move, 0.0))
-        player, opponent, black = opponent ^ turned, player | turned | 1 << move, not black
-    return tuple(played)
+    return tuple(PlayedMove(move, 0.0) for move in play_moves(initial, list(squares)).moves)
 
 
 # Reading

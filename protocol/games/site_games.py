@@ -1,8 +1,8 @@
-"""Games as web sites give them, as JSON: PlayStrategy's exports and games of Othello Quest.
+"""Games of web sites as JSON: PlayStrategy's exports and games of Othello Quest.
 
-PlayStrategy documents ``players``, ``variant``, ``createdAt`` and ``moves`` of its exports, but neither how moves of
-Othello are written nor passes: Fairy-Stockfish's words (``P@e3``, ``c3c3``) are read and bare squares. Othello Quest
-documents nothing.
+PlayStrategy documents ``players``, ``variant``, ``createdAt`` and ``moves`` of its exports, but neither its notation of
+moves nor passes: Fairy-Stockfish's words (``P@e3``, ``c3c3``) and bare squares are read. Othello Quest documents
+nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _DEEPEST = 50
 
 
 def json_texts(text: str) -> Iterator[GameText]:
-    """Yield the games of a text in the terms of PGN: an object a line, or one value, an object or a list of them."""
+    """Yield the games of a text, with names of PGN's tags. The text is an object a line, one object, or a list of
+    objects.
+    """
     first = text.lstrip().partition("\n")[0].rstrip()
     start = 0
     for part in text.split("\n") if first.endswith("}") else [text]:
@@ -53,7 +55,7 @@ def _texts(text: str, start: int) -> Iterator[GameText]:
 
 
 def _playstrategy(game: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return tags and moves of a game. The first player, ``p1`` or ``white``, moves first and is our Black."""
+    """Return tags and moves of a game; the first player, ``p1`` or ``white``, is our Black."""
     variant = game.get("variant")
     name = str(variant.get("key") or variant.get("name") if isinstance(variant, dict) else variant)
     if name.lower() not in _OTHELLO:
@@ -73,7 +75,6 @@ def _playstrategy(game: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _player(player: object) -> str:
-    """Return a player's name."""
     if not isinstance(player, dict):
         return ""
     user = player.get("user")
@@ -81,7 +82,7 @@ def _player(player: object) -> str:
 
 
 def _quest(game: object) -> list[tuple[str, str]]:
-    """Return tags and moves of a game: a value that holds a list of moves, maps with ``m``."""
+    """Return tags and moves of a game: JSON with a list of moves somewhere, maps with ``m``."""
     moves = _quest_moves(game)
     if moves is None:
         raise BadInput("JSON without moves: expected a game of Othello Quest; its lists of games have none")
@@ -98,7 +99,7 @@ def _are_moves(value: object) -> bool:
 
 
 def _quest_moves(value: Any, depth: int = 0) -> list[str] | None:
-    """Return the moves of the first list in parsed JSON whose items are all moves."""
+    """Return the first list in parsed JSON whose items are all moves; None without one."""
     if _are_moves(value):
         return [str(item["m"]) for item in value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -111,7 +112,7 @@ def _quest_moves(value: Any, depth: int = 0) -> list[str] | None:
 
 
 def _moves(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the moves without passes, which are put in where they are forced."""
+    """Yield the moves without passes, which are inserted later."""
     for word in words:
         drop = _DROP.fullmatch(word)
         if drop or not _PASS.fullmatch(word):

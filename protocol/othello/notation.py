@@ -235,8 +235,9 @@ def board_doubts(position: Position) -> list[str]:
 
 
 class PlayedLine(NamedTuple):
-    """A line of play: its moves, with the missing forced passes; and the boards before and after the moves that were
-    given, each as the fields of a `Position`.
+    """A line of play: its moves with missing forced passes, and the boards before and after each of the given moves.
+
+    A board has the fields of a `Position`.
     """
 
     moves: list[int]

@@ -1,6 +1,6 @@
 """XOT: games that begin with eight moves from a list of even openings, which the user downloads.
 
-The lists are Matthias Berg's and Borja Moreno's: a line of play on each line of the file, Black to move after it.
+The lists are by Matthias Berg and Borja Moreno: a line of the file is a line of play, after which Black is to move.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .notation import START, Position, parse_moves
 # ruff: noqa: PTH110, PTH111, PTH116, PTH118, PTH123
 
 FILES = {"xot": "openingslarge.txt", "xot-small": "openingssmall.txt"}
-"""The names of the lists, and their files in the data folder."""
+"""The file in the data folder of each list."""
 
 PLIES = 8
 LARGEST_FILE = 1 << 20
-"""Largest list that is read, in bytes: 60,000 lines."""
+"""Bytes of the largest list that is read: 60,000 lines."""
 
 _SITE = "https://berg.earthlingz.de/xot/downloads/"
 _EMPTIES = 60 - PLIES
@@ -40,12 +40,12 @@ class _XotList(NamedTuple):
 
 
 def lines(name: str) -> tuple[tuple[int, ...], ...]:
-    """Return the lines of a list, one of `FILES`, in the file's order. Raises `BadInput`."""
+    """Return the lines of play of the list ``name``, one of `FILES`, in order; raises `BadInput`."""
     return _list_named(name).lines
 
 
 def line(name: str, number: str = "") -> tuple[int, ...]:
-    """Return the line of that number, counted from 1, of a list; without a number any line. Raises `BadInput`."""
+    """Return line ``number`` of a list, counted from 1, or a random one without a number; raises `BadInput`."""
     listed = lines(name)
     if not number:
         return random.choice(listed)
@@ -55,14 +55,14 @@ def line(name: str, number: str = "") -> tuple[int, ...]:
 
 
 def named(name: str) -> bool:
-    """Return whether a name is that of a list, and there is no file of this name."""
+    """Return whether ``name`` is a list and not also an existing file."""
     return name in FILES and not os.path.exists(name)
 
 
 def numbered(positions: list[Position]) -> str:
-    """Return ``XOT 17`` for a game that has come to the end of line 17, mirrored or not; "" if there is no such line.
+    """Return ``XOT 17`` for a game that has passed through the end of line 17, mirrored or not; "" without one.
 
-    The large list counts, ``XOT-small`` only where that has no such line or is not there.
+    ``XOT-small`` is used only for lines that the large list lacks, or without that list.
     """
     for position in positions:
         if position.empties == _EMPTIES and position.black_to_move:

@@ -41,7 +41,6 @@ class Log:
         self.write("warning", event, fields)
 
     def error(self, event: str, **fields: object) -> None:
-        """Log a fault."""
         self.write("error", event, fields)
 
     def write(self, level: str, event: str, fields: dict[str, object]) -> None:

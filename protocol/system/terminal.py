@@ -31,7 +31,6 @@ class ProgressLine:
             self._write(f"\r\x1b[K{text[: max(1, columns() - 1)]}")
 
     def clear(self) -> None:
-        """Clear the line."""
         self.show("")
 
     @staticmethod

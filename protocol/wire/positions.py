@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 
 class KnownLines:
-    """A cache of lines and their last positions, by text, for clients that ask about the same lines repeatedly."""
+    """A cache of lines and their last positions, by text, for clients that ask repeatedly about the same lines."""
 
     def __init__(self, most: int) -> None:
-        """``most`` is the number of lines that are kept."""
+        """``most`` lines are kept."""
         self._most = most
         self._positions: dict[tuple[str | None, str | None], Position] = {}
 
@@ -47,15 +47,13 @@ class KnownLines:
 
 
 def check_list_alone(args: dict[str, Any]) -> None:
-    """Raise `RequestError` if both a list of positions and a position are given."""
+    """Raise `RequestError` if arguments have both a list of positions and a position."""
     if "board" in args or "moves" in args:
         raise RequestError("bad_request", "positions and a position exclude each other", "positions")
 
 
 def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
-    """Return the result of ``read`` for the item ``number`` of a list of positions; its `RequestError` names
-    the item.
-    """
+    """Return ``read(item)`` for item ``number`` of a list of positions; a `RequestError` names the item."""
     try:
         return read(item)
     except RequestError as error:
@@ -63,7 +61,7 @@ def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any
 
 
 def read_line(args: dict[str, Any]) -> PlayedLine:
-    """Play the ``moves`` from the ``board``; raises `RequestError`."""
+    """Return the position that ``board`` and ``moves`` name, with its line; raises `RequestError`."""
     text = args.get("board")
     position = START if text is None else read_board(text)
     try:
@@ -77,7 +75,7 @@ def read_line(args: dict[str, Any]) -> PlayedLine:
 
 
 def read_board(text: str) -> Position:
-    """Return a board with its side to move; raises `RequestError`."""
+    """Return the position of 64 squares and the side to move; raises `RequestError`."""
     side = text[-1:]
     if len(text) == 66 and text[64] == " ":
         text = text[:64] + side

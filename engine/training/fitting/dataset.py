@@ -62,7 +62,6 @@ class Dataset:
         self.depths[rows[keep]] = depths[keep]
 
     def ply(self, ply: int) -> slice:
-        """Return the rows of a ply."""
         return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
 
     def corrected(self, ply: int) -> NDArray[np.float32]:

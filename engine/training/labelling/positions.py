@@ -89,7 +89,6 @@ class Visits(NamedTuple):
     """The first row of each ply, then the number of rows: 62 entries."""
 
     def ply(self, ply: int) -> slice:
-        """Return the rows of a ply."""
         return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
 
 

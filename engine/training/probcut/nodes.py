@@ -75,11 +75,9 @@ class Nodes(NamedTuple):
 
     @property
     def empties(self) -> NDArray[np.int64]:
-        """Empty squares."""
         return np.asarray(64 - np.bitwise_count(self.players | self.opponents).astype(np.int64))
 
     def at(self, rows: NDArray[np.int64]) -> Nodes:
-        """Return the nodes of ``rows``."""
         boards = self.players[rows], self.opponents[rows]
         return Nodes(*boards, self.alphas[rows], self.depths[rows], self.searches[rows])
 
@@ -106,7 +104,6 @@ class Measured(NamedTuple):
         return np.array([stand_in(empties, depth) for empties, depth in pairs], np.int64)
 
     def at(self, rows: NDArray[np.bool_]) -> Measured:
-        """Return the nodes of ``rows``."""
         return Measured(self.nodes.at(np.flatnonzero(rows)), self.static[rows], self.shallow[rows], self.deep[rows])
 
 

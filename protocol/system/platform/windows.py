@@ -317,7 +317,5 @@ def restore_terminal(descriptor: int, state: Any) -> None:
 
 
 def escapes(descriptor: int) -> bool:
-    """Run an empty command, which makes the console understand escape sequences
-    (https://bugs.python.org/issue30075).
-    """
+    """Run an empty command: the console then understands escapes (https://bugs.python.org/issue30075)."""
     return os.isatty(descriptor) and not os.system("")
