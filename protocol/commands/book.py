@@ -157,12 +157,12 @@ def _grower(name: str, parameters: tuple[Parameter, ...], help: str, *, role: st
     return _editor(name, (*parameters, *BUDGET), help, role=role)
 
 
-_LEVEL_OF_FILE = _int("level", 1, 60, "Level of its scores, for files that have none.", 1)
+_LEVEL_OF_FILE = _int("level", 1, 60, "Level of its scores, if the file has none.", 1)
 _GAMES = Parameter("files", "paths", "Game files (.wtb .edx .ggf .sgf .pgn .txt .ndjson) or folders.", required=True)
 _DEPTH = _int("depth", 0, 60, "Moves from the initial position to the deepest position.", required=True)
-_PER_MOVE = _int("per-move", 0, 129, "Discs that any move may lose; 129: any number.", required=True)
-_CUMULATIVE = _int("cumulative", 0, 129, "Discs that a line may lose in all; 129: any number.", required=True)
-_DISCARD = _flag("discard", "Drop what was not saved of the book in use.")
+_PER_MOVE = _int("per-move", 0, 129, "Most discs that one move may lose; 129: no limit.", required=True)
+_CUMULATIVE = _int("cumulative", 0, 129, "Most discs that a line may lose in all; 129: no limit.", required=True)
+_DISCARD = _flag("discard", "Drop unsaved changes of the book in use.")
 _SEARCH_LEVEL = "Level of the searches; the book's unless given."
 
 BOOK_COMMANDS = (
@@ -174,7 +174,7 @@ BOOK_COMMANDS = (
             _int("depth", 0, 61, "Depth; by default what suits the level, 36 for level 21."),
             _DISCARD,
         ),
-        "Begin a new book of the initial position; the one in use is closed, its file stays.",
+        "Begin a new book with the initial position; the book in use is closed, its file stays.",
         role=ADMIN,
         replaces=True,
     ),
@@ -197,8 +197,8 @@ BOOK_COMMANDS = (
     BookCommand(
         "save",
         (),
-        (_file("Where to; the book's own file unless given.", required=False),),
-        "Write the book in the format of the name: .dat, .egbk3, .txt, .txt.xz, anything else is our own.",
+        (_file("File to write; the book's own unless given.", required=False),),
+        "Write the book in the format of the name: .dat, .egbk3, .txt, .txt.xz, or else our own.",
         True,
         True,
         ADMIN,
@@ -206,7 +206,7 @@ BOOK_COMMANDS = (
     _editor(
         "import",
         (_file("A text export, or any other book."), _DISCARD),
-        "Use the positions of a file.",
+        "Use a book of any format, and search what it leaves open.",
         role=ADMIN,
         replaces=True,
     ),
@@ -230,8 +230,8 @@ BOOK_COMMANDS = (
     ),
     _editor(
         "merge",
-        (_file("A book of any format."), _flag("keep-ours", "Take only what is missing.")),
-        "Take over the positions of another book; of two entries the better level stays.",
+        (_file("A book of any format."), _flag("keep-ours", "Add missing positions only.")),
+        "Add the positions of another book; of two entries the one with the higher level stays.",
         role=ADMIN,
     ),
     BookCommand(
@@ -262,26 +262,26 @@ BOOK_COMMANDS = (
     BookCommand(
         "randomness",
         (),
-        (_int("discs", 0, 128, "Below the best score; without it the value is shown."),),
-        "How much worse than the best a move may be.",
+        (_int("discs", 0, 128, "Discs below the best score; shows the value if left out."),),
+        "Set how much worse than the best a book move may be.",
         about=OPTIONS,
     ),
     _editor(
         "depth",
-        (_int("depth", 0, 61, "Moves; without it the value is shown."),),
-        "How deep positions are added from now on.",
+        (_int("depth", 0, 61, "Moves; shows the value if left out."),),
+        "Set the depth to which positions are added from now on.",
         long=False,
     ),
     _editor(
         "level",
-        (_int("level", 0, 60, "Level; without it the value is shown."),),
-        "The level of positions added from now on.",
+        (_int("level", 0, 60, "Level; shows the value if left out."),),
+        "Set the level of positions added from now on.",
         long=False,
     ),
     _editor(
         "verbose",
-        (_int("verbosity", 0, 4, "From 2 on every search is shown with its board; without it the value is shown."),),
-        "What the book's commands show; kept in its file.",
+        (_int("verbosity", 0, 4, "From 2 on every search is shown with its board; shows the value if left out."),),
+        "Set what the book's commands show; kept in its file.",
         long=False,
         about=OUTPUT,
     ),
@@ -292,12 +292,12 @@ BOOK_COMMANDS = (
                 "rule",
                 "choice",
                 "edax: leaves count in scores; egaroucid: they do not, lines count positions, links go before leaves; "
-                "without it the rule is shown.",
+                "shows the rule if left out.",
                 None,
                 choices=("edax", "egaroucid"),
             ),
         ),
-        "Which program's scoring rule the book uses.",
+        "Set which program's scoring rule the book uses.",
     ),
     # Looking
     BookCommand(
@@ -321,7 +321,7 @@ BOOK_COMMANDS = (
         "analyze",
         ("analyse", "a"),
         (_int("n", 1, 128, "Moves, all unless given."),),
-        "Look back over the game with the book's scores alone.",
+        "Analyse the game by the book's scores alone.",
         game=True,
     ),
     BookCommand("grade", (), (), "Show how reliable the position's score is: A to F, AA to AF.", True, places=True),
@@ -339,8 +339,8 @@ BOOK_COMMANDS = (
     BookCommand(
         "verify",
         (),
-        (_flag("repair", "Mend what is wrong, without searching."),),
-        "Check every rule of the book.",
+        (_flag("repair", "Repair what is wrong, without searching."),),
+        "Check the book for errors.",
         True,
         True,
         EDITOR,
@@ -350,10 +350,10 @@ BOOK_COMMANDS = (
         "extract",
         (),
         (
-            _file("A game file to be written, a line of moves each."),
+            _file("File to write, a game a line."),
             _int("loss", 0, 129, "Discs that a move may lose.", 0),
         ),
-        "Write the best lines from here.",
+        "Write the best lines from here to a file.",
         True,
         False,
         ADMIN,
@@ -388,7 +388,7 @@ BOOK_COMMANDS = (
                 10**6,
                 named=True,
             ),
-            _flag("unsearched", "Leave the searches to book fix."),
+            _flag("unsearched", "Do not search; book fix does it later."),
         ),
         "Add the positions of games and count their results; the file names openings, xot and xot-small stand for the "
         "named openings and XOT's.",
@@ -420,7 +420,9 @@ BOOK_COMMANDS = (
         ),
         "Add moves that could be best given the errors, which become the book's.",
     ),
-    _grower("fill", (_int("plies", 1, 61, "Their distance.", 1),), "Add what lies between two positions of the book."),
+    _grower(
+        "fill", (_int("plies", 1, 61, "Their distance.", 1),), "Add the positions that lie between two of the book."
+    ),
     _grower("play", (), "Add the best move wherever a line ends, down to the depth."),
     _grower("extend", (), "Add leaves until a best move of every position is in the book."),
     _grower(
@@ -428,7 +430,7 @@ BOOK_COMMANDS = (
         (_int("level", 0, 60, _SEARCH_LEVEL),),
         "Search again every leaf that this level would search deeper or with higher selectivity.",
     ),
-    _editor("correct", (), "Solve again what was solved, and say what was wrong."),
+    _editor("correct", (), "Solve again what was solved, and report what was wrong."),
     _grower(
         "learn",
         (
@@ -443,18 +445,18 @@ BOOK_COMMANDS = (
     _grower(
         "recalculate-leaves",
         (_DEPTH, _PER_MOVE, _CUMULATIVE, _int("level", 1, 60, _SEARCH_LEVEL)),
-        "Search leaves in a window again that have a lower level.",
+        "Search again the leaves of a window that have a lower level.",
     ),
     _grower(
         "schedule",
-        (_file("A list of learn steps, or the name of a recipe."),),
-        "Do the learning steps of a list.",
+        (_file("A file of learn steps, or the name of a recipe."),),
+        "Carry out the learn steps of a file.",
         role=ADMIN,
     ),
     _editor(
         "enumerate",
         (_int("plies", 0, 12, "Moves.", required=True), _DISCARD),
-        "Begin a new book of every position up to some moves, without scores.",
+        "Begin a new book with every position up to some number of moves, without scores.",
         role=ADMIN,
         replaces=True,
     ),
@@ -467,7 +469,7 @@ BOOK_COMMANDS = (
             Parameter("move", "move", "A move from the position.", required=True),
             _int("score", -64, 64, "Discs, for the side that plays it.", required=True),
         ),
-        "Set by hand what a move is worth; that outranks every level.",
+        "Set the score of a move by hand; it outranks every level.",
         long=False,
     ),
     _editor(
@@ -487,18 +489,20 @@ BOOK_COMMANDS = (
         "Take back the results of the games of a source.",
         role=ADMIN,
     ),
-    _editor("undo", (), "Take back the last command since the book was saved that removed or wrote over something."),
+    _editor("undo", (), "Take back the last command that removed or wrote over something since the book was saved."),
     # Shrinking
-    _editor("prune", (), "Keep what can be reached while one side plays best moves."),
-    _editor("subtree", (), "Keep what the position leads to."),
-    _editor("cut", (_int("depth", 0, 61, "Moves.", required=True),), "Remove what is deeper; scores stay."),
+    _editor("prune", (), "Keep only what can be reached while one side plays best moves."),
+    _editor("subtree", (), "Keep only what this position leads to."),
+    _editor(
+        "cut", (_int("depth", 0, 61, "Moves.", required=True),), "Remove all positions below a depth; scores stay."
+    ),
     _editor(
         "reduce",
         (
             _DEPTH,
             _PER_MOVE,
             _CUMULATIVE,
-            _flag("read", "Of that what leads to a position read to the end of the game."),
+            _flag("read", "Of that keep only what leads to a position read to the end of the game."),
         ),
         "Below this position, keep only what the window reaches.",
     ),

@@ -91,7 +91,7 @@ OPTIONS = (
     Option("nodes", (), "int", "Most nodes for one search; 0 is no limit.", 0, 10**15, edax=False),
     Option("move-time", (), "time", "Time for each move."),
     Option("game-time", ("t",), "time", "Time for all moves of a game, for each side."),
-    Option("speed", (), "int", "Nodes a second that the planning of a game clock counts on.", 10**5, 10**12),
+    Option("speed", (), "int", "Nodes a second, to plan the time of a game with.", 10**5, 10**12),
     Option("alpha", (), "int", "Lower end of the search window, discs.", -64, 64),
     Option("beta", (), "int", "Upper end of the search window, discs.", -64, 64),
     Option("mode", ("m",), "int", "Who moves by itself: 0 White, 1 Black, 2 both sides, 3 neither.", 0, 3),
@@ -134,9 +134,14 @@ OPTIONS = (
     Option("auto-swap", (), "bool", "Swap sides in modes 0 and 1 when a game is over."),
     Option("auto-quit", (), "bool", "Leave when a game is over."),
     Option("name", (), "text", "Name sent to XBoard."),
-    Option("ui-log-file", (), "path", "Write down the dialogue, at the end of this file (not as a command)."),
-    Option("game-file", (), "path", "Add finished games to this file, .ggf .txt .sgf .pgn .edx (not as a command)."),
-    Option("search-log-file", (), "path", "Write down all searches, at the end of this file (not as a command)."),
+    Option("ui-log-file", (), "path", "Add the dialogue to this file (command line and option file only)."),
+    Option(
+        "game-file",
+        (),
+        "path",
+        "Add finished games to this file, .ggf .txt .sgf .pgn .edx (command line and option file only).",
+    ),
+    Option("search-log-file", (), "path", "Add all searches to this file (command line and option file only)."),
     Option("ponder", (), "bool", "Think in the opponent's time: in modes 0 and 1, and in GTP, NBoard and XBoard."),
     Option("book-usage", (), "bool", "Play from the book."),
     Option(
@@ -154,8 +159,18 @@ OPTIONS = (
         edax=False,
         choices=("value", "results", "mixed"),
     ),
-    Option("book-seed", (), "int", "Makes the choices of book moves repeatable; 0 does not.", 0, 10**9, edax=False),
-    Option("book-reject", (), "int", "How often in 100 to leave the book, to learn something new.", 0, 100, edax=False),
+    Option(
+        "book-seed",
+        (),
+        "int",
+        "Seed of the choices among book moves; 0 makes them different each time.",
+        0,
+        10**9,
+        edax=False,
+    ),
+    Option(
+        "book-reject", (), "int", "Percentage of book moves left aside, to learn something new.", 0, 100, edax=False
+    ),
     Option("book-least-level", (), "int", "Lowest level of a score to play by; -1 is any.", -1, 60, edax=False),
     Option("book-registered-only", (), "bool", "Play only moves that lead into the book.", edax=False),
     Option(
@@ -165,7 +180,7 @@ OPTIONS = (
         "Make the line of each lost game that is stored less attractive to its loser.",
         edax=False,
     ),
-    Option("book-check", (), "bool", "See whether a move that the book does not know is better.", edax=False),
+    Option("book-check", (), "bool", "Check whether a move outside the book is better.", edax=False),
     Option(
         "book-tasks",
         (),
@@ -186,7 +201,7 @@ OPTIONS = (
         edax=False,
         shared=True,
     ),
-    Option("keep-going", (), "bool", "Go on with a script after a command that could not be finished.", edax=False),
+    Option("keep-going", (), "bool", "Go on with a script after a command that was not finished.", edax=False),
     Option(
         "cluster",
         (),

@@ -59,7 +59,7 @@ SUB_COMMANDS = (
     SubCommand("bot", "a program plays on PlayStrategy", "desdaemon.clients.bot.bot"),
     SubCommand("ggs", "play on the Generic Game Server", "desdaemon.clients.ggs.ggs"),
     SubCommand("serve", "answer clients over sockets", "desdaemon.cli.serve", "desdaemon.cli.serve_options"),
-    SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
+    SubCommand("shell", "a prompt for a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
     SubCommand("perft", "count the lines of play to a depth", "desdaemon.cli.count", prefix="perft_"),
     SubCommand("count", "count games, positions, shapes, flips, draws, Stoners", "desdaemon.cli.count"),
@@ -69,7 +69,7 @@ SUB_COMMANDS = (
     SubCommand("train", "make evaluation weights", "desdaemon.cli.train"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.cli.warmup"),
-    SubCommand("doctor", "what was found here, what is missing, how to mend it", "desdaemon.cli.doctor.doctor"),
+    SubCommand("doctor", "check what works here, what is missing, how to mend it", "desdaemon.cli.doctor.doctor"),
     SubCommand("completions", "completions for bash, zsh or fish, and the man page", "desdaemon.cli.completions"),
 )
 

@@ -143,7 +143,7 @@ def test_a_named_parameter_may_stand_anywhere() -> None:
 
 
 def test_names_of_files_may_hold_blanks() -> None:
-    with pytest.raises(BadInput, match="too much"):
+    with pytest.raises(BadInput, match="one too many"):
         parse_line("diff my own book.dat")
     assert parse_line("load my own book.dat")[1] == {"file": "my own book.dat", "level": 1, "discard": False}
     assert parse_line("load my own book 2 7")[1] == {"file": "my own book 2", "level": 7, "discard": False}

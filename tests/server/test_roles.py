@@ -195,7 +195,7 @@ def test_a_key_where_none_is_wanted_and_none_where_one_is(locked: Served, tmp_pa
     with serving(tmp_path, "--bind", "tcp://127.0.0.1:0") as open_to_all:
         with pytest.raises(DaemonError, match="does not use keys"):
             Client.connect(open_to_all.tcp, key=key_file(locked, "reader"), timeout_s=30)
-        with pytest.raises(DaemonError, match="wants a key"):
+        with pytest.raises(DaemonError, match="needs a key"):
             Client.connect(locked.tcp, timeout_s=30)
 
 

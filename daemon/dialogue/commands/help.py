@@ -93,7 +93,7 @@ def command_page() -> HelpPage:
         "Commands:",
         *map(_command_entry, COMMANDS),
         HelpEntry("<move>", "Play a move: a square such as D3, or pa, ps, pass, @@@@, p@@@ for a pass."),
-        HelpEntry("{...}", "Go on with one JSON object a line, of which this is the first."),
+        HelpEntry("{...}", "Switch to JSON, one object a line, of which this is the first."),
     ]
 
 

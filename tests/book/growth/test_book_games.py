@@ -96,7 +96,7 @@ def test_a_copy_and_its_origin_share_games(dialogue: BookDialogue, tmp_path: Pat
     assert (results(dialogue.book), contents(dialogue.book)) == before
     assert "2 games counted, 2 known already" in dialogue.say(f"book merge {origin}")
     assert results(dialogue.book) == merged
-    assert "no game of it is counted" in dialogue.refused("book uncount d.txt")
+    assert "no games of it are counted" in dialogue.refused("book uncount d.txt")
     assert "2 games taken back" in dialogue.say("book uncount a.txt")
     assert sum(results(dialogue.book)[START]) == 3
     dialogue.reopen(copy)
