@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 import pytest
 import referee
 from live import Live
-
-from desdaemon.protocol.othello.notation import parse_board
-
-BOTTOM = b"  A B C D E F G H            WHITE            A  B  C  D  E  F  G  H\n\n"
-OPENING = "---------------------------OX------XO--------------------------- X"
-PROBLEMS = [
-    "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X",
-    "-XXXXXX---XOOOO--XOXXOOX-OOOOOOOOOOOXXOOOOOXXOOX--XXOO----XXXXX- X",
-]
 
 
 class Wrapper:
@@ -81,86 +71,3 @@ def test_a_game_of_two_engines_over_a_referee(live: Callable[..., Live]) -> None
     for player in players:
         assert "*** Game Over ***" in player.ask("go")
         player.quit()
-
-
-def test_positions_by_setboard_and_a_pass(live: Callable[..., Live]) -> None:
-    options = "-q -level 2 -n-tasks 1 -hash-table-size 16 -verbose 0 -mode 3"
-    wrapper = Wrapper(live(*options.split()))
-    wrapper.ask("mode 3")
-    wrapper.ask("set level 5")
-    wrapper.ask("book-usage off")
-    wrapper.ask(f"setboard {OPENING}")
-    wrapper.ask("play F5D6")
-    assert played(wrapper.ask("go")) == "C3"
-    wrapper.ask(f"setboard {'X' * 62}O- O")
-    assert played(wrapper.ask("go")) in ("PA", "PS")
-    wrapper.quit()
-
-
-def test_waiting_for_the_bottom_of_the_board(live: Callable[..., Live]) -> None:
-    engine = live("-level", "4", "-n", "1")
-    engine.until(BOTTOM)
-    for line, seen in (("play f5", b"White's turn"), ("go", b"Black's turn"), ("undo", b"White's turn")):
-        engine.send(f"{line}\n".encode())
-        shown = engine.until(BOTTOM)
-        assert seen in shown
-    engine.send(b"mode 0\n")
-    engine.until(BOTTOM)
-    assert b"\nEdax plays " in engine.until(BOTTOM)
-    engine.send(b"quit\n")
-    assert engine.end()[2] == 0
-
-
-def test_scores_by_words_and_by_columns(live: Callable[..., Live]) -> None:
-    wrapper = Wrapper(live("-q", "-l", "16"))
-    answer = wrapper.ask("hint 3")
-    lines = [line for line in answer.split("\n") if re.match(r" *\d+(@\d\d%)? ", line)]
-    assert len(lines) == 3
-    for line in lines:
-        depth, score, clock, nodes, speed, first, *_ = line.split()
-        assert depth == "16@73%"
-        assert int(score.strip("<>")) == int(line[7:12].strip("<> "))
-        assert line[:6] == "16@73%"
-        assert line[13:27].strip() == clock
-        assert line[28:41].strip() == nodes
-        assert line[42:52].strip() == speed
-        assert line[53:55] == first
-    wrapper.quit()
-
-
-def test_streamed_problems_between_separators(live: Callable[..., Live]) -> None:
-    engine = live("-solve", "/dev/stdin", "-verbose", "3", "-level", "4", "-n", "1")
-    for problem in PROBLEMS:
-        engine.send(f"{problem}\n".encode())
-        block: list[str] = []
-        separators = 0
-        while separators < 2:
-            line = engine.until(b"\n").decode().rstrip("\n")
-            block.append(line)
-            separators += line.startswith("------+-----+") and line.count("+") == 5
-        result = block[-3]
-        move = result[53:].split()[0]
-        assert parse_board(problem).moves >> referee.square(move) & 1
-        assert int(result[7:12].strip(" <>")) == 10
-    assert engine.process.stdin is not None
-    engine.process.stdin.close()
-    engine.process.stdin = None
-    assert engine.end()[2] == 0
-
-
-def test_self_play_until_the_game_is_over(live: Callable[..., Live]) -> None:
-    engine = live("-l", "1", "-auto-quit", "on")
-    engine.until(b">")
-    engine.send(b"mode 2\n")
-    out, err, status = engine.end()
-    assert (err, status) == (b"", 0)
-    assert b"*** Game Over ***" in out
-    assert re.search(rb"(Black|White) won|draw", out)
-
-
-def test_a_script_that_quits_at_its_end(live: Callable[..., Live]) -> None:
-    engine = live("-q", "-l", "3")
-    out, err = engine.process.communicate(b"init\nplay f5d6c3\ngo\nhint 2\nquit\n", timeout=60)
-    assert err == b""
-    assert out.count(b"Edax plays") == 1
-    assert len([line for line in out.split(b"\n") if line.startswith(b"    3 ")]) == 2

@@ -72,6 +72,8 @@ def test_other_numbers_of_frames_are_answered_or_counted(admin: Peer, frames: li
         b"\x81\x01\x01",
         b"\x81\xa1a\xc1",
         b"\x81\xa1a" * 5000 + b"\x80",
+        b"\x81\xa1a\xdd\xff\xff\xff\xff",
+        b"\x81\xa1a\xdd" + (60_000).to_bytes(4, "big") + b"\x80" * 60_000,
         b"\x81\xa4args" + b"\x91" * 100_000 + b"\x90",
         b"\x81\xa1a\xd4\x05\x00",
         b"\x82\xa1v\x01\xa1v\x01",
@@ -237,11 +239,6 @@ def test_solved_positions_have_the_referees_scores(admin: Peer) -> None:
         scores = {referee.name(move).lower(): score for move, score in referee.solve_moves(cells).items()}
         assert {move["move"]: move["score"] for move in data["moves"]} == scores
         assert all(move["exact"] for move in data["moves"])
-
-
-def test_a_position_where_the_game_is_over(admin: Peer) -> None:
-    data = admin.final("analyze", {"board": "X" * 64 + " X", "level": 1})
-    assert data["moves"] == []
 
 
 def test_mirrored_positions_have_one_canonical_position(admin: Peer) -> None:
