@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import struct
 from pathlib import Path
@@ -112,15 +111,6 @@ def test_every_game_of_the_real_bases_is_legal(shared_data: Path) -> None:
     for path in sorted((shared_data / "wthor").glob("*.wtb")):
         for _ in read_games(str(path)):
             pass
-
-
-@given(at=st.integers(0, len(BASE) - 1), bit=st.integers(0, 7), cut=st.integers(0, len(BASE)))
-@settings(max_examples=150, deadline=None)
-def test_damaged_wthor_bases_are_read_or_refused_in_a_line(at: int, bit: int, cut: int) -> None:
-    flipped = bytearray(BASE)
-    flipped[at] ^= 1 << bit
-    for data in (bytes(flipped), BASE[:cut]):
-        refused_or_read(data, "x.wtb")
 
 
 def refused_or_read(data: bytes, name: str) -> None:
@@ -286,19 +276,6 @@ def test_what_a_file_says_about_a_game() -> None:
 @settings(max_examples=30, deadline=None)
 def test_junk_is_read_or_refused_in_a_line(name: str, data: bytes) -> None:
     refused_or_read(data, name)
-
-
-@given(seed=st.integers(0, 1000))
-@settings(max_examples=30, deadline=None)
-def test_damaged_edax_games_are_read_or_refused_in_a_line(seed: int) -> None:
-    chance = random.Random(seed)
-    game = plain(seed)
-    moves = bytes(moves_of(game))
-    data = bytearray(edx.to_bytes(edx.EdxGame(START, moves, game.black, game.white, (1997, 1, 2, 3, 4, 5))) * 2)
-    assert [found.moves for found in edx.parse(bytes(data), "x.edx").values()] == [moves] * 2
-    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-    refused_or_read(bytes(data), "x.edx")
-    refused_or_read(bytes(data[: chance.randrange(len(data))]), "x.edx")
 
 
 def test_edax_bytes() -> None:

@@ -232,8 +232,10 @@ def use_weights(path: Path) -> None:
 
 
 def use_games(path: Path) -> None:
-    """Read the games of a file; one that cannot be read is passed over."""
-    list(bases.read_games(str(path), lambda line: None))
+    """Read the games of a file; one that cannot be read is passed over with a line."""
+    remarks: list[str] = []
+    list(bases.read_games(str(path), remarks.append))
+    assert all(line.startswith(f'"{path.parent}') and "\n" not in line for line in remarks), remarks
 
 
 def use_problems(path: Path) -> None:
@@ -496,8 +498,8 @@ def work(names: list[str], first: int, cases: int) -> None:
                 try:
                     format.use(path)
                     result = "read"
-                except REFUSALS:
-                    result = "refused"
+                except REFUSALS as refusal:
+                    result = "refused" if "\n" not in str(refusal) else f"refused in lines: {str(refusal)!r}"
                 except BaseException:
                     result = traceback.format_exc().replace("\n", " | ").replace("\t", " ")
                 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 import referee
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from toys import canonical, contents, dat_file, dat_record, small_book, toy
 
 from desdaemon.book.book import Book
@@ -202,40 +200,6 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
             edax.read(cut)
         assert caught.value.offset is not None
         assert caught.value.offset <= size
-
-
-@given(data=st.data())
-@settings(max_examples=200, deadline=None)
-def test_flipped_bits_give_a_book_or_a_message(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
-    content = bytearray(
-        dat_file(
-            tmp_path_factory.mktemp("flip") / "b.dat",
-            dat_record(*START, links=b"\xff\x13\xff\x1a\xff\x25\xff\x2c") + dat_record(*AFTER_ONE, leaf=b"\x01\x2b"),
-            2,
-        ).read_bytes()
-    )
-    for _ in range(data.draw(st.integers(1, 4))):
-        bit = data.draw(st.integers(0, 8 * len(content) - 1))
-        content[bit // 8] ^= 1 << bit % 8
-    path = tmp_path_factory.getbasetemp() / "flipped.dat"
-    path.write_bytes(content)
-    try:
-        loaded = edax.read(path)
-    except Unreadable:
-        return
-    book = Book(loaded.options, loaded.table, loaded.links)
-    book.negamax()
-
-
-@given(st.binary(max_size=300))
-@settings(max_examples=200, deadline=None)
-def test_any_bytes_give_a_book_or_a_message(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "fuzz.dat"
-    head = dat_file(path, b"", 3).read_bytes()
-    for prefix in (b"", head):
-        path.write_bytes(prefix + content)
-        with pytest.raises(Unreadable):
-            edax.read(path)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 import referee
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from toys import canonical, contents, dat_file, dat_record, game_positions, small_book, toy
 
 from desdaemon.book.book import Book
@@ -166,18 +164,6 @@ def test_an_empty_text_is_no_book(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("")
     with pytest.raises(Unreadable, match="no positions"):
         text.read(tmp_path / "b.txt")
-
-
-@given(st.text(max_size=120))
-@settings(max_examples=100, deadline=None)
-def test_any_text_gives_a_book_or_a_message(tmp_path_factory: pytest.TempPathFactory, line: str) -> None:
-    path = tmp_path_factory.getbasetemp() / "fuzz.txt"
-    path.write_text(LINE + line, encoding="utf-8", newline="")
-    try:
-        found = len(text.read(path).book)
-    except Unreadable:
-        return
-    assert found == 1
 
 
 # ---------------------------------------------------------------------------------------------------- Egaroucid
@@ -366,18 +352,6 @@ def test_egbk_stores_the_other_sides_value(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(Unreadable, match="17 bytes"):
         egaroucid.read(path)
-
-
-@given(st.binary(max_size=200))
-@settings(max_examples=100, deadline=None)
-def test_any_bytes_are_a_book_or_a_message(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "fuzz.egbk"
-    for head in (b"", b"DICUORAGE\x03\x02\0\0\0", b"DICUORAGE\x02\x01\0\0\0", b"DESBOOK\n"):
-        path.write_bytes(head + content)
-        try:
-            registry.load(path)
-        except Unreadable:
-            continue
 
 
 def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -> None:

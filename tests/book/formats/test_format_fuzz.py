@@ -27,7 +27,7 @@ def spoilt(cases: int) -> None:
 
 
 def test_spoilt_files_of_every_format_are_read_or_refused() -> None:
-    spoilt(12)
+    spoilt(25)
 
 
 @pytest.mark.slow
