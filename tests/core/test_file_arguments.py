@@ -158,7 +158,11 @@ def test_files_that_are_not_there(daemon: Operated) -> None:
     assert daemon.code("book.export", {"file": "nowhere/copy.txt"}) in ("not_found", "internal", "bad_request")
 
 
-@pytest.mark.parametrize("outside", ["../x.txt", "~/x.txt", "out", "out/x.txt", "link.txt", "inner/../../x.txt", "{}"])
+OUTSIDE = ["../x.txt", "./../x.txt", "inner/../../x.txt", "~/x.txt", "/etc/passwd", "{}"]
+OUTSIDE += ["out", "out/x.txt", "link.txt", "link.txt/../x.txt"]
+
+
+@pytest.mark.parametrize("outside", OUTSIDE)
 def test_files_outside_the_data_folder(daemon: Operated, data: Path, outside: str) -> None:
     beyond = data.parent / "beyond"
     beyond.mkdir()
@@ -166,11 +170,15 @@ def test_files_outside_the_data_folder(daemon: Operated, data: Path, outside: st
     (data / "out").symlink_to(beyond)
     (data / "link.txt").symlink_to(beyond / "x.txt")
     name = outside.format(beyond / "x.txt")
-    for command in sorted(READING | WRITING):
-        given: dict[str, Any] = {"files": [name]} if command in ("add", "check") else {"file": name}
-        reply = daemon.ask(f"book.{command}", {**given, "discard": True})
-        assert reply["error"]["code"] == "forbidden", (command, reply)
-        assert str(beyond) not in reply["error"]["message"] or outside == "{}"
+    daemon.final("book.export", {"file": "other.dat"})
+    for command in BOOK_COMMANDS:
+        others: dict[str, Any] = {other.name: 1 for other in command.parameters if other.kind == "int"}
+        others |= {other.name: "other.dat" for other in command.parameters if other.kind == "path"}
+        for parameter in (parameter for parameter in command.parameters if parameter.kind in ("path", "paths")):
+            given = [name] if parameter.kind == "paths" else name
+            reply = daemon.ask(command.op, {**others, "discard": True, parameter.name: given})
+            assert reply["error"]["code"] == "forbidden", (command, reply)
+            assert str(beyond) not in reply["error"]["message"] or outside == "{}"
     assert daemon.code("analyze.batch", {"file": name}) == "forbidden"
     assert sorted(path.name for path in beyond.iterdir()) == ["x.txt"]
     assert (beyond / "x.txt").read_text().count("\n") == 2

@@ -99,14 +99,6 @@ def test_bad_lines_get_a_line_each_and_the_dialogue_goes_on() -> None:
     assert done.returncode == 0
 
 
-def test_random_bytes() -> None:
-    import random
-
-    done = converse(random.Random(5).randbytes(300_000), "-q", "-l", "1")
-    assert done.returncode == 0
-    assert b"Traceback" not in done.stderr
-
-
 def test_stop_ends_a_search_and_keeps_what_is_queued(live: Callable[..., Live]) -> None:
     dialogue = live("-q", "-l", "60")
     dialogue.until(b">")

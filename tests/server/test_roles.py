@@ -250,28 +250,6 @@ def state_outside(served: Served) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_no_operation_leaves_the_data_folder(locked: Served) -> None:
-    names = outside_names(locked)
-    before = state_outside(locked)
-    with Peer(locked.ipc) as admin:
-        for command in BOOK_COMMANDS:
-            for parameter in command.parameters:
-                if parameter.kind not in ("path", "paths"):
-                    continue
-                for name in names:
-                    args = {other.name: 1 for other in command.parameters if other.kind == "int"}
-                    args |= {other.name: "kept.book" for other in command.parameters if other.kind == "path"}
-                    value = [name] if parameter.kind == "paths" else name
-                    reply = admin.ask(command.op, {**args, parameter.name: value})
-                    escapes = name not in ("~/secret", "~root/secret", "*") and not name.startswith("file:")
-                    assert reply["type"] == "error" or not escapes, (command.op, name, reply)
-                    if escapes:
-                        assert reply["error"]["code"] in ("forbidden", "bad_request"), (command.op, name, reply)
-                        assert "c4e3f5b4" not in reply["error"]["message"]
-        admin.final("book.load", {"file": "kept.book", "discard": True})
-    assert state_outside(locked) == before
-
-
 def test_no_text_command_leaves_the_data_folder(locked: Served) -> None:
     names = [name for name in outside_names(locked) if "\0" not in name]
     before = state_outside(locked)
