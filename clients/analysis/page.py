@@ -5,23 +5,33 @@ The pages are complete without scripts; a small one steps through the game.
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Sequence
 from html import escape
-from importlib import resources
 from typing import NamedTuple
 from urllib.parse import quote
 
+from desdaemon.clients.pages.parts import (
+    discs,
+    ending,
+    head,
+    named_row,
+    player_heads,
+    players_heading,
+    signed,
+    stepping_board,
+    stone,
+    table,
+    winner,
+)
+from desdaemon.clients.pages.pictures import board
 from desdaemon.protocol.games.judgement import GRADES, JudgedMove, PlayerSummary
-from desdaemon.protocol.othello.diagrams import colour_sheet
-from desdaemon.protocol.othello.notation import Position, board_text, move_text, moves_text, squares_text
+from desdaemon.protocol.othello.notation import board_text, move_text, moves_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.spelling import plural
 
 from .game import GameAnalysis, line_text, result_text, side_names
-from .pictures import board, graph
+from .graph import graph
 
 _MOST_MISTAKES = 8
 _LINE_MOVES = 8
@@ -37,28 +47,22 @@ def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
     final = analysis.whole.record.final
     start = _start(analysis)
     about = " · ".join(analysis.about)
-    discs = f"{final.black.bit_count()}\u2013{final.white.bit_count()}"
     title = f"{escape(black)} &ndash; {escape(white)}, analysed by {escape(analysis.engine)}"
-    return f"""{_head(title)}<header>
-<h1><span class="player"><span class="stone black"></span>{escape(black)}</span> <span class="against">against</span>
-<span class="player"><span class="stone white"></span>{escape(white)}</span></h1>
-<p>{f"{escape(about)} · " if about else ""}<strong>{result_text(analysis.result)}</strong> ({discs}) ·
+    return f"""{head(title)}<header>
+{players_heading(black, white)}
+<p>{f"{escape(about)} · " if about else ""}<strong>{result_text(analysis.result)}</strong> ({discs(final)}) ·
 analysed by {escape(analysis.engine)}, {escape(analysis.effort)}{_interrupted(analysis)}</p>
 </header>
 <main>
-<section class="game" aria-label="The board">
-{_board(analysis, start)}
-<div class="steps" id="steps" hidden>
-<button type="button" data-to="first" aria-label="First move" title="Home">&laquo;</button>
-<button type="button" data-to="back" aria-label="Back one move" title="Left arrow">&lsaquo;</button>
-<input type="range" id="ply" min="0" max="{len(analysis.steps)}" value="{start}" aria-label="Move">
-<button type="button" data-to="on" aria-label="On one move" title="Right arrow">&rsaquo;</button>
-<button type="button" data-to="last" aria-label="End of the game" title="End">&raquo;</button>
-</div>
-<p class="told" id="told" aria-live="polite">{escape(_sentence_at(analysis, start))}</p>
-<div class="plays" id="plays" hidden></div>
-{_links(analysis, link, index, start)}
-</section>
+{
+        stepping_board(
+            _board(analysis, start),
+            len(analysis.steps),
+            start,
+            _sentence_at(analysis, start),
+            _links(analysis, link, index, start),
+        )
+    }
 <section class="account" aria-label="Score and summary">
 <h2>Score</h2>
 {graph(analysis)}
@@ -72,35 +76,7 @@ Coloured moves lost discs: {_legend()}; circles for Black, diamonds for White.</
 <section class="moves"><h2>All moves</h2>
 {_moves(analysis)}
 </section>
-<section class="transcript"><h2>Transcript</h2>
-<code id="transcript">{moves_text([played.move for played in analysis.whole.record.moves])}</code>
-<button type="button" id="copy" hidden>Copy</button>
-</section>
-<script type="application/json" id="data">{_data(analysis, link)}</script>
-<script>{_resource("page.js")}</script>
-</body>
-</html>
-"""
-
-
-def _head(title: str) -> str:
-    """Return the start of a page, up to the opening tag of its body."""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>{colour_sheet()}{_resource("page.css")}</style>
-</head>
-<body>
-"""
-
-
-@functools.cache
-def _resource(name: str) -> str:
-    return (resources.files(__package__) / name).read_text("utf-8")
+{ending([played.move for played in analysis.whole.record.moves], _places(analysis, link))}"""
 
 
 def _legend() -> str:
@@ -120,7 +96,7 @@ def _start(analysis: GameAnalysis) -> int:
 def _board(analysis: GameAnalysis, ply: int) -> str:
     if ply == len(analysis.steps):
         final = analysis.game.record.final
-        return board(final, f"The board at the end, {_discs(final)}", played=_last_move(analysis), name="board")
+        return board(final, f"The board at the end, {discs(final)}", played=_last_move(analysis), name="board")
     step = analysis.steps[ply]
     return board(step.position, _sentence(step), played=step.move, best=step.best.move, name="board")
 
@@ -149,15 +125,11 @@ def _address(analysis: GameAnalysis, link: str, ply: int) -> str:
     return link.replace("{moves}", moves).replace("{board}", quote(board_text(position)))
 
 
-def _discs(position: Position) -> str:
-    return f"{position.black.bit_count()}\u2013{position.white.bit_count()}"
-
-
 def _sentence_at_end(analysis: GameAnalysis) -> str:
     final = analysis.game.record.final
     if not analysis.complete:
-        return f"Not analysed from here on, {_discs(final)}."
-    return f"The end: {result_text(analysis.result)}, {_discs(final)}."
+        return f"Not analysed from here on, {discs(final)}."
+    return f"The end: {result_text(analysis.result)}, {discs(final)}."
 
 
 def _sentence_at(analysis: GameAnalysis, ply: int) -> str:
@@ -171,47 +143,24 @@ def _sentence(step: JudgedMove) -> str:
         return f"{step.ply}. {side} has to pass."
     name = move_text(step.move)
     if not step.loss:
-        return f"{step.ply}. {side} plays {name} ({_signed(step.played.score)}): nothing is better."
+        return f"{step.ply}. {side} plays {name} ({signed(step.played.score)}): nothing is better."
     given = f", giving away {step.turned}" if step.turned else ""
-    worth = f"{name} ({_signed(step.played.score)})"
-    return (
-        f"{step.ply}. {side} plays {worth}{given}; best was {move_text(step.best.move)} ({_signed(step.best.score)})."
-    )
-
-
-def _signed(score: int) -> str:
-    return f"{score:+}".replace("-", "\u2212") if score else "0"
+    worth = f"{name} ({signed(step.played.score)})"
+    return f"{step.ply}. {side} plays {worth}{given}; best was {move_text(step.best.move)} ({signed(step.best.score)})."
 
 
 def _summary(analysis: GameAnalysis) -> str:
     """Return a table of both players' figures."""
     accounts = [analysis.summary(black) for black in (True, False)]
     rows = [
-        _summary_row("Accuracy", [f"{account.accuracy:.1f}&nbsp;%" for account in accounts]),
-        _summary_row("Best moves", [f"{account.best} of {account.choices}" for account in accounts]),
-        _summary_row("Discs lost", [str(account.lost) for account in accounts]),
-        _summary_row("Lost a move", [f"{account.mean:.2f}" for account in accounts]),
+        named_row("Accuracy", [f"{account.accuracy:.1f}&nbsp;%" for account in accounts]),
+        named_row("Best moves", [f"{account.best} of {account.choices}" for account in accounts]),
+        named_row("Discs lost", [str(account.lost) for account in accounts]),
+        named_row("Lost a move", [f"{account.mean:.2f}" for account in accounts]),
     ]
     for grade, name in (("blunder", "Blunders"), ("mistake", "Mistakes"), ("inaccuracy", "Inaccuracies")):
-        rows.append(_summary_row(name, [str(account.grades[grade]) for account in accounts]))
-    heads = [
-        (f'<span class="stone {side}"></span>{escape(name)}', "")
-        for side, name in zip(("black", "white"), side_names(analysis.game), strict=True)
-    ]
-    return _table("Players", "summary", [("", ""), *heads], rows)
-
-
-def _summary_row(name: str, cells: list[str]) -> str:
-    return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-
-
-def _table(label: str, kind: str, heads: Sequence[tuple[str, str]], rows: Sequence[str]) -> str:
-    """Return a table that scrolls, by keyboard too, if it is too wide; ``heads`` are columns' names and classes."""
-    head = "".join(
-        f'<th scope="col"{f" class={chr(34)}{style}{chr(34)}" if style else ""}>{name}</th>' for name, style in heads
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f'<div class="scroll {kind}" role="region" tabindex="0" aria-label="{label}">{table}</div>'
+        rows.append(named_row(name, [str(account.grades[grade]) for account in accounts]))
+    return table("Players", "summary", player_heads(*side_names(analysis.game)), rows)
 
 
 def _mistakes(analysis: GameAnalysis) -> str:
@@ -223,7 +172,7 @@ def _mistakes(analysis: GameAnalysis) -> str:
     figures = []
     for step in worst:
         black = step.position.black_to_move
-        title = f"Before move {step.ply}, {_discs(step.position)}"
+        title = f"Before move {step.ply}, {discs(step.position)}"
         figures.append(
             f"<figure>{board(step.position, title, played=step.move, best=step.best.move, small=True)}"
             f"<figcaption><strong>{escape(_sentence(step))}</strong> "
@@ -240,7 +189,6 @@ def _moves(analysis: GameAnalysis) -> str:
     rows = []
     for step in analysis.steps:
         black = step.position.black_to_move
-        side = "black" if black else "white"
         name = "pass" if step.move == PASS else move_text(step.move)
         best = move_text(step.best.move) if step.loss else ""
         line = line_text(step.best.line, black, _LINE_MOVES)
@@ -248,19 +196,19 @@ def _moves(analysis: GameAnalysis) -> str:
             line = f'<a href="#board" data-ply="{step.ply}" data-line="1">{line}</a>'
         cells = [
             f'<th scope="row"><a href="#board" data-ply="{step.ply}">{step.ply}</a></th>',
-            f'<td><span class="stone {side}" role="img" aria-label="{side}"></span><b>{name}</b></td>',
-            f"<td>{_signed(step.played.score) if step.move != PASS else ''}</td>",
-            f"<td>{best}</td><td>{_signed(step.best.score) if step.loss else ''}</td>",
+            f"<td>{stone(black)}<b>{name}</b></td>",
+            f"<td>{signed(step.played.score) if step.move != PASS else ''}</td>",
+            f"<td>{best}</td><td>{signed(step.best.score) if step.loss else ''}</td>",
             f"<td>{step.loss or ''}</td><td>{step.grade}</td><td>{step.sure}</td>",
             f'<td class="line">{line}</td>',
         ]
         rows.append(f'<tr class="{step.grade}" data-row="{step.ply}">{"".join(cells)}</tr>')
     heads = ("Ply", "Move", "Score", "Best", "Its score", "Lost", "", "How sure", "Best line, Black in capitals")
-    return _table("All moves", "all", [(name, "") for name in heads], rows)
+    return table("All moves", "all", [(name, "") for name in heads], rows)
 
 
-def _data(analysis: GameAnalysis, link: str) -> str:
-    """Return the data of the page's script: each position's board, side to move, marks, sentence and lines of play."""
+def _places(analysis: GameAnalysis, link: str) -> list[dict[str, object]]:
+    """Return the positions of the game for the page's script."""
     places: list[dict[str, object]] = []
     for ply, step in enumerate(analysis.steps):
         passes = step.move == PASS
@@ -289,7 +237,7 @@ def _data(analysis: GameAnalysis, link: str) -> str:
             **({"link": _address(analysis, link, len(places))} if link else {}),
         }
     )
-    return json.dumps(places, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    return places
 
 
 # The index of many games
@@ -340,7 +288,7 @@ def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
 def index_page(rows: Sequence[GameRow], engine: str) -> str:
     """Return the index: the games, and each player's losses over all of them."""
     games = f"{len(rows)} {'game' if len(rows) == 1 else 'games'}"
-    return f"""{_head(f"{games}, analysed by {escape(engine)}")}<header><h1>{games}</h1>
+    return f"""{head(f"{games}, analysed by {escape(engine)}")}<header><h1>{games}</h1>
 <p>analysed by {escape(engine)}</p></header>
 <section class="games"><h2>Games</h2>
 {_game_table(rows)}
@@ -381,16 +329,10 @@ def _game_table(rows: Sequence[GameRow]) -> str:
         text = escape(row.worst[worse])
         if worst and row.page:
             text = f'<a href="{escape(row.page)}#{worst}">{text}</a>'
-        cells.append(f'<td class="text">{_result(row.result)}</td><td class="minor">{text}</td>')
+        cells.append(f'<td class="text">{winner(row.result)}</td><td class="minor">{text}</td>')
         cells.append(f'<td class="text minor">{escape(row.about)}</td>')
         body.append(f"<tr>{''.join(cells)}</tr>")
-    return _table("Games", "index", _HEADS, body)
-
-
-def _result(score: int | None) -> str:
-    if not score:
-        return "" if score is None else "draw"
-    return f"{'Black' if score > 0 else 'White'} +{abs(score)}"
+    return table("Games", "index", _HEADS, body)
 
 
 def _cost(row: GameRow, side: int) -> int:
@@ -406,4 +348,4 @@ def _player_table(listed: Sequence[PlayerRow]) -> str:
         for one in listed
     ]
     heads = [("Player", ""), ("Games", ""), ("Choices", "minor"), ("Accuracy", ""), ("Lost", ""), ("a move", "minor")]
-    return _table("Players", "index", heads, body)
+    return table("Players", "index", heads, body)

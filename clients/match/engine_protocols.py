@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -21,6 +22,8 @@ ANSWER_S = 60.0
 """Seconds for an answer without a search."""
 
 _PROBE_S = 5.0
+_NO_INTERVAL = 10**6
+"""Centiseconds between the lines of an analysis, so that one comes at its end only."""
 
 
 class EngineClient(ABC):
@@ -36,6 +39,10 @@ class EngineClient(ABC):
         self.alias = ""
         """The name to show in place of the reported one; "" for none."""
         self.remarks: set[str] = set()
+        self.score: float | None = None
+        """What it said of its last move, in discs for itself; None if it said nothing."""
+        self.wants_scores = False
+        """Whether to ask for scores where the protocol gives none with a move."""
 
     @property
     def title(self) -> str:
@@ -65,6 +72,8 @@ class EngineClient(ABC):
 class GtpPlayer(EngineClient):
     """Go Text Protocol 2, without ids."""
 
+    _ANALYSES = "kata-genmove_analyze"
+    _LEAD = re.compile(rb"scoreLead ([+-]?[\d.]+)")
     _ANSWER = re.compile(rb"(?:^|\n)>?([=?])\d*[ \t]*((?:[^\n]|\n(?!\r?\n))*)\n\r?\n")
 
     def __init__(self, process: EngineProcess, seconds: float = START_S) -> None:
@@ -124,11 +133,16 @@ class GtpPlayer(EngineClient):
         if watch.left < float("inf") and "time_left" in self._commands:
             left = max(0.0, watch.left) / 1000
             self._ask(f"time_left {colour} {left:.3f} 1" if watch.control.move else f"time_left {colour} {left:.3f} 0")
-        self.process.send(f"genmove {colour}")
+        asked = self.wants_scores and self._ANALYSES in self._commands
+        self.process.send(f"{self._ANALYSES} {colour} {_NO_INTERVAL}" if asked else f"genmove {colour}")
         match, arrived = self.process.until(self._ANSWER, seconds)
         text = match[2].decode("utf-8", "replace").strip()
         if match[1] == b"?":
             raise EngineFault("answer", f"it refuses to move: {quoted(text)}")
+        self.score = None
+        if asked:
+            self.score = _score(self._LEAD.findall(match[2]))
+            text = text.rpartition("play ")[2]
         if text.lower() == "resign":
             raise EngineFault("resigned", "resigned")
         return text, arrived
@@ -141,7 +155,7 @@ class NBoardPlayer(EngineClient):
     answered.
     """
 
-    _MOVE = re.compile(rb"(?:^|\n)===[ \t]*([^\s/]+)[^\n]*\n")
+    _MOVE = re.compile(rb"(?:^|\n)===[ \t]*([^\s/]+)(?:/([+-]?[\d.]+))?[^\n]*\n")
     _NAME = re.compile(rb"(?:^|\n)set[ \t]+myname[ \t]+(\S+)")
 
     def __init__(self, process: EngineProcess, seconds: float = START_S) -> None:
@@ -181,6 +195,7 @@ class NBoardPlayer(EngineClient):
         self.process.forget()
         self.process.send("go")
         match, arrived = self.process.until(self._MOVE, seconds)
+        self.score = _score([match[2]] if match[2] else [])
         return match[1].decode("utf-8", "replace"), arrived
 
 
@@ -188,6 +203,7 @@ class TextPlayer(EngineClient):
     """Edax's text dialogue, in which the program makes its own moves unasked."""
 
     _MOVE = re.compile(rb"\bplays[ \t]+(\w+)[ \t]*\r?\n")
+    _SEARCHED = re.compile(rb"^[ \t]*\d+(?:@[ \t]*\d+%)?[ \t]+[<>=]?([+-]\d+)[ \t]", re.MULTILINE)
     _PROMPT = re.compile(rb">")
 
     def __init__(self, process: EngineProcess, seconds: float = START_S) -> None:
@@ -213,6 +229,7 @@ class TextPlayer(EngineClient):
         self.process.forget()
         self.process.send("go")
         match, arrived = self.process.until(self._MOVE, seconds)
+        self.score = _score(self._SEARCHED.findall(match.string[: match.start()]))
         return match[1].decode("utf-8", "replace"), arrived
 
 
@@ -221,6 +238,15 @@ PLAYERS: dict[str, type[GtpPlayer] | type[NBoardPlayer] | type[TextPlayer]] = {
     "nboard": NBoardPlayer,
     "text": TextPlayer,
 }
+
+
+def _score(values: Sequence[bytes]) -> float | None:
+    """Return the last of some numbers if it can be a score in discs."""
+    try:
+        score = float(values[-1])
+    except (IndexError, ValueError):
+        return None
+    return score if -64 <= score <= 64 else None
 
 
 def _colour(position: Position) -> str:

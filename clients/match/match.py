@@ -31,6 +31,7 @@ from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of
 from .engine_protocols import PLAYERS, detected_protocol
 from .identity import identity, own_version
 from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openings_of_file, xot_openings
+from .page import MatchPage
 from .process_groups import ProcessGroups, StoppedBySignals
 from .referee import Finished, MatchTerms
 from .schedule import KINDS, Schedule
@@ -78,9 +79,12 @@ def main(arguments: list[str]) -> int:
                 check_book(options.book_results, groups)
             with Journal(options.journal, _described(setting, programs, options)) as journal:
                 resumed = len(journal.games)
-                match = Match(setting, journal, groups)
+                page = _page(setting, options.page)
+                match = Match(setting, journal, groups, page)
                 signals.stop = match.stop
                 ending = match.run()
+                if page:
+                    page.finish(journal.games, ending.kind, ending.program)
                 about = _about(options, setting, openings, ending, begun, resumed)
                 _write(options, setting, journal, ending, about, programs)
                 if options.book_results and ending.kind != "stopped":
@@ -200,6 +204,7 @@ def command_line() -> Parser:
         metavar="FILE",
         help="write the account as JSON; - is standard output instead of the table",
     )
+    add("--page", default="", metavar="FOLDER", help="write pages there that show the match, also while it runs")
     add("--log", default="", metavar="FOLDER", help="write each program's dialogue and its standard error there")
     return parser
 
@@ -328,12 +333,8 @@ def _setting(
             if options.openings
             else listed_openings(count, options.seed)
         )
-    log = Path(options.log) if options.log else None
-    if log:
-        try:
-            log.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"--log {quoted(options.log)}: {error.strerror}") from None
+    log = _folder("--log", options.log)
+    _folder("--page", options.page)
     schedule = Schedule(len(asked.commands), options.tournament, games, len(openings.openings))
     _mention_openings(options, schedule, openings)
     if asked.concurrency > _cores() and any(control.limited for control in asked.controls):
@@ -346,6 +347,24 @@ def _setting(
     ]
     terms = asked.terms._replace(solver=adjudicator.solve)
     return Setting(programs, schedule, openings.openings, terms, asked.concurrency, asked.sprt, log), openings
+
+
+def _folder(option: str, path: str) -> Path | None:
+    """Return the folder of an option, made where it does not exist; None without one. Raises `BadInput`."""
+    try:
+        if path:
+            Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{option} {quoted(path)}: {error.strerror}") from None
+    return Path(path) if path else None
+
+
+def _page(setting: Setting, folder: str) -> MatchPage | None:
+    def described(games: dict[int, Finished]) -> tuple[list[str], str]:
+        names = _names(setting, games)
+        return names, _heading(setting, names)
+
+    return MatchPage(Path(folder), setting.schedule, setting.sprt, described) if folder else None
 
 
 def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings: Openings) -> None:

@@ -48,7 +48,8 @@ class Finished(NamedTuple):
     """A finished game. ``score`` is Black's, empty squares given to the winner; -64 or 64 after a fault.
 
     ``ending`` is one of `ENDINGS`, ``faulty`` the side at fault (0 Black, 1 White, -1 none), ``note`` tells more.
-    ``used`` and ``longest`` are ms, ``moves`` numbers of moves that the sides chose, Black first.
+    ``used`` and ``longest`` are ms, ``moves`` numbers of moves that the sides chose, Black first. ``scores`` has
+    for each move of the record what its program said of it in discs, from Black's side, or None; empty if none did.
     """
 
     record: GameRecord
@@ -59,6 +60,19 @@ class Finished(NamedTuple):
     used: tuple[float, float]
     longest: tuple[float, float]
     moves: tuple[int, int]
+    scores: tuple[float | None, ...] = ()
+
+
+class RunningGame(NamedTuple):
+    """A game at the moment when a side is asked for its move, ``begun`` on the monotonic clock. ``scores`` are as in
+    `Finished`, the record has no names; ``used`` and ``left`` are ms, Black first, ``left`` infinite without a limit.
+    """
+
+    record: GameRecord
+    scores: tuple[float | None, ...]
+    used: tuple[float, float]
+    left: tuple[float, float]
+    begun: float
 
 
 def play_game(
@@ -66,10 +80,15 @@ def play_game(
     opening: GameRecord,
     controls: tuple[TimeControl, TimeControl],
     terms: MatchTerms,
+    tell: Callable[[RunningGame], None] = lambda game: None,
 ) -> Finished:
-    """Play a game from the end of an opening. Players and controls are Black's and White's; players stay open."""
+    """Play a game from the end of an opening. Players and controls are Black's and White's; players stay open.
+
+    ``tell`` is called before each move that a side has to choose.
+    """
     watches = tuple(Stopwatch(control, terms.margin) for control in controls)
     moves: list[PlayedMove] = []
+    scores: list[float | None] = []
     position = opening.initial
     waiting = [played.move for played in opening.moves]
     side = 0
@@ -78,7 +97,8 @@ def play_game(
         record = opening._replace(moves=tuple(moves), black=players[0].title, white=players[1].title)
         score = _final_score(position, terms.solver) if faulty < 0 else BlackScore(64 if faulty else -64)
         used, longest, counts = zip(*((watch.used, watch.longest, watch.moves) for watch in watches), strict=True)
-        return Finished(record, score, ending, faulty, note, used, longest, counts)
+        told = tuple(scores) if any(one is not None for one in scores) else ()
+        return Finished(record, score, ending, faulty, note, used, longest, counts, told)
 
     try:
         for side in (0, 1):
@@ -88,11 +108,14 @@ def play_game(
             if not waiting and position.empties <= terms.adjudicate:
                 return finished("adjudicated", -1, f"{position.empties} empty squares")
             ms = 0.0
+            score = None
             receivers = [0, 1]
             if waiting or position.must_pass:
                 move = waiting.pop(0) if waiting else PASS
             else:
                 record = GameRecord(opening.initial, tuple(moves))
+                used, left = (watches[0].used, watches[1].used), (watches[0].left, watches[1].left)
+                tell(RunningGame(record, tuple(scores), used, left, time.monotonic()))
                 text, ms = _chosen(players[side], record, watches[side], terms)
                 in_time = watches[side].spend(ms)
                 move, wrong = _understood(text, position)
@@ -103,8 +126,12 @@ def play_game(
                 if not in_time:
                     return finished("time", side, f"move {len(moves) + 1} took {ms / 1000:.3f} s")
                 receivers = [1 - side]
+                score = players[side].score
+                if score is not None and side:
+                    score = 0.0 - score
             moved_from, position = position, position.after(move)
             moves.append(PlayedMove(move, ms))
+            scores.append(score)
             for side in receivers:
                 players[side].send_move(moved_from, move)
     except EngineFault as fault:

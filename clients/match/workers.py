@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import queue
 import threading
 import time
@@ -18,8 +19,9 @@ from desdaemon.protocol.system.terminal import ProgressLine
 
 from .engine_process import EngineFault, command_text
 from .engine_protocols import START_S, EngineClient, start_player
+from .page import MatchPage
 from .process_groups import SIGNALS_S, ProcessGroups
-from .referee import Finished, MatchTerms, play_game
+from .referee import Finished, MatchTerms, RunningGame, play_game
 from .results import statistics
 from .schedule import Schedule
 from .time_control import TimeControl
@@ -81,8 +83,12 @@ def started(program: Program, groups: ProcessGroups, log: Path | None = None) ->
 class Match:
     """A running match: the games to play, the threads that play them, the results so far."""
 
-    def __init__(self, setting: Setting, journal: Journal, groups: ProcessGroups) -> None:
+    def __init__(
+        self, setting: Setting, journal: Journal, groups: ProcessGroups, page: MatchPage | None = None
+    ) -> None:
         self._setting = setting
+        self._page = page
+        self._running: dict[int, RunningGame] = {}
         self._journal = journal
         self._groups = groups
         self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -103,6 +109,8 @@ class Match:
             return Ending("stopped")
         todo = [number for number in self._setting.schedule.numbers() if number not in self._journal.games]
         ending = self._judged(not todo)
+        if self._page:
+            self._page.resume(self._journal.games)
         if ending:
             return ending
         for number in todo:
@@ -146,6 +154,10 @@ class Match:
             games -= 1
             try:
                 self._journal.add(*result)
+                self._running.pop(result[0], None)
+                if self._page:
+                    self._page.add(self._journal.games, result[0])
+                self._show()
             except BadInput as error:
                 return Ending("error", message=str(error))
             # Judged once for all games at hand: with many games that takes time.
@@ -160,7 +172,12 @@ class Match:
             try:
                 return self._done.get(timeout=SIGNALS_S)
             except queue.Empty:
-                continue
+                self._show()
+
+    def _show(self) -> None:
+        """Bring the page up to date."""
+        if self._page:
+            self._page.show(self._journal.games, dict(self._running))
 
     def _judged(self, ended: bool) -> Ending | None:
         """Return how the match ends after the games so far, None if it goes on."""
@@ -204,6 +221,7 @@ class Match:
                     self._setting.openings[place.opening],
                     (self._setting.programs[place.black].control, self._setting.programs[place.white].control),
                     self._setting.terms,
+                    functools.partial(self._running.__setitem__, number),
                 )
                 if self._stopping.is_set():
                     break
@@ -229,7 +247,9 @@ class Match:
         reminder.daemon = True
         reminder.start()
         try:
-            return started(setting.programs[program], self._groups, log)
+            player = started(setting.programs[program], self._groups, log)
+            player.wants_scores = self._page is not None
+            return player
         finally:
             reminder.cancel()
 

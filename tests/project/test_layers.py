@@ -35,8 +35,8 @@ ORDER = """
 
     server.transport  server  api
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
-    clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.match  clients.bot
-    clients.analysis  clients.web  clients  cluster  cli  __main__
+    clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.match
+    clients.bot  clients.analysis  clients.web  clients  cluster  cli  __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.
 

@@ -2,8 +2,8 @@
 
 ``fake_player.py PROTOCOL [FAULT [MOVE]]``: from its own move number MOVE on it does FAULT: illegal, junk, crash, hang,
 slow (half a second), resign, refuse. ``deaf`` never says anything, ``broken`` ends at once, ``stubborn`` starts a
-program of its own, ``setup`` can be given a board, ``late-name`` says its name with the first depth only; ``first`` and
-``last`` are the choices of move.
+program of its own, ``setup`` can be given a board, ``scores`` tells what it thinks of its moves (in NBoard all do),
+``late-name`` says its name with the first depth only; ``first`` and ``last`` are the choices of move.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def gtp(game: Game) -> None:
         if words[0] == "name":
             answer = f"= Fake {FAULT}"
         elif words[0] == "list_commands":
-            answer = "= name\ngenmove\ntime_left" + ("\ngogui-setup" if FAULT == "setup" else "")
+            more = {"setup": "\ngogui-setup", "scores": "\nkata-genmove_analyze"}
+            answer = "= name\ngenmove\ntime_left" + more.get(FAULT, "")
         elif words[0] == "clear_board":
             game.clear()
         elif words[0] == "gogui-setup":
@@ -86,6 +87,10 @@ def gtp(game: Game) -> None:
             move = game.choose()
             game.play(move) if move not in ("D4", "Z9", "resign") else None
             answer = f"= {move.lower()}"
+        elif words[0] == "kata-genmove_analyze":
+            move = game.choose()
+            game.play(move)
+            answer = f"=\ninfo move {move} scoreMean 1 scoreLead -3.5 pv {move}\nplay {move}"
         elif words[0] == "quit":
             return
         say(f"{answer}\n\n")
@@ -120,6 +125,8 @@ def text(game: Game) -> None:
             game.play(words[1])
         elif words[0] == "go":
             move = game.choose()
+            if FAULT == "scores":
+                say(" depth|score|       time\n   12   -01        0:00.000\n21@73%  +07        0:00.158\n------\n")
             say(f"\nFake plays {move}\n")
             if move not in ("D4", "Z9"):
                 game.play(move)

@@ -152,6 +152,9 @@ def entry_game(entry: dict[str, Any]) -> Finished:
     played = tuple(PlayedMove(move, float(ms)) for move, ms in zip(moves, entry["ms"], strict=True))
     if entry["ending"] not in ENDINGS or not -64 <= int(entry["score"]) <= 64:
         raise ValueError(entry["ending"])
+    scores = tuple(None if score is None else float(score) for score in entry.get("scores", ()))
+    if scores and len(scores) != len(moves):
+        raise ValueError(scores)
     return Finished(
         GameRecord(initial, played, str(entry["black"]), str(entry["white"])),
         BlackScore(int(entry["score"])),
@@ -161,6 +164,7 @@ def entry_game(entry: dict[str, Any]) -> Finished:
         _two(entry["used"]),
         _two(entry["longest"]),
         (int(entry["chosen"][0]), int(entry["chosen"][1])),
+        scores,
     )
 
 

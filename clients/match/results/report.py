@@ -89,14 +89,14 @@ def _two(result: MatchOutcome) -> list[str]:
     for name, side in zip(result.names, (account, account.seen_from_second()), strict=True):
         wins, draws, losses = side.total
         lines.append(
-            f"{name:{width}} {side.games:5} {wins:5} {draws:5} {losses:5}  {_percent(side)}  "
+            f"{name:{width}} {side.games:5} {wins:5} {draws:5} {losses:5}  {percent(side)}  "
             f"{_record(side.black):9} {_record(side.white):9} {side.discs:+5.1f}"
         )
     lines += ["", f"pairs with 0, 0.5, 1, 1.5, 2 points: {' '.join(map(str, account.pairs))}"]
     rating = result.elo[0]
     if rating:
         likely = 100 * rating.superiority
-        lines.append(f"Elo of {result.names[0]}: {_rating(rating)}")
+        lines.append(f"Elo of {result.names[0]}: {rating_text(rating)}")
         lines.append(f"likelihood of superiority: {likely:.1f} %")
     if result.test:
         test = result.test
@@ -123,9 +123,9 @@ def _many(result: MatchOutcome) -> list[str]:
         )
         lines.append(
             f"{rank:3} {result.names[program]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} "
-            f"{one.losses:5}  {_percent(one)}  {one.discs:+5.1f}"
+            f"{one.losses:5}  {percent(one)}  {one.discs:+5.1f}"
         )
-    cells = _cells(result)
+    cells = cross_table(result)
     column = max([8, *(len(cell) for cell in cells.values())])
     lines += ["", f"{'':4}{'':{width}}  " + "  ".join(f"{rank:>{column}}" for rank in range(1, len(order) + 1))]
     for rank, row in enumerate(order, 1):
@@ -149,7 +149,7 @@ def ranking(result: MatchOutcome) -> list[int]:
     return sorted(range(len(result.names)), key=worth, reverse=True)
 
 
-def _cells(result: MatchOutcome) -> dict[tuple[int, int], str]:
+def cross_table(result: MatchOutcome) -> dict[tuple[int, int], str]:
     """Return the points of each program against each other."""
     cells = {}
     for (first, second), one in zip(result.schedule.pairings, result.tallies, strict=True):
@@ -158,7 +158,7 @@ def _cells(result: MatchOutcome) -> dict[tuple[int, int], str]:
     return cells
 
 
-def _percent(one: PairingScore | Standing) -> str:
+def percent(one: PairingScore | Standing) -> str:
     return f"{100 * one.points / one.games:5.1f}%" if one.games else f"{'-':>6}"
 
 
@@ -170,7 +170,7 @@ def _faults(faults: Mapping[str, int]) -> str:
     return ", ".join(f"{kind} {faults[kind]}" for kind in FAULTS if kind in faults) or "none"
 
 
-def _rating(rating: statistics.Elo) -> str:
+def rating_text(rating: statistics.Elo) -> str:
     if math.isinf(rating.difference):
         edge = rating.low if rating.difference > 0 else rating.high
         return f"{'above' if rating.difference > 0 else 'below'} {edge:+.0f} (95 %)"

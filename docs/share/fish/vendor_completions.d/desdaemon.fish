@@ -74,6 +74,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l journal -r -d 'k
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l save -r -d 'write the games to this file at the end, in the format of its name'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l book-results -r -d 'add the games to this book at the end, count their results and learn from them'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l json -r -d 'write the account as JSON; - is standard output instead of the table'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l page -r -d 'write pages there that show the match, also while it runs'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l accept -r -d 'people, bots, names of players: a list with commas'

@@ -1,0 +1,396 @@
+"""The pages of a match: one with the running games, the cross table, Elo and a list of the games, and one for each
+finished game.
+
+They need no other file and no network, only each other. While the match runs the first one loads itself again: files
+can be looked at without a server then, and a server of files is enough for other machines.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from itertools import islice
+from pathlib import Path
+
+from desdaemon.clients.pages.parts import (
+    discs,
+    ending,
+    head,
+    named_row,
+    player_heads,
+    players_heading,
+    signed,
+    stepping_board,
+    stone,
+    table,
+    winner,
+)
+from desdaemon.clients.pages.pictures import board, chart, sides
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.notation import Position, move_text, squares_text
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.system import files
+
+from .referee import Finished, RunningGame
+from .results.report import MatchOutcome, cross_table, outcome, percent, ranking, rating_text
+from .schedule import Schedule
+
+_BETWEEN_S = 1.0
+_MOST_POINTS = 200
+"""Most points of the graph of Elo."""
+
+_RELOADING = """<script>
+addEventListener("DOMContentLoaded",()=>{
+const key=one=>one.href||one.ariaLabel||"",all=[...document.querySelectorAll("a,[tabindex]")];
+all.find(one=>name&&key(one)===name)?.focus({preventScroll:true});
+setInterval(()=>{if(location.hash!=="#still"){name=key(document.activeElement);location.reload()}},2000);
+})</script>
+<noscript><meta http-equiv="refresh" content="3"></noscript>
+"""
+"""Loads the page again and gives the focus back to the link or table that had it."""
+
+_STATES = {
+    "finished": "finished",
+    "decided": "decided by the test",
+    "stopped": "stopped",
+    "failed": "ended: a program failed in every game",
+    "error": "ended by an error",
+}
+
+Rating = tuple[float, float, float]
+"""Elo, and the ends of its 95 % interval."""
+
+
+class MatchPage:
+    """Writes the pages of a match. Called by the match's main thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        schedule: Schedule,
+        sprt: tuple[float, float] | None,
+        described: Callable[[dict[int, Finished]], tuple[list[str], str]],
+    ) -> None:
+        """``described`` returns the programs' names and the heading of the match after some games."""
+        self._folder = folder
+        self._schedule = schedule
+        self._sprt = sprt
+        self._described = described
+        self._names: list[str] = []
+        self._heading = ""
+        self._growth: dict[int, list[Rating]] = {}
+        """By the number of games the rating of the first of two programs, or of each of many."""
+        self._shown_at = -math.inf
+
+    def resume(self, games: dict[int, Finished]) -> None:
+        """Write the pages of the games that the journal had."""
+        for count in range(1, len(games), 1 + len(games) // _MOST_POINTS):
+            self._evaluate(dict(islice(games.items(), count)), -1)
+        self.add(games)
+        self.show(games, {})
+
+    def add(self, games: dict[int, Finished], number: int = -1) -> None:
+        """Write the page of a finished game, or of all: the programs may have said their names just now."""
+        names, self._heading = self._described(games)
+        for one in [number] if names == self._names else games:
+            place = self._schedule.place(one)
+            self._write(_file(one), game_page(games[one], one, names[place.black], names[place.white]))
+        self._names = names
+
+    def show(self, games: dict[int, Finished], running: Mapping[int, RunningGame]) -> None:
+        """Write the first page, unless that was done less than a second ago."""
+        if time.monotonic() >= self._shown_at + _BETWEEN_S:
+            self._shown_at = time.monotonic()
+            self._write_index(games, running, "", -1)
+
+    def finish(self, games: dict[int, Finished], kind: str, failed: int) -> None:
+        """Write the first page for good; ``kind`` is that of the match's ending, ``failed`` as in `outcome`."""
+        self._write_index(games, {}, _STATES[kind], failed)
+
+    def _evaluate(self, games: dict[int, Finished], failed: int) -> MatchOutcome:
+        found = outcome(games, self._schedule, self._names, failed, self._sprt)
+        if found.ratings:
+            pairs = zip(found.ratings.elo, found.ratings.error, strict=True)
+            self._growth[len(games)] = [(elo, elo - error, elo + error) for elo, error in pairs]
+        elif found.elo[0] and self._schedule.programs == 2:
+            self._growth[len(games)] = [found.elo[0][:3]]
+        return found
+
+    def _write_index(
+        self, games: dict[int, Finished], running: Mapping[int, RunningGame], state: str, failed: int
+    ) -> None:
+        found = self._evaluate(games, failed)
+        reloading = "" if state else _RELOADING
+        still = "" if state else ' <a href="#still">Stop updating</a> <a href="#">Go on</a>'
+        heading, total = escape(self._heading), self._schedule.total
+        parts = [
+            head(heading, reloading),
+            f"<header><h1>{heading}</h1>\n<p><strong>{len(games)} of {total} games</strong>, "
+            f"{state or 'running'}.{still}</p></header>\n",
+        ]
+        if running:
+            figures = (self._figure(number, game) for number, game in sorted(running.items()))
+            parts.append(f'<section><h2>Now playing</h2><div class="figures">{"".join(figures)}</div></section>\n')
+        parts.append(f"<section><h2>Standings</h2>\n{_standings(found)}</section>\n")
+        if len(self._growth) > 1:
+            parts.append(f"<section><h2>Elo</h2>\n{elo_graph(self._growth, self._names)}</section>\n")
+        if games:
+            parts.append(f'<section class="games"><h2>Games</h2>\n{_game_table(found)}</section>\n')
+        self._write("index.html", "".join([*parts, "</body>\n</html>\n"]))
+
+    def _figure(self, number: int, game: RunningGame) -> str:
+        """Return a running game: its board, and each side's clock and last evaluation."""
+        place = self._schedule.place(number)
+        position = game.record.final
+        lines = []
+        for side, program in enumerate((place.black, place.white)):
+            thinking = side == (0 if position.black_to_move else 1)
+            own = _evaluations(game.record, game.scores, black=side == 0)
+            score = f", {_said(own[-1][1], black=side == 0)}" if own else ""
+            name = f"{stone(side == 0)}{escape(self._names[program])}"
+            lines.append(
+                f"<div>{f'<strong>{name}</strong>' if thinking else name}: {_clock(game, side, thinking)}{score}</div>"
+            )
+        last = game.record.moves[-1].move if game.record.moves else PASS
+        label = f"Game {number + 1}, {discs(position)}"
+        return (
+            f"<figure>{board(position, label, played=last, small=True)}"
+            f"<figcaption><div>{label}</div>{''.join(lines)}</figcaption></figure>"
+        )
+
+    def _write(self, name: str, text: str) -> None:
+        """Replace a file unless it has this content. Raises `BadInput`."""
+        path, content = self._folder / name, text.encode()
+        try:
+            if not (path.is_file() and path.read_bytes() == content):
+                files.replace(path, content)
+        except OSError as error:
+            raise BadInput(f"--page {quoted(str(path))}: {error.strerror}: expected a file to write") from None
+
+
+def _file(number: int) -> str:
+    return f"game-{number + 1:04}.html"
+
+
+def _clock(game: RunningGame, side: int, thinking: bool) -> str:
+    """Return what is left of a side's time, or what it has used of time without a limit."""
+    elapsed = 1000 * (time.monotonic() - game.begun) if thinking else 0.0
+    limited = game.left[side] < math.inf
+    ms = max(0.0, game.left[side] - elapsed) if limited else game.used[side] + elapsed
+    return f"{_time(ms)} {'left' if limited else 'used'}"
+
+
+def _time(ms: float) -> str:
+    return f"{int(ms / 60_000)}:{ms / 1000 % 60:04.1f}"
+
+
+def _evaluations(record: GameRecord, scores: Iterable[float | None], *, black: bool) -> list[tuple[int, float]]:
+    """Return the plies, from 0, of a side's moves of which its program said something, with the scores from Black's
+    side.
+    """
+    found = []
+    position = record.initial
+    for at, (played, score) in enumerate(zip(record.moves, scores, strict=False)):
+        if score is not None and position.black_to_move == black:
+            found.append((at, score))
+        position = position.after(played.move)
+    return found
+
+
+def _said(score: float, *, black: bool) -> str:
+    """Return a program's evaluation from its own side, of a score from Black's."""
+    return signed(score if black else 0.0 - score)
+
+
+# The first page
+
+
+def _standings(found: MatchOutcome) -> str:
+    order = ranking(found)
+    cells = cross_table(found)
+    heads = ["Program", "Elo", "Games", "Won", "Drawn", "Lost", "Score", "Discs", *map(str, range(1, len(order) + 1))]
+    rows = []
+    for rank, at in enumerate(order, 1):
+        one = found.standings[at]
+        elo = f"{found.ratings.elo[at]:+.1f} ± {found.ratings.error[at]:.1f}" if found.ratings else ""
+        points = [cells.get((at, other), "") for other in order]
+        counts = map(str, (one.games, one.wins, one.draws, one.losses))
+        values = [elo, *counts, percent(one), f"{one.discs:+.1f}", *points]
+        rows.append(named_row(f"{rank}. {escape(found.names[at])}", values))
+    text = table("Standings", "index", [(name, "") for name in heads], rows)
+    rating = found.elo[0]
+    if rating and len(order) == 2:
+        text += (
+            f'<p class="legend">Elo of {escape(found.names[0])}: {rating_text(rating)}; likelihood of superiority '
+            f"{100 * rating.superiority:.1f} %</p>"
+        )
+    if found.test:
+        test = found.test
+        text += f'<p class="legend">SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}</p>'
+    return text
+
+
+def elo_graph(growth: Mapping[int, list[Rating]], names: list[str]) -> str:
+    """Return the graph of Elo by the number of games: of two programs the first one's, with its 95 % interval."""
+    counts = sorted(growth)
+    counts = sorted({*counts[:: 1 + len(counts) // _MOST_POINTS], counts[-1]})
+    finite = [abs(value) for count in counts for rating in growth[count] for value in rating if math.isfinite(value)]
+    scale = chart(counts[-1], min(800, max([20, *finite])), (10, 25, 50, 100, 200))
+    over = []
+    for at, last in enumerate(growth[counts[-1]]):
+        ratings = [(count - 1, growth[count][at]) for count in counts]
+        if len(names) == 2:
+            upper = [(place, rating[2]) for place, rating in ratings]
+            lower = [(place, rating[1]) for place, rating in reversed(ratings)]
+            over.append(f'<path class="band" d="M{scale.line([*upper, *lower])}Z"/>')
+        over.append(f'<path class="score" d="M{scale.line((place, rating[0]) for place, rating in ratings)}"/>')
+        if len(names) > 2:
+            over.append(
+                f'<text class="side" x="{scale.x(counts[-1] - 1) - 6:.1f}" y="{scale.y(last[0]) - 4:.1f}" '
+                f'text-anchor="end">{escape(names[at])}</text>'
+            )
+    if len(names) == 2:
+        over.append(sides(f"{names[0]} ahead", f"{names[1]} ahead"))
+    label = "Elo after each game" if len(names) > 2 else f"Elo of {names[0]} after each game, with its 95 % interval"
+    marks = sorted({1, counts[-1], *range(1, counts[-1], max(1, counts[-1] // 8))} - {counts[-1] - 1})
+    legend = f'<p class="legend">{escape(label)}.</p>'
+    return scale.svg(label, "", "".join(over), marks) + legend
+
+
+def _game_table(found: MatchOutcome) -> str:
+    rows = []
+    for number, game in sorted(found.games.items(), reverse=True):
+        place = found.schedule.place(number)
+        names = (f'<td class="text">{escape(found.names[at])}</td>' for at in (place.black, place.white))
+        times = "".join(f'<td class="minor">{_time(ms)}</td>' for ms in game.used)
+        rows.append(
+            f'<tr><th scope="row"><a href="{_file(number)}">{number + 1}</a></th>{"".join(names)}'
+            f'<td class="text">{winner(game.score)}</td>'
+            f'<td class="text minor">{"" if game.ending == "played" else game.ending}</td>{times}</tr>'
+        )
+    heads = [
+        ("Game", ""),
+        ("Black", "text"),
+        ("White", "text"),
+        ("Result", "text"),
+        ("Ended", "text minor"),
+        ("Black's time", "minor"),
+        ("White's", "minor"),
+    ]
+    return table("Games", "index", heads, rows)
+
+
+# A game's page
+
+
+def game_page(game: Finished, number: int, black: str, white: str) -> str:
+    """Return the page of a finished game of the match, counted from 0."""
+    record = game.record
+    moves = [played.move for played in record.moves]
+    result = winner(game.score) + (f", {game.ending}: {escape(game.note)}" if game.note else "")
+    told = ("Black", "White")[game.faulty] if game.faulty >= 0 else ""
+    places = _places(game)
+    last = str(places[-1]["told"])
+    end = board(record.final, last, played=moves[-1] if moves else PASS, name="board")
+    links = '<p class="links"><a href="index.html">All games</a></p>'
+    rows = [
+        named_row("Time used", [_time(ms) for ms in game.used]),
+        named_row("Longest move", [_time(ms) for ms in game.longest]),
+        named_row("Moves chosen", [str(count) for count in game.moves]),
+    ]
+    return f"""{head(f"Game {number + 1}: {escape(black)} &ndash; {escape(white)}")}<header>
+{players_heading(black, white)}
+<p>Game {number + 1} · <strong>{result}</strong>{f" of {told}" if told else ""} ({discs(record.final)})</p>
+</header>
+<main>
+{stepping_board(end, len(moves), len(moves), last, links)}
+<section class="account" aria-label="Evaluations and times">
+<h2>Evaluations</h2>
+{evaluation_graph(game)}
+<h2>Times</h2>
+{table("Times", "summary", player_heads(black, white), rows)}
+</section>
+</main>
+<section class="moves"><h2>All moves</h2>
+{_moves(game)}
+</section>
+{ending(moves, places)}"""
+
+
+def evaluation_graph(game: Finished) -> str:
+    """Return the graph of what both programs said of their moves, Black's side up, and a legend."""
+    both = [_evaluations(game.record, game.scores, black=black) for black in (True, False)]
+    largest = max([8.0, *(abs(score) for own in both for _, score in own)])
+    plies = len(game.record.moves) + 1
+    scale = chart(plies, math.ceil(largest), (4, 8, 16))
+    lines = "".join(
+        f'<path class="score{kind}" d="M{scale.line(own)}"/>'
+        for own, kind in zip(both, ("", " second"), strict=True)
+        if own
+    )
+    label = "What both programs said of their moves" if all(both) else "What Black's program said of its moves"
+    if not both[0]:
+        label = "What White's program said of its moves" if both[1] else "Neither program said anything of its moves"
+    marks = (1, *range(10, plies + 1, 10))
+    picture = scale.svg(label, "", lines + sides("Black ahead", "White ahead"), marks)
+    return f"{picture}<p class=\"legend\">{label}, in discs: Black's program a line, White's dashes.</p>"
+
+
+def _positions(record: GameRecord) -> list[Position]:
+    """Return the positions before each move, and the last one."""
+    positions = [record.initial]
+    for played in record.moves:
+        positions.append(positions[-1].after(played.move))
+    return positions
+
+
+def _places(game: Finished) -> list[dict[str, object]]:
+    """Return the positions of the game for the page's script."""
+    record = game.record
+    positions = _positions(record)
+    moves = [*(played.move for played in record.moves), record.moves[-1].move if record.moves else PASS]
+    sentences = [_sentence(game, at, position) for at, position in enumerate(positions[:-1])]
+    sentences.append(f"The end: {winner(game.score)}, {discs(positions[-1])}.")
+    return [
+        {
+            "board": squares_text(position),
+            "side": "X" if position.black_to_move else "O",
+            "played": move,
+            "best": PASS,
+            "told": sentence,
+            "line": "",
+            "followed": "",
+        }
+        for position, move, sentence in zip(positions, moves, sentences, strict=True)
+    ]
+
+
+def _sentence(game: Finished, at: int, position: Position) -> str:
+    """Return a sentence about the move at an index."""
+    side = "Black" if position.black_to_move else "White"
+    move, ms = game.record.moves[at]
+    if move == PASS:
+        return f"{at + 1}. {side} has to pass."
+    score = game.scores[at] if game.scores else None
+    said = f", says {_said(score, black=position.black_to_move)}" if score is not None else ""
+    spent = f", {ms / 1000:.2f} s" if ms else ""
+    return f"{at + 1}. {side} plays {move_text(move)}{said}{spent}."
+
+
+def _moves(game: Finished) -> str:
+    rows = []
+    scores = game.scores or (None,) * len(game.record.moves)
+    for at, (position, (move, ms), score) in enumerate(
+        zip(_positions(game.record), game.record.moves, scores, strict=False)
+    ):
+        name = "pass" if move == PASS else move_text(move)
+        said = "" if score is None else _said(score, black=position.black_to_move)
+        rows.append(
+            f'<tr data-row="{at + 1}"><th scope="row"><a href="#board" data-ply="{at + 1}">{at + 1}</a></th>'
+            f"<td>{stone(position.black_to_move)}<b>{name}</b></td><td>{said}</td>"
+            f"<td>{f'{ms / 1000:.2f} s' if ms else ''}</td></tr>"
+        )
+    return table("All moves", "all", [(name, "") for name in ("Ply", "Move", "Its score", "Time")], rows)

@@ -1,0 +1,106 @@
+"""Boards and graphs as SVG, in the colours of the page around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+from desdaemon.protocol.othello.diagrams import DISC_RADIUS, SIZE, board_parts, centre_of
+from desdaemon.protocol.othello.notation import Position, squares_text
+from desdaemon.protocol.othello.rules import PASS
+
+WIDTH, HEIGHT = 760, 250
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 16, 26
+INNER = HEIGHT - TOP - BOTTOM
+
+
+def board(
+    position: Position, title: str, *, played: int = PASS, best: int = PASS, name: str = "", small: bool = False
+) -> str:
+    """Return a board with coordinates.
+
+    ``played`` gets a ring, ``best`` a cross; ``name`` becomes the picture's id.
+    """
+    identity = f' id="{name}"' if name else ""
+    kind = "board small" if small else "board"
+    parts = [
+        f'<svg class="{kind}"{identity} viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}">',
+        *board_parts(),
+    ]
+    discs = squares_text(position)
+    for square in range(64):
+        x, y = centre_of(square)
+        kind = {"X": "black", "O": "white", "-": "none"}[discs[square]]
+        if kind != "none" or name:
+            parts.append(f'<circle class="disc {kind}" cx="{x}" cy="{y}" r="{DISC_RADIUS}"/>')
+    parts.append(_mark("played", played) + _mark("best", best))
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def _mark(kind: str, square: int) -> str:
+    """Return the ring for the played move or the cross for the best; off the board hidden, for a script to move."""
+    x, y = centre_of(square) if square != PASS else (-99, -99)
+    shape = '<circle r="12"/>' if kind == "played" else '<path d="M-8 0H8M0 -8V8"/>'
+    return f'<g class="mark {kind}" transform="translate({x} {y})">{shape}</g>'
+
+
+class Chart(NamedTuple):
+    """The scales of a graph: ``places`` from left to right, values from ``-largest`` to ``largest``, a line of
+    the grid every ``step``.
+    """
+
+    places: int
+    largest: int
+    step: int
+
+    def x(self, at: int) -> float:
+        """Return the x of a place, counted from 0."""
+        return LEFT + at * (WIDTH - LEFT - RIGHT) / max(1, self.places - 1)
+
+    def y(self, value: float) -> float:
+        """Return the y of a value; one that is out of range is on the edge."""
+        value = max(-self.largest, min(self.largest, value))
+        return TOP + (self.largest - value) * INNER / (2 * self.largest)
+
+    def line(self, points: Iterable[tuple[int, float]]) -> str:
+        """Return the path through places and values, without its first letter."""
+        return "L".join(f"{self.x(at):.1f} {self.y(value):.1f}" for at, value in points)
+
+    def svg(self, label: str, under: str, over: str, marks: Iterable[int]) -> str:
+        """Return the picture: ``under`` the grid and ``over`` it are SVG, ``marks`` the places named by their number
+        from 1. Both halves count up from the middle. A script may move the cursor.
+        """
+        parts = [
+            f'<svg id="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}" '
+            f'data-left="{LEFT}" data-right="{WIDTH - RIGHT}" data-plies="{self.places - 1}">',
+            under,
+        ]
+        for value in range(-self.largest, self.largest + 1, self.step):
+            y = self.y(value)
+            kind = "zero" if value == 0 else "grid"
+            parts.append(f'<path class="{kind}" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
+            minor = " minor" if value // self.step % 2 else ""
+            parts.append(f'<text class="tick value{minor}" x="{LEFT - 6}" y="{y + 4:.1f}">{abs(value)}</text>')
+        parts += [f'<text class="tick ply" x="{self.x(at - 1):.1f}" y="{HEIGHT - 8}">{at}</text>' for at in marks]
+        parts += [
+            over,
+            f'<path id="cursor" class="cursor" d="M0 {TOP}V{HEIGHT - BOTTOM}" transform="translate(-9 0)"/>',
+            "</svg>",
+        ]
+        return "".join(parts)
+
+
+def chart(places: int, largest: float, steps: Sequence[int]) -> Chart:
+    """Return a chart whose grid has the smallest of these ``steps`` that makes at most four lines to each side."""
+    step = next((step for step in steps if largest <= 4 * step), steps[-1])
+    return Chart(places, step * max(1, -(-int(largest) // step)), step)
+
+
+def sides(upper: str, lower: str) -> str:
+    """Return what the two halves of a graph stand for."""
+    return (
+        f'<text class="side" x="{LEFT + 6}" y="{TOP + 14}">{escape(upper)}</text>'
+        f'<text class="side" x="{LEFT + 6}" y="{HEIGHT - BOTTOM - 6}">{escape(lower)}</text>'
+    )
