@@ -62,7 +62,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Play until `quit`, a signal or the last match; returns 0, 1 if that failed, 2 for a bad command line."""
+    """Play until `quit`, a signal or the last match. Returns 0, 1 if that failed, 2 for a bad command line."""
     named = command_line().parse_args(arguments)
     try:
         outside = Outside(*read_place(named.server), named.tls, named.games, named.log)
@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> int:
 
 
 def play_as_edax(settings: SessionSettings) -> int:
-    """Play with the ``ggs-`` options of Edax; returns as `main`. With ``ggs-open`` unrated matches are accepted."""
+    """Play with Edax's ``ggs-`` options; ``ggs-open`` accepts unrated matches. Returns as `main`."""
     host, port, login, password, log, open = (
         settings.text(option)
         for name in ("host", "port", "login", "password", "log-file", "open")
@@ -107,7 +107,7 @@ def play(
     settings: SessionSettings,
     margin_s: float,
 ) -> int:
-    """Play with an engine in this process; returns 0, or 1 if that failed. Raises `BadInput`."""
+    """Play with an engine in this process. Returns 0, or 1 if that failed; raises `BadInput`."""
     if not re.fullmatch(r"\S{1,20}", login) or not login.isprintable():
         raise BadInput(f"login {quoted(login)}: expected a name without blanks")
     check_writable("--games", outside.records)
@@ -138,15 +138,15 @@ def _settings(named: argparse.Namespace) -> SessionSettings:
 
 
 def read_place(text: str) -> tuple[str, int]:
-    """Return host and port of ``HOST:PORT``; raises `BadInput`."""
-    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^\s\[\]:]+)(?::(\d{1,5}))?", text)
-    if not found or not 0 < int(found[2] or DEFAULT_PORT) < 65_536:
+    """Return host and port of ``HOST:PORT``. Raises `BadInput`."""
+    match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^\s\[\]:]+)(?::(\d{1,5}))?", text)
+    if not match or not 0 < int(match[2] or DEFAULT_PORT) < 65_536:
         raise BadInput(f"{quoted(text)}: expected HOST:PORT such as skatgame.net:{DEFAULT_PORT}")
-    return found[1].strip("[]"), int(found[2] or DEFAULT_PORT)
+    return match[1].strip("[]"), int(match[2] or DEFAULT_PORT)
 
 
 def read_times(text: str) -> tuple[float, float]:
-    """Return the ms of ``1:00-30:00``; raises `BadInput`."""
+    """Return the least and the greatest ms of ``1:00-30:00``. Raises `BadInput`."""
     try:
         least, most = (ggs.parse_clock(time).main for time in text.split("-"))
     except ValueError:
@@ -155,7 +155,7 @@ def read_times(text: str) -> tuple[float, float]:
 
 
 def read_offer(text: str) -> str:
-    """Return an offer if it is one that we can play; raises `BadInput`."""
+    """Return an offer that this program can play. Raises `BadInput`."""
     words = text.split()
     try:
         good = not words or (

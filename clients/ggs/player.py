@@ -1,7 +1,7 @@
-"""What a player on the server does: a state machine.
+"""The decisions of a player on the server: a state machine.
 
-Events are the connection's begin and end, messages of the server, answers of the engine and the time; each returns
-instructions for the loop around it. ``now`` is in seconds, all durations are in ms.
+Events are the beginning and end of the connection, messages of the server, answers of the engine, and the time; each
+returns instructions for the loop around it. ``now`` is in seconds, durations are in ms.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from desdaemon.protocol.othello.rules import PASS
 
 KEEP_ALIVE_S = 60.0
 PENDING_S = 60.0
-"""Seconds to wait for a match that was accepted or asked for."""
+"""Seconds to wait for a match that was accepted or requested."""
 LONGEST_WAIT_S = 300.0
-"""The longest pause before the server is called again."""
+"""Longest pause before the server is called again, seconds."""
 _FLAG_MS = 1_000.0
-"""A clock that rises by more than its increment and this has got its extension: its player was out of time."""
+"""Ms that a clock rises, beyond its increment, only by its extension: then its player was out of time."""
 
 
 class AcceptRules(NamedTuple):
-    """Which requests to accept: patterns of types without their colour, such as ``s8r1[0-9]``; the least and the most
-    time at the beginning; names, none for anyone. Without types no request is accepted.
+    """Which requests to accept.
+
+    ``types`` are patterns without the colour, such as ``s8r1[0-9]``; none: accept nothing. ``least`` and ``most`` are
+    ms at the beginning, ``opponents`` names, none for anyone.
     """
 
     types: tuple[str, ...] = ()
@@ -34,7 +36,7 @@ class AcceptRules(NamedTuple):
     rated: bool = False
 
     def accept(self, request: ggs.Request) -> bool:
-        """Return whether to accept a request of another player."""
+        """Return whether to accept another player's request."""
         type = request.type._replace(colour="").text
         return (
             request.type.playable
@@ -46,9 +48,11 @@ class AcceptRules(NamedTuple):
 
 
 class Wishes(NamedTuple):
-    """What the user wants besides: ``offer`` is the request to make whenever idle, as the server reads it (``s8r14
-    5:00//2:00``); ``matches`` ends the program after that many (0: never); ``tell`` says on each board's channel what
-    was searched; ``records``: the games' records are wanted.
+    """Further wishes of the user.
+
+    ``offer`` is a request to make whenever idle, as the server reads it (``s8r14 5:00//2:00``). After ``matches`` (0:
+    never) the program ends. ``tell`` reports searches on each board's channel; ``records``: the games' records are
+    wanted.
     """
 
     offer: str = ""
@@ -58,20 +62,20 @@ class Wishes(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """Call the server after a pause."""
+    """Call the server after ``after_s`` seconds."""
 
     after_s: float
 
 
 class Send(NamedTuple):
-    """Send a line."""
+    """Send a line; the log hides a ``secret`` one."""
 
     line: str
     secret: bool = False
 
 
 class StartSearch(NamedTuple):
-    """Search a position; the clock is the mover's, as the server has it. ``board`` is "0" or "1" of a pair, or ""."""
+    """Search a position, with the mover's clock as the server has it; ``board`` is "0" or "1" of a pair, or ""."""
 
     game: str
     board: str
@@ -80,26 +84,26 @@ class StartSearch(NamedTuple):
 
 
 class StopSearch(NamedTuple):
-    """Stop the search for a game."""
+    """Stop the searches for a game."""
 
     game: str
 
 
 class Show(NamedTuple):
-    """Show a text of the server, or (``ours``) a message to the user."""
+    """Show a text of the server or, with ``ours``, a message to the user."""
 
     text: str
     ours: bool = False
 
 
 class Save(NamedTuple):
-    """Keep the record of a game."""
+    """Store the record of a game."""
 
     ggf: str
 
 
 class End(NamedTuple):
-    """End the program; a ``reason`` is an error."""
+    """End the program; ``reason`` is an error, or ""."""
 
     reason: str = ""
 
@@ -108,7 +112,7 @@ Instruction = Connect | Send | StartSearch | StopSearch | Show | Save | End
 
 
 class Answer(NamedTuple):
-    """The engine's move, its score in discs for the mover, the seconds it took, and what to tell of the search."""
+    """The engine's move, its score in discs for the mover, the seconds it took, and a report of the search."""
 
     game: str
     position: Position
@@ -119,7 +123,7 @@ class Answer(NamedTuple):
 
 
 class _OwnBoard:
-    """A board on which we play."""
+    """A board on which this player plays."""
 
     def __init__(self) -> None:
         self.position: Position | None = None
@@ -129,7 +133,7 @@ class _OwnBoard:
 
 
 class Player:
-    """A login on the server. Matches are played one at a time, unless the user accepts more by hand."""
+    """A login on the server. It plays one match at a time, unless the user accepts more."""
 
     def __init__(self, login: str, password: str, rules: AcceptRules, wishes: Wishes) -> None:
         self._login, self._password, self._rules, self._wishes = login, password, rules, wishes
@@ -148,7 +152,7 @@ class Player:
     # The connection
 
     def connected(self, now: float) -> list[Instruction]:
-        """Note that the server has answered the call."""
+        """Note that the server has answered."""
         self._calls += 1
         self._sent, self._waits_until = now, 0.0
         self._entered = self._welcomed = self._online = False
@@ -157,41 +161,41 @@ class Player:
     def lost(self, reason: str) -> list[Instruction]:
         """Note that the connection has ended or was refused: call again, after a longer pause each time.
 
-        A first call that fails ends the program.
+        If the first call fails the program ends.
         """
         if not self._calls:
             return [End(reason)]
-        found: list[Instruction] = self._leave()
+        instructions: list[Instruction] = self._leave()
         if self._matches:
-            found.append(Show("adjourned matches go on when you or the opponent resume them", ours=True))
+            instructions.append(Show("adjourned matches go on when you or the opponent resume them", ours=True))
         self._matches.clear()
         self._entered = self._welcomed = self._online = False
         pause = min(LONGEST_WAIT_S, 2.0**self._failures)
         self._failures += 1
-        return [*found, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
+        return [*instructions, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
 
     def tick(self, now: float) -> list[Instruction]:
-        """Keep the connection alive, and make the offer again."""
+        """Keep the connection alive, and repeat the offer."""
         if not self._online:
             return []
         if self._done and now >= self._waits_until:
             return [End()]
-        found: list[Instruction] = self._offer(now)
+        instructions: list[Instruction] = self._offer(now)
         if now - self._sent >= KEEP_ALIVE_S:
             self._sent = now
-            found.append(Send(ggs.open_line(self._wanted)))
-        return found
+            instructions.append(Send(ggs.open_line(self._wanted)))
+        return instructions
 
     @property
     def _wanted(self) -> int:
-        """The number of matches to begin now."""
+        """The number of matches to request now."""
         return int(bool(self._rules.types or self._wishes.offer) and not self._matches)
 
     def _leave(self) -> list[Instruction]:
         """Stop all searches, and forget the games."""
-        found: list[Instruction] = [StopSearch(id) for id, game in self._games.items() if game.searching]
+        instructions: list[Instruction] = [StopSearch(id) for id, game in self._games.items() if game.searching]
         self._games.clear()
-        return found
+        return instructions
 
     # Messages
 
@@ -224,11 +228,11 @@ class Player:
             self._entered = True
             return [Send(self._password, secret=True)]
         reason = f"the server does not let {self._login} in: a wrong password, or this login is in use"
-        # After a lost connection the server may believe for a while that it is still there.
+        # After a lost connection the server may think for a while that the login is in use.
         return [End(reason)] if self._calls == 1 else self.lost(reason)
 
     def _ready(self, now: float) -> list[Instruction]:
-        # One that belongs to the prompt for the password comes before anything else is said.
+        # The first one follows the prompt for the password.
         if not self._welcomed or self._online:
             return []
         self._online = True
@@ -238,13 +242,13 @@ class Player:
     def _service(self, up: bool, now: float) -> list[Instruction]:
         if not self._online:
             return []
-        found = self._leave()
+        instructions = self._leave()
         self._matches.clear()
         self._waits_until = 0.0
         if not up:
-            return [*found, Show("the Othello service is down", ours=True)]
+            return [*instructions, Show("the Othello service is down", ours=True)]
         lines = (*ggs.SERVICE_SET_UP, ggs.rated_line(self._rules.rated), ggs.open_line(self._wanted))
-        return [*found, *map(Send, lines), *self._offer(now)]
+        return [*instructions, *map(Send, lines), *self._offer(now)]
 
     def _offer(self, now: float) -> list[Instruction]:
         if not self._wishes.offer or self._matches or now < self._waits_until:
@@ -260,16 +264,16 @@ class Player:
                 self._asked, self._waits_until = "", 0.0
             return []
         shown = f"{request.challenger} asks for {request.type.text} {ggs.clock_text(request.clock)}"
-        found: list[Instruction] = [Show(f"{shown}, {'rated' if request.rated else 'unrated'} ({request.id})")]
+        instructions: list[Instruction] = [Show(f"{shown}, {'rated' if request.rated else 'unrated'} ({request.id})")]
         ours = request.opponent.casefold() == self._name
         if not self._rules.types or (request.opponent and not ours):
-            return found
+            return instructions
         if self._rules.accept(request) and not self._matches and not (self._asked and now < self._waits_until):
             self._asked, self._waits_until = request.id, now + PENDING_S
-            found.append(Send(f"tell /os accept {request.id}"))
+            instructions.append(Send(f"tell /os accept {request.id}"))
         elif ours:
-            found.append(Send(f"tell /os decline {request.id}"))
-        return found
+            instructions.append(Send(f"tell /os decline {request.id}"))
+        return instructions
 
     def _match(self, match: ggs.ServerMatch, now: float) -> list[Instruction]:
         place = self._place(match.names)
@@ -281,20 +285,26 @@ class Player:
             self._asked = ""
             return [Show(f"match {match.id} with {opponent}, {match.type.text}"), Send(ggs.open_line(0))]
         self._matches.discard(match.id)
-        found: list[Instruction] = []
+        instructions: list[Instruction] = []
         for id in [id for id in self._games if id == match.id or id.startswith(f"{match.id}.")]:
             if self._games.pop(id).searching:
-                found.append(StopSearch(id))
+                instructions.append(StopSearch(id))
         if match.result is None:
-            found.append(Show(f"match {match.id} with {opponent} has ended without a result"))
+            instructions.append(Show(f"match {match.id} with {opponent} has ended without a result"))
         else:
-            found.append(Show(f"match {match.id} with {opponent}: {-match.result if place else match.result:+g}"))
+            instructions.append(
+                Show(f"match {match.id} with {opponent}: {-match.result if place else match.result:+g}")
+            )
             self._played += 1
         if self._wishes.records and match.archive:
             self._records += 1
-            found.append(Send(f"tell /os look {match.archive}"))
+            instructions.append(Send(f"tell /os look {match.archive}"))
         self._waits_until = now + PENDING_S if self._records and self._done else 0.0
-        return [*found, *self.tick(now)] if self._done else [*found, Send(ggs.open_line(self._wanted)), *self.tick(now)]
+        return (
+            [*instructions, *self.tick(now)]
+            if self._done
+            else [*instructions, Send(ggs.open_line(self._wanted)), *self.tick(now)]
+        )
 
     @property
     def _done(self) -> bool:
@@ -307,11 +317,11 @@ class Player:
         if not self._records:
             return [Show(game) for game in games]
         self._records -= 1
-        found: list[Instruction] = [Save(game) for game in games]
-        return [*found, End()] if self._done and not self._records else found
+        instructions: list[Instruction] = [Save(game) for game in games]
+        return [*instructions, End()] if self._done and not self._records else instructions
 
     def typed(self, line: str, now: float) -> list[Instruction]:
-        """Pass on a line of the user; ``quit`` ends the program."""
+        """Send a line of the user; ``quit`` ends the program."""
         if line == "quit":
             return [*([Send(line)] if self._online else []), End()]
         if not self._online:
@@ -327,46 +337,46 @@ class Player:
         if place is None:
             return [Show(_line(board))]
         game = self._games.setdefault(board.id, _OwnBoard())
-        found: list[Instruction] = [Show(_line(board)), *self._flags(game, board)]
+        instructions: list[Instruction] = [Show(_line(board)), *self._flags(game, board)]
         if game.searching:
             if game.position == board.position:
-                return found
+                return instructions
             game.searching = False
-            found.append(StopSearch(board.id))
+            instructions.append(StopSearch(board.id))
         game.position = board.position
         mine = board.sides[place]
         if board.position.over or mine.black != board.position.black_to_move:
-            return found
+            return instructions
         if board.position.must_pass:
-            return [*found, Send(ggs.play_line(board.id, PASS, game.score, 0.0))]
+            return [*instructions, Send(ggs.play_line(board.id, PASS, game.score, 0.0))]
         game.searching = True
-        return [*found, StartSearch(board.id, board.id[1:].partition(".")[2], board.position, mine.clock)]
+        return [*instructions, StartSearch(board.id, board.id[1:].partition(".")[2], board.position, mine.clock)]
 
     def _flags(self, game: _OwnBoard, board: ggs.ServerBoard) -> list[Instruction]:
-        """Notice whose clock rises: its player was out of time, and can no longer win."""
-        found: list[Instruction] = []
+        """Note whose clock has risen: that player was out of time and can no longer win."""
+        instructions: list[Instruction] = []
         for side in board.sides:
-            before = game.clocks.get(side.name)
-            if before and side.clock.main > before.main + before.increment + _FLAG_MS:
-                found.append(Show(f"{board.id}: {side.name} was out of time and can no longer win", ours=True))
+            old_clock = game.clocks.get(side.name)
+            if old_clock and side.clock.main > old_clock.main + old_clock.increment + _FLAG_MS:
+                instructions.append(Show(f"{board.id}: {side.name} was out of time and can no longer win", ours=True))
             game.clocks[side.name] = side.clock
-        return found
+        return instructions
 
     def found(self, answer: Answer) -> list[Instruction]:
-        """Play the engine's move, if the board is still the one that it was asked about."""
+        """Play the engine's move, if the board has not changed since it was asked."""
         game = self._games.get(answer.game)
         if game is None or not game.searching or game.position != answer.position:
             return []
         game.searching = False
         game.score = answer.score
-        found: list[Instruction] = [Send(ggs.play_line(answer.game, answer.move, answer.score, answer.seconds))]
+        instructions: list[Instruction] = [Send(ggs.play_line(answer.game, answer.move, answer.score, answer.seconds))]
         if self._wishes.tell:
-            found.append(Send(f"tell {answer.game} {answer.told}"))
-        return found
+            instructions.append(Send(f"tell {answer.game} {answer.told}"))
+        return instructions
 
 
 def _line(board: ggs.ServerBoard) -> str:
-    """Return ``.5.0 12: f5 +3.00 4.2 s, alice 04:12, bob 03:58``."""
+    """Return a report such as ``.5.0 12: f5 +3.00 4.2 s, alice 04:12, bob 03:58``."""
     clocks = ", ".join(f"{side.name} {ggs.time_text(side.clock.main)}" for side in board.sides)
     if board.last is None:
         return f"{board.id} {clocks}"

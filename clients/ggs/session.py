@@ -1,4 +1,4 @@
-"""The loop around a `Player`: the connection, the searches, the files."""
+"""The loop around a `Player`: connection, searches, files."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Event = Callable[[], Iterable[Instruction]]
 
 
 class Thinks(Protocol):
-    """What finds the moves; a cancelled search ends soon."""
+    """Finds moves; a cancelled search ends soon."""
 
     async def think(self, search: StartSearch) -> Answer: ...
 
 
 class Outside(NamedTuple):
-    """The server's place, and files of records and of the dialogue, "" for none."""
+    """The server's address, and files for records and the dialogue, "" for none."""
 
     host: str
     port: int
@@ -55,13 +55,13 @@ class ServerSession:
         self._ended: str | None = None
 
     async def run(self) -> str:
-        """Play until the player ends. Returns the reason, "" if it is no error."""
+        """Play until the player ends. Returns the error that ended it, or ""."""
         self._do(Connect(0.0))
         ticking = asyncio.create_task(self._tick())
         try:
             while self._ended is None:
                 call, event = await self._events.get()
-                # What an earlier connection said last comes too late.
+                # Late events of an earlier connection are dropped.
                 if call in (None, self._call):
                     for instruction in event():
                         self._do(instruction)
@@ -158,7 +158,7 @@ class ServerSession:
 
 
 def run(session_of: Callable[[], ServerSession]) -> str:
-    """Run a session until it ends or a signal comes, with the lines of standard input. Returns why it failed, or ""."""
+    """Run a session until it ends or a signal comes, reading lines of standard input. Returns the error, or ""."""
 
     async def running() -> str:
         session = session_of()

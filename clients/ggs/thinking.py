@@ -1,4 +1,4 @@
-"""The engines of a player on the server, and the time that a move gets."""
+"""The engines of a player on the server, and the time for a move."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ _FORCED_DEPTH = 8
 
 
 class Thinker:
-    """An engine for single boards, and one for each board of a pair, which think at the same time with half of the
-    threads each. They share no table: what an opponent copies from one board tells nothing on the other.
+    """An engine for single boards, and one for each board of a pair.
+
+    The two of a pair think at the same time, with half of the threads each, and share no table: moves that an opponent
+    copies from one board reveal nothing on the other.
     """
 
     def __init__(self, settings: SessionSettings, margin_ms: float) -> None:
-        """``margin_ms`` is kept on the server's clock; at most half of what is left. Raises `BadInput`."""
+        """Leave ``margin_ms``, at most half of the time left, on the server's clock. Raises `BadInput`."""
         self._settings = copy.copy(settings)
         self._settings.game_time = 0
         self._half = copy.copy(self._settings)
@@ -50,7 +52,7 @@ class Thinker:
         return self._engines[board]
 
     async def think(self, search: StartSearch) -> Answer:
-        """Return the move for a position: the book's, or that of a search."""
+        """Return the move for a position, from the book or a search."""
         from desdaemon.api import Board
 
         began = time.monotonic()
@@ -67,7 +69,7 @@ class Thinker:
         searched = time.monotonic()
         found = await engine.analyze_async(
             board,
-            # A single move needs no time, only an evaluation to be sent with it.
+            # A forced move is searched only for the evaluation that is sent with it.
             depth=limits.depth if len(board.legal) > 1 else min(limits.depth, _FORCED_DEPTH),
             selectivity=limits.selectivity,
             nodes=limits.nodes,

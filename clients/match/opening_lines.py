@@ -151,4 +151,4 @@ e6f6d3c5b6b5d6e7 d3c5f6d2c6c7b5f5 f5f4c3f6e3d6g6e2 f5d6c3f4e6f3c7g5 e6f6d3e3f5c3
 d3c5b6b5c6c3b3c7 d3e3f2c2c3e2d2c5 e6f6f5d6c4g4g5f4 f5f6f7g5e6d3f3c5 d3e3f6c5f3d6c3d2 d3e3f5e6d7c6f6d2 f5f4g3c6e3f6c4b3
 c4c3e6f4f3f2g4f6 f5f6f7e3d3g5e2c3 e6f4c3d6d7c5b4c7 f5f4f3f6e6f2c4d6 e6f6g6e7d6e3d3c6 d3c3b3d2e3f2f6c5
 """
-"""In random order."""
+"""The openings, eight moves each, in random order."""

@@ -102,7 +102,7 @@ class BookMove(NamedTuple):
 class BookEntry(NamedTuple):
     """The book's entry of a board: score and bounds (discs) for the side to move, level, moves, best first.
 
-    ``lines`` is the number of lines through the book from here.
+    ``lines`` counts the paths from here that leave the book.
     """
 
     board: Board

@@ -1,11 +1,11 @@
-"""Stops and searches of one session: which search a stop ends, and when one ends by itself.
+"""Stops of searches in one session: which search a stop ends, and when one ends without.
 
-Commands are numbered in the order of arrival. A stop ends the running search or, without one, the first search of the
-commands that arrived before the stop; each stop ends one search. After the end of the input an unbounded search ends
-after a short grace period; after the other end has gone, every search does.
+Commands are numbered in the order of arrival. A stop ends one search: the running one, or the next of a command that
+arrived before the stop. After the end of the input an unbounded search ends after a grace period; once the other end
+has gone, every search does.
 
-`Stops` decides, as a state machine. `Interrupt` holds its lock, ends searches from other threads than the searching one
-(the reader of commands, a signal handler, a timer), and has the timer. Times are seconds of any clock.
+`Stops` decides, as a state machine. `Interrupt` has its lock and timer, and ends searches on behalf of other threads:
+the reader of commands, a signal handler, the timer. Times are seconds of any clock.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from desdaemon.core.search.loader import Stoppable
 C = TypeVar("C", bound=Stoppable)
 
 UNBOUNDED_GRACE_S = 2.0
-"""Seconds that a search without bounds may go on when no command can end it any more."""
+"""Seconds that a search without bounds may go on once no command can end it any more."""
 
 ABSENT_GRACE_S = 1.0
-"""Seconds that searches may go on once the program at the other end has gone."""
+"""Seconds that searches may go on after the program at the other end has gone."""
 
 INTERACTIVE_AFTER_S = 1.0
-"""Seconds into a search after which a quit ends it: a user typed it who has seen enough."""
+"""Seconds into a search from which a quit ends it: a user who has waited typed it, not a script."""
 
 
 class SearchEnd(NamedTuple):
-    """The instruction to stop the running search; ``abandon``: its answer is not needed."""
+    """The instruction to stop the running search; ``abandon``: nobody needs its answer."""
 
     abandon: bool
 
@@ -47,38 +47,38 @@ class _Stop(NamedTuple):
 
     number: int
     only: int
-    """The number of the one command whose search it may end; 0 for any."""
+    """Number of the only command whose search the stop may end; 0 for any."""
     abandon: bool
 
 
 class Stops:
-    """Pending stops and the end of input of one session. For one thread at a time.
+    """The pending stops, and the end of the input, of one session. For one thread at a time.
 
-    Events return the instruction that follows from them, None for none. When `deadline` has come, `elapsed` is due.
+    Methods that note events return an instruction, or None. At the time `deadline` call `elapsed`.
     """
 
     def __init__(self) -> None:
         self.closing = False
-        """The input has ended: no more commands will come."""
+        """Whether the input has ended, so that no more commands come."""
         self.expired = False
-        """The other end has gone and its grace period is over: nobody reads answers. Implies ``closing``."""
+        """Whether the other end has gone and its grace period is over: nobody reads answers. Implies ``closing``."""
         self._command = 0
-        """The command that runs, or ran last."""
+        """Number of the command that runs, or ran last."""
         self._stopped_command = -1
-        """The command that `stop_command` has stopped."""
+        """Number of the command that `stop_command` has stopped; -1 before."""
         self._busy = True
-        """A command runs."""
+        """Whether a command runs."""
         self._heard = 0
-        """The command that arrived last."""
+        """Number of the command that arrived last."""
         self._stops: list[_Stop] = []
-        """Stops that came before their search, in the order of arrival."""
+        """Stops that wait for a search, oldest first."""
         self._search: _RunningSearch | None = None
         self._search_deadline: float | None = None
         self._absent_deadline: float | None = None
 
     @property
     def deadline(self) -> float | None:
-        """The time at which to call `elapsed`, None for never."""
+        """When to call `elapsed`; None for never."""
         return min((due for due in (self._search_deadline, self._absent_deadline) if due is not None), default=None)
 
     @property
@@ -87,7 +87,7 @@ class Stops:
         return len(self._stops)
 
     def begin(self, command: int) -> None:
-        """Start a command: stops that arrived before it have no search left to end."""
+        """Note that a command starts: older stops have no search left to end."""
         self._command = command
         self._busy = True
         self._stops = [stop for stop in self._stops if stop.number > command]
@@ -97,16 +97,16 @@ class Stops:
         self._busy = False
 
     def heard(self, command: int) -> SearchEnd | None:
-        """Note that the line of a command has arrived: it ends a search that is pondering."""
+        """Note that a line has arrived as a command; it ends a search that ponders."""
         self._heard = command
         if self._search is not None and self._search.idle and command > self._command:
             return SearchEnd(abandon=True)
         return None
 
     def search_begins(self, now: float, *, bounded: bool, idle: bool = False) -> SearchEnd | None:
-        """Begin the only search. The instruction ends it at once if a stop has come before it.
+        """Note that a search begins, the only one. The instruction ends it if a stop waited for it.
 
-        ``bounded``: it ends by itself. ``idle``: it is pondering, and ends with the next line or the input.
+        ``bounded``: it ends by itself. ``idle``: it ponders, until the next line or the end of the input.
         """
         assert self._search is None
         self._search = _RunningSearch(bounded, idle, now)
@@ -123,11 +123,11 @@ class Stops:
         return end
 
     def search_ends(self) -> None:
-        """Note that the search is over."""
+        """Note that the search has ended."""
         self._search = self._search_deadline = None
 
     def stop(self, number: int, *, only: int = 0, abandon: bool = False) -> SearchEnd | None:
-        """Take a stop that arrived as the command ``number``; with ``only`` it ends no other command's search."""
+        """Note a stop that arrived as command ``number``; with ``only`` it ends the search of that command alone."""
         if only and self._command > only:
             return None
         if self._search is None or only not in (0, self._command):
@@ -136,9 +136,9 @@ class Stops:
         return SearchEnd(abandon)
 
     def stop_command(self) -> tuple[bool, SearchEnd | None]:
-        """Stop the search of the running command, or the first that it will start.
+        """Stop the running command's search, or the first that it will start.
 
-        Returns False first if no command runs or this one was stopped before.
+        The first result is False if no command runs or this one was stopped before.
         """
         if not self._busy or self._stopped_command == self._command:
             return False, None
@@ -149,9 +149,9 @@ class Stops:
         return True, SearchEnd(abandon=True)
 
     def close(self, now: float, *, leaving: bool, absent: bool = False) -> SearchEnd | None:
-        """Note that no more commands will come: the input has ended or, ``leaving``, a quit was read.
+        """Note that no more commands come: the input has ended or, ``leaving``, a quit was read.
 
-        ``absent``: the program at the other end has gone; all searches, of later commands too, then share
+        ``absent``: the program at the other end has gone; then all searches, of later commands too, share
         `ABSENT_GRACE_S`.
         """
         self.closing = True
@@ -168,12 +168,12 @@ class Stops:
         return None
 
     def stop_all(self) -> SearchEnd | None:
-        """Note that the other end has gone: end the running search, and every later one as it starts."""
+        """Note that nobody reads answers: end the running search, and every later one as it starts."""
         self.closing = self.expired = True
         return SearchEnd(abandon=True) if self._search is not None else None
 
     def elapsed(self, now: float) -> SearchEnd | None:
-        """Note that time has passed."""
+        """Note that the time is ``now``."""
         if self._absent_deadline is not None and now >= self._absent_deadline:
             self._absent_deadline = None
             return self.stop_all()
@@ -184,23 +184,23 @@ class Stops:
 
 
 class StoppableSearch:
-    """One search, or several in a row that one stop ends together. Any thread."""
+    """A search, or several in a row that one stop ends together. Any thread."""
 
     def __init__(self, bounded: bool, idle: bool = False) -> None:
         self.bounded = bounded
-        """It ends by itself."""
+        """Whether the search ends by itself."""
         self.idle = idle
-        """It is pondering, and the next line ends it."""
+        """Whether the search ponders, so that the next line ends it."""
         self.stopped = False
         self.abandoned = False
-        """Its answer is not needed; implies ``stopped``."""
+        """Whether nobody needs the answer; implies ``stopped``."""
         self._controls: list[Stoppable] = []
         """The controls of the running searches."""
         self._lock = threading.Lock()
 
     @contextmanager
     def control(self, control: C) -> Iterator[C]:
-        """Make a context around a running search in which a stop, earlier or later, stops ``control``."""
+        """Make a context around a running search, in which any stop, even an earlier one, stops ``control``."""
         with self._lock:
             self._controls.append(control)
             stopped = self.stopped
@@ -213,7 +213,7 @@ class StoppableSearch:
                 self._controls.remove(control)
 
     def stop(self, abandon: bool = False) -> None:
-        """Stop the search; ``abandon``: its answer is not needed."""
+        """Stop the search; ``abandon``: nobody needs its answer."""
         with self._lock:
             self.stopped = True
             self.abandoned = self.abandoned or abandon
@@ -223,7 +223,7 @@ class StoppableSearch:
 
 
 class Interrupt:
-    """The `Stops` of one session, carried out. Any thread."""
+    """Carries out what a session's `Stops` decide; methods not described here pass an event on. Any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -234,28 +234,24 @@ class Interrupt:
 
     @property
     def closing(self) -> bool:
-        """See `Stops`."""
         return self._stops.closing
 
     @property
     def expired(self) -> bool:
-        """See `Stops`."""
         return self._stops.expired
 
     def begin(self, command: int) -> None:
-        """See `Stops`."""
         with self._lock:
             self._stops.begin(command)
 
     def heard(self, command: int) -> None:
-        """See `Stops`."""
         self._carry_out(lambda: self._stops.heard(command))
 
     @contextmanager
     def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[StoppableSearch]:
-        """Make a context in which a stop ends this search; nested contexts share the outermost one.
+        """Make a context in which a stop ends the search; nested contexts share the outermost one.
 
-        The next line, or the end of the input, ends an ``idle`` search.
+        An ``idle`` search ends with the next line or the end of the input.
         """
         with self._lock:
             outer = self._search
@@ -276,20 +272,19 @@ class Interrupt:
                     self._set_timer()
 
     def stop(self, command: int, *, only: int = 0, abandon: bool = False) -> None:
-        """Carry out a stop that came as command number ``command`` of the input.
+        """Carry out a stop that arrived as the command number ``command``.
 
-        With ``only`` it ends the search of the command with that number and no other. ``abandon``: the search need not
-        even wait for an engine that is being loaded.
+        With ``only`` it ends the search of that command alone. ``abandon``: the search need not even wait for an engine
+        that is being loaded.
         """
         self._carry_out(lambda: self._stops.stop(command, only=only, abandon=abandon))
 
     def rest(self) -> None:
-        """See `Stops`."""
         with self._lock:
             self._stops.rest()
 
     def stop_command(self) -> bool:
-        """Stop the search of the running command, or the first that it will start, and its wait for an engine.
+        """Stop the running command's search, or the first that it will start, and its wait for an engine.
 
         Returns False if no command runs or this one was stopped before.
         """
@@ -300,15 +295,13 @@ class Interrupt:
         return stopped
 
     def close(self, leaving: bool, absent: bool = False) -> None:
-        """See `Stops`."""
         self._carry_out(lambda: self._stops.close(time.monotonic(), leaving=leaving, absent=absent))
 
     def stop_all(self) -> None:
-        """See `Stops`."""
         self._carry_out(self._stops.stop_all)
 
     def _set_timer(self) -> None:
-        """Make a timer call `_elapsed` at the deadline; the lock is held."""
+        """Start a timer that calls `_elapsed` at the deadline. The lock is held."""
         due = self._stops.deadline
         if due == self._timer_due:
             return
@@ -331,6 +324,6 @@ class Interrupt:
 
 
 def _end(search: StoppableSearch | None, end: SearchEnd | None) -> None:
-    """Carry out an instruction, with the lock released: a control may take another lock."""
+    """Carry out an instruction. The lock is not held, because a control may take another one."""
     if search is not None and end is not None:
         search.stop(end.abandon)

@@ -1,7 +1,7 @@
-"""Text sessions: each remote client has a game, a board and options, and sends lines that its role allows.
+"""Text sessions: each remote client has a game and options, and sends lines that its role allows.
 
-The lines of one client run one after the other, those of different clients in parallel. `ClientLines` decides;
-`TextSessions` holds the lock, has the threads, and stops the searches of cancelled lines.
+Lines of one client run one after another, those of different clients in parallel. `ClientLines` decides; `TextSessions`
+has the lock and the threads, and stops the searches of cancelled lines.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
 _NOTHING = re.compile(r"(?!)")
 
 LARGEST_ANSWER = 1 << 20
-"""Characters; games that the engine plays with itself end here."""
+"""Most characters of a line's output; games that the engine plays with itself end there."""
 
 MOST_THREADS = 256
-"""Lines that search, carried out at a time; those that wait for search threads count."""
+"""Most lines that search at a time, those that wait for search threads included."""
 
 _AT_ONCE = 4
-"""Other lines, carried out at a time. One thread at a time runs Python: with more, the sockets' loop waits longer."""
+"""Most other lines at a time. Only one thread runs Python at a time: with more, the sockets' loop would wait longer."""
 
 
 class ReplyText:
-    """Collects the output of a command: ``out`` and ``err``, and both in order in ``all``."""
+    """Collects the output of a line: ``out``, ``err``, and in ``all`` both in order."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
@@ -56,33 +56,32 @@ class ReplyText:
         self.all: list[str] = []
         self.size = 0
         self.follower: Callable[[str, str], None] | None = None
-        """Gets what is new in ``out`` at each flush; and, second, each line of progress."""
+        """Called at each flush with the new part of ``out`` and "", or with "" and a line of progress; None: not
+        called.
+        """
         self._followed = 0
 
     def write(self, text: str) -> None:
-        """See `DialogueOutput`."""
         self.out.append(text)
         self.all.append(text)
         self.size += len(text)
 
     def error(self, line: str) -> None:
-        """See `DialogueOutput`."""
         self.err.append(line + "\n")
         self.all.append(line + "\n")
 
     def flush(self) -> None:
-        """See `DialogueOutput`."""
         if self.follower is not None and self._followed < len(self.out):
             self.follower("".join(self.out[self._followed :]), "")
             self._followed = len(self.out)
 
     def show_progress(self, text: str) -> None:
-        """See `CommandContext.show_progress`; for a line with a follower."""
+        """Tell the follower, if there is one, a line of progress."""
         if self.follower is not None and text:
             self.follower("", text)
 
     def take(self) -> Printed:
-        """Return and remove the output collected so far."""
+        """Return the output since the last call, and forget it."""
         printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
         for texts in (self.out, self.err, self.all):
             texts.clear()
@@ -92,7 +91,7 @@ class ReplyText:
 
 
 class Printed(NamedTuple):
-    """The output of a line of the text protocol: answers, error messages, and both in order."""
+    """The output of a line: answers, error messages, and both in order."""
 
     out: str
     err: str
@@ -100,14 +99,14 @@ class Printed(NamedTuple):
 
 
 class LineReceiver(NamedTuple):
-    """Who gets the output of a line: all of it at the end, and before that what is new, where it was asked for."""
+    """Who gets a line's output: ``done`` all of it at the end; ``more``, if not None, new parts before."""
 
     done: Callable[[Printed], None]
     more: Callable[[str, str], None] | None
 
 
 class ClientLine:
-    """A line, waiting, running or over. Its ``cancelled`` may be read from any thread."""
+    """A line that waits, runs or is over. Any thread may read ``cancelled``."""
 
     __slots__ = ("cancelled", "line", "number", "outlives", "receiver")
 
@@ -116,20 +115,20 @@ class ClientLine:
         """1 for the client's first line."""
         self.line = line
         self.outlives = outlives
-        """It is carried out even when its client has gone."""
+        """Whether the line is carried out even if its client has gone."""
         self.cancelled = False
         self.receiver = receiver
 
 
 class ClientLines:
-    """The lines that wait, and the one that runs. A state machine, for one thread at a time.
+    """The waiting lines of a client, and the running one. A state machine, for one thread at a time.
 
-    Each line works on the board that the lines before it have left. So the lines of a client that leaves live or die
-    together. For example of ``play f5``, ``hint 3``, ``book store``, ``undo`` the third must outlive the client: the
-    first and the third are carried out, the second only asks, and nothing needs the last. Without ``book store`` none
+    Each line works on the board that earlier lines have left, so the lines of a client that leaves live or die
+    together. Of ``play f5``, ``hint 3``, ``book store``, ``undo`` the third outlives the client: so the first and third
+    are carried out, but not the second, which only asks, nor the last, which nothing needs. Without ``book store`` none
     is.
 
-    `put` and `ended` return whether `next` is to be called: it returns the line to begin.
+    `put` and `ended` return whether to call `next`, which returns the line to begin.
     """
 
     def __init__(self) -> None:
@@ -137,24 +136,24 @@ class ClientLines:
         self._waiting: deque[ClientLine] = deque()
         self._number = 0
         self._claimed = False
-        """A line runs, or `next` is about to be called."""
+        """Whether a line runs, or `next` is about to be called."""
         self.deserted = False
-        """The client has gone and has sent nothing since."""
+        """Whether the client has gone and has sent nothing since."""
         self._gap = False
-        """A line was refused: lines behind it work on another board than the client thinks."""
+        """Whether a line was refused, so that later ones work on another board than the client thinks."""
         self._closed = False
-        """No other line begins: one was refused, and the client cannot know of it. Implies ``_gap``."""
+        """Whether no other line may begin: one was refused, and the client cannot know it. Implies ``_gap``."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     @property
     def idle(self) -> bool:
-        """True if no line runs or is about to."""
+        """Whether no line runs or is about to."""
         return not self._claimed
 
     def put(self, line: TextLine, receiver: LineReceiver) -> tuple[ClientLine, bool]:
-        """Add a line. Returns True second if `next` is to be called."""
+        """Add a line. The second result is whether to call `next`."""
         self._number += 1
         self.deserted = False
         item = ClientLine(self._number, line, line.outlives and not self._gap, receiver)
@@ -178,24 +177,24 @@ class ClientLines:
         return None
 
     def ended(self) -> None:
-        """Note that the running line is over; `next` is to be called."""
+        """Note that the running line has ended; call `next` then."""
         assert self.running is not None
         self.running = None
 
     def cancel(self, line: ClientLine) -> None:
-        """Cancel a line that nobody waits for: it does not begin."""
+        """Cancel a line that nobody waits for; it does not begin."""
         line.cancelled = True
 
     def refuse(self, *, gone: bool) -> None:
-        """Note that there was no room for a line. Until all lines are over, lines behind it do not outlive the client.
+        """Note that there was no room for a line. Until all lines are over, later ones do not outlive the client.
 
-        ``gone``: the client has gone already and cannot hear of it; nothing behind the line begins.
+        ``gone``: the client has gone and cannot hear of it; no later line begins.
         """
         self._closed = self._closed or gone
         self._gap = self._closed or self._claimed
 
     def leave(self) -> ClientLine | None:
-        """Note that the client has gone. Returns the running line if it is to be stopped."""
+        """Note that the client has gone. Returns the running line if it must be stopped."""
         self.deserted = True
         running = self.running
         lines = [line for line in (running, *self._waiting) if line is not None and not line.cancelled]
@@ -206,7 +205,7 @@ class ClientLines:
 
 
 class _TextSession:
-    """A client's text session: its dialogue, and its lines."""
+    """A client's dialogue and lines."""
 
     def __init__(self, dialect: TextDialect, transcript: ReplyText) -> None:
         self.dialect = dialect
@@ -214,12 +213,12 @@ class _TextSession:
         self.lines = ClientLines()
 
     def stop(self, line: ClientLine) -> None:
-        """Stop the search of a cancelled line if it runs."""
+        """Stop the search of a line, if it runs."""
         self.dialect.session.interrupt.stop(line.number + 1, only=line.number, abandon=True)
 
 
 class TextSessions:
-    """The text sessions of all remote clients, and the thread pools that run their lines. Any thread."""
+    """The text sessions of all remote clients, and the threads that run their lines. Any thread."""
 
     def __init__(
         self,
@@ -230,7 +229,7 @@ class TextSessions:
         data_folder: str,
         hidden: re.Pattern[str],
     ) -> None:
-        """``settings`` are a new client's; ``hidden`` matches what is removed from remote clients' output."""
+        """``settings`` are those of new clients; matches of ``hidden`` are removed from remote clients' output."""
         self._settings = settings
         self._helpers = helpers
         self._books = books
@@ -242,7 +241,7 @@ class TextSessions:
         self._pools = {work: ThreadPool(most, "text", step_back) for work, most in threads}
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
-        """Run a line of the operation `text`, or a bare one, whose id is negative. Raises `RequestError`."""
+        """Run the line of a request, a bare one if the id is negative. Raises `RequestError`."""
         line = self._checked(request.client, line)
         bare = isinstance(request.id, int) and request.id < 0
         hidden = self._hidden if request.client.remote else _NOTHING
@@ -258,13 +257,12 @@ class TextSessions:
             request.partial({"at": sent, "out": text, **({"progress": progress} if progress else {})})
             sent += len(text)
 
-        # When its client has gone, `leave` decides which lines are carried out.
+        # Dropping the request ends no work: `leave` decides which lines are carried out.
         request.outlives = True
         receiver = LineReceiver(done, more if request.values.get("partials") else None)
         request.attach(self._put(request.client, line, receiver))
 
     def refused(self, client: ClientRecord) -> None:
-        """Note that there was no room for a line (`ClientLines.refuse`)."""
         with self._lock:
             self._session_of(client).lines.refuse(gone=client.departed)
 
@@ -280,7 +278,7 @@ class TextSessions:
         return session
 
     def _checked(self, client: ClientRecord, line: TextLine) -> TextLine:
-        """Check a line against the client's role and confine its files; raises `RequestError`."""
+        """Return the line with its files confined, if the client's role allows it; raises `RequestError`."""
         if _CONTROL.search(line.text):
             raise RequestError(
                 "bad_request", f"{quoted(line.text)}: expected one line without control characters", "line"
@@ -298,20 +296,20 @@ class TextSessions:
     def _put(self, client: ClientRecord, line: TextLine, receiver: LineReceiver) -> Callable[[], None]:
         """Queue a line. Returns a function that cancels it.
 
-        A line that was cancelled before it started gives its receiver nothing.
+        The receiver of a line that was cancelled before it began is not called.
         """
         with self._lock:
             session = self._session_of(client)
-            item, begins = session.lines.put(line, receiver)
+            client_line, begins = session.lines.put(line, receiver)
         if line.name == "stop":
-            session.dialect.session.interrupt.stop(item.number)
+            session.dialect.session.interrupt.stop(client_line.number)
         if begins:
             self._begin_next(client, session)
 
         def cancel() -> None:
             with self._lock:
-                session.lines.cancel(item)
-            session.stop(item)
+                session.lines.cancel(client_line)
+            session.stop(client_line)
 
         return cancel
 
@@ -323,57 +321,57 @@ class TextSessions:
         return _TextSession(TextDialect(session, transcript), transcript)
 
     def _begin_next(self, client: ClientRecord, session: _TextSession) -> None:
-        """Give the next line of a session to the thread pool for its kind."""
+        """Let the pool for its kind carry out a session's next line."""
         with self._lock:
             item = session.lines.next()
         if item is not None:
             self._pools[item.line.work].submit(partial(self._carry_out, client, session, item))
 
-    def _carry_out(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:
+    def _carry_out(self, client: ClientRecord, session: _TextSession, client_line: ClientLine) -> None:
         dialect, state = session.dialect, session.dialect.session
         if not allows(client.role, EDITOR):
-            # Also if it was set when the client had another role.
+            # It may have been set when the client had another role.
             state.settings.auto_store = False
-        session.transcript.follower = item.receiver.more
-        dialect.show_progress = session.transcript.show_progress if item.receiver.more else None
-        state.interrupt.begin(item.number)
-        if not item.cancelled:
-            self._guarded(session, item, lambda: dialect.run_line(item.line))
+        session.transcript.follower = client_line.receiver.more
+        dialect.show_progress = session.transcript.show_progress if client_line.receiver.more else None
+        state.interrupt.begin(client_line.number)
+        if not client_line.cancelled:
+            self._guarded(session, client_line, lambda: dialect.run_line(client_line.line))
         if state.own_turn or state.game.position.over:
-            self._pools[SEARCHES].submit(partial(self._play_on, client, session, item))
+            self._pools[SEARCHES].submit(partial(self._play_on, client, session, client_line))
         else:
-            self._finish(client, session, item)
+            self._finish(client, session, client_line)
 
-    def _play_on(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:
-        self._guarded(session, item, lambda: self._settle(session, item))
-        self._finish(client, session, item)
+    def _play_on(self, client: ClientRecord, session: _TextSession, client_line: ClientLine) -> None:
+        self._guarded(session, client_line, lambda: self._settle(session, client_line))
+        self._finish(client, session, client_line)
 
-    def _guarded(self, session: _TextSession, item: ClientLine, work: Callable[[], None]) -> None:
+    def _guarded(self, session: _TextSession, client_line: ClientLine, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception:
             dialect = session.dialect
             self._health.mistake("text")
-            dialect.warn(f"{quoted(item.line.text)}: an internal error")
+            dialect.warn(f"{quoted(client_line.line.text)}: an internal error")
 
-    def _finish(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:
+    def _finish(self, client: ClientRecord, session: _TextSession, client_line: ClientLine) -> None:
         dialect = session.dialect
         if dialect.successor:
             dialect.successor = ""
-            dialect.warn(f"{quoted(item.line.text)}: other protocols are for standard input only")
+            dialect.warn(f"{quoted(client_line.line.text)}: other protocols are for standard input only")
         printed = session.transcript.take()
         if dialect.leaving is not None:
             fresh = self._new_session(client)
             session.dialect, session.transcript = fresh.dialect, fresh.transcript
         with self._lock:
             session.lines.ended()
-        item.receiver.done(printed)
+        client_line.receiver.done(printed)
         self._begin_next(client, session)
 
-    def _settle(self, session: _TextSession, item: ClientLine) -> None:
-        """Let the engine make its own moves (`TextDialect.settle`) as long as no other line waits."""
+    def _settle(self, session: _TextSession, client_line: ClientLine) -> None:
+        """Let the engine make its moves (`TextDialect.settle`) while no other line waits."""
         dialect, lines = session.dialect, session.lines
-        while dialect.leaving is None and not (item.cancelled or lines.deserted):
+        while dialect.leaving is None and not (client_line.cancelled or lines.deserted):
             if not dialect.step(bool(lines), ending=False):
                 return
             if session.transcript.size > LARGEST_ANSWER:
@@ -381,7 +379,6 @@ class TextSessions:
                 dialect.warn(f"more than {LARGEST_ANSWER} characters: the engine plays no further by itself")
 
     def leave(self, client: ClientRecord) -> None:
-        """Cancel the lines of a client that has gone, except those that `ClientLines.leave` keeps."""
         session: _TextSession | None = client.texts
         if session is None:
             return
@@ -391,18 +388,18 @@ class TextSessions:
             session.stop(stopped)
 
     def forget(self, client: ClientRecord) -> None:
-        """Drop the session of a client that has gone."""
+        """End the session of a client that is forgotten."""
         self.leave(client)
         client.texts = None
 
     def close(self) -> None:
-        """Stop running lines and start no others."""
+        """Stop running lines and start no more."""
         for pool in self._pools.values():
             pool.close()
 
 
 def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
-    """Check a line for a role and confine its files; raises `RequestError`.
+    """Return a line with its files confined, if a role allows it; raises `RequestError`.
 
     A line that is no command passes: the dialogue reports it.
     """
@@ -420,7 +417,7 @@ def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
         try:
             name = file_name(line.rest)
             if '"' in name:
-                # The command would take them for its own.
+                # The command would take the quotes for its own.
                 raise BadInput(f"{quoted(name)}: expected a name without quotes")
             file, here = confined(name, data_folder), Path.cwd()
         except BadInput as error:

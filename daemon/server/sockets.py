@@ -328,7 +328,9 @@ class Sockets:
     # A few times a second
 
     def _apply_key_changes(self, now: float) -> None:
-        """Close connections of revoked keys. Looks at the files, each time a system call, only now and then."""
+        """Close connections of revoked keys. Checks the files now and then only, because each check is a system
+        call.
+        """
         if now < self._next_look_at_keys:
             return
         self._next_look_at_keys = now + _KEYS_S

@@ -1,6 +1,6 @@
-"""The registry of operations: dispatches requests of `desdaemon.protocol.wire.messages` over any carrier.
+"""The operations by name: requests of `desdaemon.protocol.wire.messages`, over any carrier, are dispatched to them.
 
-`Operations.handle` takes a message and a function that sends replies. Each request gets any number of partials and then
+`Operations.handle` takes a message and a function that sends replies. A request gets any number of partials, then
 exactly one final or error; long work runs on other threads.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Operations:
-    """The dispatch of requests to operations. One thread at a time calls `handle`; replies come from any thread."""
+    """Dispatches requests to operations. One thread at a time calls `handle`; replies come from any thread."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Operations:
         batches: Batches,
         shut_down: Callable[[], None],
     ) -> None:
-        """``shut_down`` is called for an admin's `shutdown`, and must return at once."""
+        """``shut_down`` is called for an admin's `shutdown`; it must return at once."""
         self.health = health
         self.limits = limits
         self.analyses = analyses
@@ -72,7 +72,7 @@ class Operations:
         }
 
     def handle(self, client: ClientRecord, message: Data, reply: Reply) -> None:
-        """Run a request; replies may be sent before this returns."""
+        """Carry out a request. Replies may be sent before this returns."""
         try:
             operation, args = messages.check_request(message)
             identity = message["id"]
@@ -97,9 +97,9 @@ class Operations:
         self.health.handled(operation.name, time.perf_counter() - request.arrived)
 
     def handle_text(self, client: ClientRecord, number: int, line: TextLine, reply: Callable[[str], None]) -> None:
-        """Run a bare line of the text protocol; its single reply is all output of the line.
+        """Carry out a bare line of the text protocol; its one reply is all output of the line.
 
-        ``number`` counts the client's lines. Ids of requests are not negative, so that the two are never confused.
+        ``number`` counts the client's lines; it becomes a negative id, which no request has.
         """
 
         def answer(message: Data) -> None:
@@ -138,7 +138,7 @@ class Operations:
         request.fail(error)
 
     def admit(self, request: PendingRequest, positions: int = 1) -> None:
-        """Count a request of this number of positions in. Raises `RequestError` beyond the limits."""
+        """Count a request's positions in. Raises `RequestError` beyond the limits."""
         if self.closing:
             raise RequestError("shutting_down", ENDINGS["shutting_down"])
         client = request.client
@@ -150,7 +150,7 @@ class Operations:
         client.requests[request.id] = request
 
     def _admitted(self, work: Callable[[PendingRequest], None]) -> Callable[[PendingRequest], None]:
-        """Return a handler that counts a request in before ``work``."""
+        """Return a handler that admits a request before ``work``."""
 
         def handle(request: PendingRequest) -> None:
             self.admit(request)
@@ -159,12 +159,12 @@ class Operations:
         return handle
 
     def _check_jobs(self) -> None:
-        """Raise `RequestError` if no more jobs are accepted: jobs outlive their clients and requests."""
+        """Raise `RequestError` if there are too many jobs, which outlive their clients and requests."""
         if self.books.jobs.active + len(self.books.looks.deferred) >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
 
     def drop(self, client: ClientRecord) -> None:
-        """Cancel all requests of a client that has disconnected; jobs go on."""
+        """Cancel the requests of a client that has disconnected; jobs go on."""
         self.texts.leave(client)
         for request in list(client.requests.values()):
             if request.outlives:
@@ -173,17 +173,17 @@ class Operations:
             self.end(request)
 
     def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
-        """Cancel a request. Returns False when it is already over.
+        """Cancel a request. Returns False if it was over.
 
-        The results so far go with the error, or, with ``keep``, are sent as the final.
+        The results so far go with the error or, with ``keep``, become the final.
         """
-        # Ending the request clears both.
+        # Read first: ending the request clears both.
         cancel, so_far = request.cancel, request.found
-        found = so_far() if so_far is not None and not request.over else None
-        if keep and found is not None:
-            stopped = request.final(found)
+        results = so_far() if so_far is not None and not request.over else None
+        if keep and results is not None:
+            stopped = request.final(results)
         else:
-            stopped = request.fail(RequestError(code, ENDINGS[code]), found)
+            stopped = request.fail(RequestError(code, ENDINGS[code]), results)
             if stopped:
                 self.health.refused(code)
         if cancel is not None:
@@ -191,7 +191,7 @@ class Operations:
         return stopped
 
     def shut(self, request: PendingRequest) -> bool:
-        """End a request because the daemon shuts down. Returns False when it is already over."""
+        """End a request because the daemon shuts down. Returns False if it was over."""
         return self.end(request, code="shutting_down")
 
     # The operations
@@ -217,7 +217,7 @@ class Operations:
                 "version": __version__,
                 "protocol": constants.VERSION,
                 "role": role,
-                "ops": [found.name for found in messages.OPERATIONS if self._offers(found, role)],
+                "ops": [offered.name for offered in messages.OPERATIONS if self._offers(offered, role)],
                 "features": list(messages.FEATURES),
                 "limits": limits,
             }
@@ -311,7 +311,7 @@ class Operations:
 
     def _book_get(self, request: PendingRequest) -> None:
         if self.closing:
-            # The book may be closed already: no client must get the reply that a position is not in it.
+            # A closed book must not be taken for one without the position.
             raise RequestError("shutting_down", ENDINGS["shutting_down"])
         self.books.get(request, lambda: self.admit(request))
 
@@ -327,12 +327,12 @@ class Operations:
             raise RequestError("bad_request", "expected one of target, job and all", "target")
         keep = bool(request.values.get("keep"))
         if everything:
-            ended = [self.end(found, keep=keep) for found in list(request.client.requests.values())]
+            ended = [self.end(each, keep=keep) for each in list(request.client.requests.values())]
             request.final({"cancelled": any(ended), "number": sum(ended)})
             return
         if number is None:
-            found = request.client.requests.get(target) if target is not None else None
-            request.final({"cancelled": found is not None and self.end(found, keep=keep)})
+            named = request.client.requests.get(target) if target is not None else None
+            request.final({"cancelled": named is not None and self.end(named, keep=keep)})
             return
         job = self.books.jobs.find(number)
         editor = messages.allows(request.client.role, EDITOR)

@@ -1,4 +1,4 @@
-"""A request of a client: the client, the request while it is in flight, and the limits for both."""
+"""A client of requests, a request in flight, and the limits for both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Reply = Callable[[Data], None]
 
 
 class ServerLimits(NamedTuple):
-    """Limits by client, key and daemon, as set with ``--limit``; docs/server.md describes each."""
+    """The limits for clients, keys and the daemon, as ``--limit`` sets them; docs/server.md describes each."""
 
     in_flight: int = 64
     queue: int = 8192
@@ -45,37 +45,33 @@ class ServerLimits(NamedTuple):
 
 
 class ClientRecord:
-    """A client: its name for logs, role and requests in flight. A ``remote`` one may name files of the data folder
-    only.
-    """
+    """A client: name, role, requests in flight. A ``remote`` one may name files in the data folder only."""
 
     def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
         self.rename(name)
         self.role = role
         self.remote = remote
         self.number = next(_NUMBERS)
-        """Number of the client, unique in the process."""
+        """The client's number, unique in the process."""
         self.requests: dict[str | int, PendingRequest] = {}
         self.parting: set[PendingRequest] = set()
-        """Requests that are over but whose last reply has not been handed over yet."""
+        """Requests that are over, but whose last reply was not handed over yet."""
         self.texts: Any = None
-        """Its text session, which `TextSessions` keeps here."""
+        """The client's text session, which `TextSessions` keeps here."""
 
     @property
     def departed(self) -> bool:
-        """Whether it has gone for good and can receive no replies."""
+        """Whether the client has gone for good and can receive no replies."""
         return False
 
     def rename(self, name: str) -> None:
-        """Set ``name``, and ``account``, to which its use is charged: its key's, or the carrier's for clients without a
-        key.
-        """
+        """Set ``name``, and ``account``, the key that is charged, or without a key the way to connect."""
         self.name = name
         self.account = account_of(name)
 
 
 class PendingRequest:
-    """A request in flight. ``partial``, ``final`` and ``fail`` may be called from any thread."""
+    """A request in flight. Any thread may call ``partial``, ``final`` and ``fail``."""
 
     __slots__ = (
         "_lock",
@@ -102,23 +98,24 @@ class PendingRequest:
         self.arrived = time.perf_counter()
         self.over = False
         self.cancel: Callable[[], None] | None = None
-        """Ends the work for it, without a reply; None before `attach` and once it is over."""
+        """Ends the request's work, without a reply; None before `attach` and once the request is over."""
         self.found: Callable[[], Data | None] | None = None
-        """Returns the results of an analysis so far, as the data of a final with ``finished`` false. None before
-        `attach`, once the request is over, and for other operations.
+        """Returns an analysis's results so far, as a final with ``finished`` false.
+
+        None before `attach`, once the request is over, and for other operations.
         """
         self.endless = False
-        """Whether only a cancel may end it."""
+        """Whether only a cancel ends the request."""
         self.outlives = False
-        """Whether dropping it ends no work: it is a job on the book, or a line, about which its session decides."""
+        """Whether dropping the request ends no work: a job on the book goes on, a line's session decides."""
         self.leave: Callable[[], None] | None = None
-        """Removes it from the counts of requests in flight."""
+        """Takes the request out of the numbers in flight."""
         self._reply = reply
         self._seq = 0
         self._lock = threading.Lock()
 
     def attach(self, cancel: Callable[[], None], found: Callable[[], Data | None] | None = None) -> bool:
-        """Set the functions that end the work and return its results so far. Returns False if it is already over."""
+        """Set the functions that end the work and return results so far. Returns False if the request is over."""
         with self._lock:
             if not self.over:
                 self.cancel = cancel
@@ -126,16 +123,16 @@ class PendingRequest:
             return not self.over
 
     def partial(self, data: Data) -> bool:
-        """Send an intermediate result. Returns False when the request is over."""
+        """Send an intermediate result. Returns False if the request is over."""
         with self._lock:
             return not self.over and self._send("partial", "data", data)
 
     def final(self, data: Data) -> bool:
-        """Send the result. Returns False when the request is over."""
+        """Send the result. Returns False if the request was over."""
         return self._end("final", "data", data)
 
     def fail(self, error: RequestError, found: Data | None = None) -> bool:
-        """Send an error, with the results so far. Returns False when the request is over."""
+        """Send an error, with the results so far. Returns False if the request was over."""
         return self._end("error", "error", error.data(), found)
 
     def _end(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
@@ -144,7 +141,7 @@ class PendingRequest:
                 return False
             self.over = True
             self.client.parting.add(self)
-            # Before the reply goes out: its receiver may use the id again.
+            # Before the reply is sent, because its receiver may use the id again.
             if self.client.requests.get(self.id) is self:
                 del self.client.requests[self.id]
             if self.leave is not None:
@@ -153,7 +150,8 @@ class PendingRequest:
                 self._send(kind, key, data, found)
             finally:
                 self.client.parting.discard(self)
-                # They refer to this request: without a cycle it is freed now, and not minutes later by the collector.
+                # They refer to this request; without the cycle it is freed now, not minutes later by the garbage
+                # collector.
                 self.cancel = self.found = self.leave = None
         return True
 
@@ -170,10 +168,10 @@ class PendingRequest:
 
 
 class Admission:
-    """Counts positions in flight by client, by key and in all, and refuses requests beyond the bounds.
+    """Counts positions in flight by client, by key and in all, and refuses requests beyond the limits.
 
-    A client may use half of what its key has left, a key half of what the daemon has left, so that no client can shut
-    the others out. A client with nothing in flight always gets a request of `SMALL` positions admitted.
+    A client may use half of what its key has left, a key half of what the daemon has left, so that none shuts the
+    others out. A client with nothing in flight may always request `SMALL` positions.
     """
 
     def __init__(self, limits: ServerLimits) -> None:
@@ -184,7 +182,7 @@ class Admission:
         self._lock = threading.Lock()
 
     def enter(self, client: ClientRecord, positions: int) -> None:
-        """Count a request in. Raises `RequestError` (``busy``) beyond a limit."""
+        """Count a request's positions in. Raises `RequestError` (``busy``) beyond a limit."""
         limits, key, number = self._limits, client.account, client.number
         with self._lock:
             mine, ours = self._clients.get(number, 0), self._keys.get(key, 0)
@@ -204,7 +202,7 @@ class Admission:
             self._total += positions
 
     def leave(self, number: int, key: str, positions: int) -> None:
-        """Count a finished request of the client ``number`` and its key out. Any thread."""
+        """Count positions of a client, by number, and its key out. Any thread."""
         with self._lock:
             self._total -= positions
             mine, ours = self._clients.pop(number) - positions, self._keys.pop(key) - positions
@@ -214,29 +212,29 @@ class Admission:
                 self._keys[key] = ours
 
     def in_flight(self, key: str) -> int:
-        """Return the positions in flight of a key."""
+        """Return the number of positions in flight of a key."""
         return self._keys.get(key, 0)
 
 
 def refusal(identity: str | int | None, error: RequestError) -> Data:
-    """Return the error reply to a message that is not a valid request."""
+    """Return the error reply to a message that is no valid request."""
     return {"v": constants.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
 
 
 class TextLines(Protocol):
-    """The text protocol for clients of requests: a session for each."""
+    """The text protocol for clients of requests, a session for each."""
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
-        """Run the line of a request, and answer it. Raises `RequestError`."""
+        """Run a request's line and reply. Raises `RequestError`."""
 
     def refused(self, client: ClientRecord) -> None:
-        """Note that there was no room for a line."""
+        """Note that there was no room for a client's line."""
 
     def leave(self, client: ClientRecord) -> None:
         """Cancel the lines of a client that has gone, after the last one that must outlive it."""
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
-        """Return the options of the client's session, or the daemon's if it has none."""
+        """Return the options of the client's session, the daemon's if it has none."""
 
     def close(self) -> None:
         """End all sessions."""
