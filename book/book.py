@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.protocol.othello.rules import INVERSE_SYMMETRY, transform_move
 from desdaemon.protocol.othello.scores import MoverScore
 
 from .changes import ChangeObserver, Question
@@ -25,7 +26,7 @@ from .links import Links
 from .negamax import FaultyRows, negamax, negamax_from
 from .options import BookOptions, Rule
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices
-from .record import RESULT, PositionEntry, mirror_move, unmirror_move
+from .record import RESULT, PositionEntry
 from .table import BookTable, Filters
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
@@ -208,8 +209,8 @@ class Book:
             if entry is None:
                 return []
             known_moves = self.known_moves(entry)
-        moves = [move._replace(move=unmirror_move(move.move, symmetry)) for move in known_moves]
-        return best_first(moves)
+        back = INVERSE_SYMMETRY[symmetry]
+        return best_first(move._replace(move=transform_move(move.move, back)) for move in known_moves)
 
     def moves_that_count(self, player: int, opponent: int) -> list[MoveInBook]:
         """Return the moves that the score follows from: `moves_on` without a leaf that Egaroucid's rule ignores."""
@@ -599,4 +600,4 @@ class Book:
 
     def canonical_move(self, player: int, opponent: int, move: int) -> int:
         """Return ``move`` on the canonical board of a position."""
-        return mirror_move(move, self.table.canonical(player, opponent)[2])
+        return transform_move(move, self.table.canonical(player, opponent)[2])

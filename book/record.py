@@ -120,29 +120,3 @@ def unsearched(
     records["upper"][records["score"] == NO_SCORE] = -NO_SCORE
     records["leaf_move"], records["leaf_score"], records["leaf_level"] = NO_MOVE, NO_SCORE, NO_LEVEL
     return records
-
-
-def mirror_move(move: int, symmetry: int) -> int:
-    """Return a move under symmetry 0..7: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
-    if move >= PASS:
-        return move
-    if symmetry & 1:
-        move ^= 7
-    if symmetry & 2:
-        move ^= 56
-    if symmetry & 4:
-        move = (move & 7) << 3 | move >> 3
-    return move
-
-
-def unmirror_move(move: int, symmetry: int) -> int:
-    """Return the move whose image under `mirror_move` is ``move``."""
-    if move >= PASS:
-        return move
-    if symmetry & 4:
-        move = (move & 7) << 3 | move >> 3
-    if symmetry & 2:
-        move ^= 56
-    if symmetry & 1:
-        move ^= 7
-    return move

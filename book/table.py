@@ -106,7 +106,7 @@ class BookTable(TableMemory):
         return made
 
     def canonical(self, player: int, opponent: int) -> tuple[int, int, int]:
-        """Return the canonical form of a position and the symmetry 0..7 that leads to it (`record.mirror_move`)."""
+        """Return the canonical form of a position and the symmetry 0..7 that leads to it (`rules.transform`)."""
         words, place = self._pair()
         symmetry = self._kernels.canonical_of(player, opponent, place)
         return words[0], words[1], symmetry

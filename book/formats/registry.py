@@ -16,6 +16,7 @@ from desdaemon.book.layout import FINISHED, LINKED, OPEN
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import Store, journal_path, open_store
+from desdaemon.protocol.othello.notation import discs_text
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.texts import UTF_16
 
@@ -185,7 +186,7 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
         write_native(path, book, progress)
         if len(linked):
             entry = book.table.entry(int(linked[0]))
-            board = text.board_text(entry.player, entry.opponent)
+            board = discs_text(entry.player, entry.opponent)
             notes.append(
                 f"{path}: {len(linked)} leaves lead into the book, such as {text.move_name(entry.leaf_move).lower()} "
                 f"of {board} X: fix or negamax drops them, as their moves are links"

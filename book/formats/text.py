@@ -32,9 +32,10 @@ from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.options import BookOptions, Rule, guessed_options
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import levels_in_scale
-from desdaemon.book.record import PositionEntry, mirror_move
+from desdaemon.book.record import PositionEntry
 from desdaemon.book.storage.files import replacing
-from desdaemon.protocol.othello.rules import final_score
+from desdaemon.protocol.othello import notation
+from desdaemon.protocol.othello.rules import final_score, transform_move
 from desdaemon.protocol.system import platform
 
 _FIRST = "Xx*Bb#"
@@ -68,29 +69,15 @@ def packed_by_name(path: Path) -> bool:
 
 def move_name(move: int) -> str:
     """Return a square as text (A1..H8), PA for a pass, -- for no move."""
-    if move == PASS:
-        return "PA"
-    return "ABCDEFGH"[move & 7] + str((move >> 3) + 1) if move < PASS else "--"
+    return notation.move_text(move) if move <= PASS else "--"
 
 
 _NAMES = [move_name(move) for move in range(NO_MOVE + 1)]
 
 
 def parse_move(text: str) -> int:
-    """Return the move of a `move_name` in either case, or of PS or PASS; raises ValueError."""
-    name = text.strip().upper()
-    if name in ("PA", "PS", "PASS"):
-        return PASS
-    if name == "--":
-        return NO_MOVE
-    if len(name) != 2 or name[0] not in "ABCDEFGH" or name[1] not in "12345678":
-        raise ValueError(f"{text.strip()!r} is not a move")
-    return "ABCDEFGH".index(name[0]) + 8 * (int(name[1]) - 1)
-
-
-def board_text(player: int, opponent: int) -> str:
-    """Return 64 characters from A1 to H8: X side to move, O the other, - empty."""
-    return "".join("X" if player >> k & 1 else "O" if opponent >> k & 1 else "-" for k in range(64))
+    """Return the move of a `move_name` in either case, or of another spelling of a pass; raises ValueError."""
+    return NO_MOVE if text.strip() == "--" else notation.parse_move(text)
 
 
 def parse_board(text: str, side: str) -> tuple[int, int]:
@@ -153,7 +140,7 @@ def _entry(book: Book, line: str) -> PositionEntry:
         p,
         o,
         level=level,
-        leaf_move=mirror_move(move, symmetry),
+        leaf_move=transform_move(move, symmetry),
         leaf_score=score,
         leaf_level=level if scored else NO_LEVEL,
     )

@@ -258,7 +258,7 @@ def add_passes(ctx, start, end, passes, out):
 
 @kernel("u64(u64,i64)", inline=True)
 def mirrored(move, symmetry):
-    """Return the image of a square under a symmetry 0..7 of `record.mirror_move`."""
+    """Return the image of a square under a symmetry 0..7 of `rules.transform_move`."""
     if move > U(63):
         return move
     if symmetry & 1:

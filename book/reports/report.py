@@ -11,13 +11,14 @@ from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.chunks import CHUNK_ROWS, Words, address
 from desdaemon.book.exports import kernels
 from desdaemon.book.formats.losses import RULES
-from desdaemon.book.formats.text import board_text, move_name
+from desdaemon.book.formats.text import move_name
 from desdaemon.book.games import sources
 from desdaemon.book.growth.game_results import results_of
 from desdaemon.book.negamax import reach
 from desdaemon.book.options import Rule
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.record import START, PositionEntry
+from desdaemon.protocol.othello.notation import discs_text
 
 from .children import LEAF, LINK, ReportedMove
 
@@ -121,7 +122,7 @@ def _scores_text(entry: PositionEntry) -> str:
 
 def entry_text(book: Book, entry: PositionEntry) -> str:
     """Return an entry as a line."""
-    board = board_text(entry.player, entry.opponent)
+    board = discs_text(entry.player, entry.opponent)
     moves = entry_moves_text(book, entry)
     return f"{{board:{board} X; level:{entry.level}; best: {_scores_text(entry)};moves: {moves}}}"
 
@@ -270,7 +271,7 @@ def problems(book: Book, empties: int, count: int, progress: ProgressCallback = 
         if len(moves) < 2 or moves[0].score == moves[1].score:
             continue
         best, *others = (f"{move_name(move.move)}:{move.score:+d}" for move in moves)
-        yield f"{board_text(entry.player, entry.opponent)} X % bm {best}; ba {' '.join(others)};"
+        yield f"{discs_text(entry.player, entry.opponent)} X % bm {best}; ba {' '.join(others)};"
         number += 1
 
 

@@ -103,8 +103,7 @@ def test_move_lines_are_read(tmp_path):
     ("name", "content", "message"),
     [
         ("short.wtb", b"\0" * 9, "header"),
-        ("lies.wtb", wthor([[19]], announced=3), "announces 3"),
-        ("ten.wtb", wthor([[19]])[:12] + b"\x0a" + wthor([[19]])[13:], "side 10"),
+        ("ten.wtb", wthor([[19]])[:12] + b"\x0a" + wthor([[19]])[13:], "size 10"),
         ("words.txt", b"f5d6c3\nhello\n", "words.txt:2"),
         ("latin.txt", b"f5\xe9\n", "not a text"),
     ],
@@ -117,6 +116,13 @@ def test_broken_game_files_are_refused_with_their_name(tmp_path, capsys, name, c
     assert name in told
     assert message in told
     assert not (tmp_path / "out.npz").exists()
+
+
+def test_a_wrong_number_of_games_is_told(tmp_path, capsys):
+    path = tmp_path / "lies.wtb"
+    path.write_bytes(wthor([[19]], announced=3))
+    assert cli.main(["games", str(path), "--out", str(tmp_path / "out.npz")]) == 0
+    assert "3 games of 68 bytes announced" in capsys.readouterr().err
 
 
 def test_a_folder_without_games_and_a_bad_command_line_are_refused(tmp_path, capsys):

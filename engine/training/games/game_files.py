@@ -1,14 +1,12 @@
 """Stage `games`: from game files to verified lists of moves.
 
-WTHOR databases (.wtb: a 16-byte header, then 68-byte records whose last 60 bytes are the moves as 10 * row + column, 0
-after the last) and text with one game a line (`f5d6c3...`, case and blanks ignored, no other words). Every game is
-replayed by the rules.
+WTHOR databases (.wtb) and text with one game a line (`f5d6c3...`, case and blanks ignored, no other words). Every game
+is replayed by the rules.
 """
 
 from __future__ import annotations
 
 import re
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -16,50 +14,42 @@ from numpy.typing import NDArray
 
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, digest, save
+from desdaemon.protocol.games import wthor
+from desdaemon.protocol.othello.notation import parse_moves
+from desdaemon.protocol.system import logs
 
-_HEADER = 16
-_RECORD = 68
 _LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
 
 
 def read_wthor(path: Path) -> NDArray[np.uint8]:
-    """Return squares (games, 60) uint8, 0 = A1, NO_SQUARE after the last move; raises `TrainingError`."""
-    data = path.read_bytes()
-    if len(data) < _HEADER:
-        raise TrainingError(f"{path}: {len(data)} bytes, a WTHOR header alone has {_HEADER}")
-    (count,) = struct.unpack_from("<i", data, 4)
-    side = data[12]
-    if side not in (0, 8):
-        raise TrainingError(f"{path}: games on a board of side {side}, only 8 is read")
-    if count < 0 or len(data) < _HEADER + count * _RECORD:
-        held = (len(data) - _HEADER) // _RECORD
-        raise TrainingError(f"{path}: holds {held} whole games, its header announces {count}")
-    records = np.frombuffer(data, np.uint8, count * _RECORD, _HEADER).reshape(count, _RECORD)
-    coded = records[:, 8:]
-    row, column = coded // 10, coded % 10
-    valid = (row >= 1) & (row <= 8) & (column >= 1) & (column <= 8)
-    squares = np.where(valid, (row - 1) * 8 + column - 1, boards.NO_SQUARE).astype(np.uint8)
-    # Moves end at the first code that is none.
-    return np.where(np.logical_and.accumulate(valid, axis=1), squares, boards.NO_SQUARE).astype(np.uint8)
+    """Return squares (games, 60) uint8, 0 = A1, NO_SQUARE after the last move; raises `BadInput`.
+
+    Records that cannot be read are left out, with a message.
+    """
+    return _rows([game.moves for game in wthor.parse(path.read_bytes(), str(path), logs.message).games.values()])
 
 
 def read_lines(path: Path) -> NDArray[np.uint8]:
     """Return squares (games, 60) uint8 of a text file with one game a line; blank lines are skipped."""
-    rows = []
+    games = []
     try:
         lines = path.read_text(encoding="utf-8-sig").lower().splitlines()
     except UnicodeDecodeError as error:
         raise TrainingError(f"{path}: not a text of move lines: {error}") from error
     for number, line in enumerate(lines, 1):
         text = "".join(line.split())
-        if not text:
-            continue
-        if not _LINE.fullmatch(text):
+        if text and not _LINE.fullmatch(text):
             raise TrainingError(f"{path}:{number}: expected up to 60 moves like f5d6c3, found {line[:40]!r}")
-        row = np.full(60, boards.NO_SQUARE, np.uint8)
-        row[: len(text) // 2] = [(int(text[k + 1]) - 1) * 8 + ord(text[k]) - ord("a") for k in range(0, len(text), 2)]
-        rows.append(row)
-    return np.array(rows, np.uint8).reshape(-1, 60)
+        if text:
+            games.append(bytes(parse_moves(text)))
+    return _rows(games)
+
+
+def _rows(games: list[bytes]) -> NDArray[np.uint8]:
+    rows = np.full((len(games), 60), boards.NO_SQUARE, np.uint8)
+    for row, moves in zip(rows, games, strict=True):
+        row[: len(moves)] = np.frombuffer(moves, np.uint8)
+    return rows
 
 
 def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:

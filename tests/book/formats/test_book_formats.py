@@ -21,8 +21,10 @@ from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_MOVE
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import WorkCancelled
-from desdaemon.book.record import START, PositionEntry, unmirror_move
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.protocol.othello.notation import discs_text
+from desdaemon.protocol.othello.rules import INVERSE_SYMMETRY, transform_move
 from desdaemon.protocol.system import platform
 
 TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_passleaf.dat"}
@@ -121,9 +123,9 @@ def test_mirrored_boards_are_understood(image: int, tmp_path: Path) -> None:
     for entry in contents(book):
         cells = referee.symmetries(referee.from_bits(entry.player, entry.opponent))[image]
         player, opponent = referee.to_bits(cells)
-        move = unmirror_move(entry.leaf_move, book.table.canonical(player, opponent)[2])
+        move = transform_move(entry.leaf_move, INVERSE_SYMMETRY[book.table.canonical(player, opponent)[2]])
         side = "X" if image % 2 else "O"
-        board = text.board_text(player, opponent)
+        board = discs_text(player, opponent)
         if side == "O":
             board = board.translate(str.maketrans("XO", "OX"))
         written.append(f"{board} {side},{entry.level},{text.move_name(move).lower()},{entry.leaf_score}\n")

@@ -14,8 +14,9 @@ from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import OutOfRange
 from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
-from desdaemon.book.record import RECORD, STATE, PositionEntry, mirror_move, unmirror_move
+from desdaemon.book.record import RECORD, STATE, PositionEntry
 from desdaemon.book.table import BookTable
+from desdaemon.protocol.othello.rules import INVERSE_SYMMETRY, transform_move
 
 seeds = st.integers(0, 10_000)
 plies = st.integers(0, 60)
@@ -32,9 +33,9 @@ def test_canonical_form_is_the_referees_for_all_images(seed: int, ply: int) -> N
         p, o, symmetry = table.canonical(*referee.to_bits(image))
         assert (p, o) == expected
         for move in referee.legal_moves(image):
-            moved = mirror_move(move, symmetry)
+            moved = transform_move(move, symmetry)
             assert moved in referee.legal_moves(referee.from_bits(p, o))
-            assert unmirror_move(moved, symmetry) == move
+            assert transform_move(moved, INVERSE_SYMMETRY[symmetry]) == move
 
 
 @given(seeds, plies)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from desdaemon.book.formats.losses import RULES
-from desdaemon.book.formats.text import board_text
 from desdaemon.book.growth import by_hand, game_results, learn, shrink
 from desdaemon.book.options import Rule
 from desdaemon.book.reports.report import score_text
@@ -11,7 +10,7 @@ from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import Position, illegal_move, move_text
+from desdaemon.protocol.othello.notation import Position, discs_text, illegal_move, move_text
 from desdaemon.protocol.othello.scores import seen_by_black
 from desdaemon.protocol.spelling import plural
 
@@ -106,7 +105,7 @@ def _unedit(run: BookCommandRun) -> Result:
     book.negamax(progress=run.progress)
     entry = book.entry(*place)
     now = "is not in the book any more" if entry is None else f"is worth {score_text(entry.score)} to the side to move"
-    return {"changed": 1, "text": [f"{board_text(*book.table.canonical(*place)[:2])} X {now}"]}
+    return {"changed": 1, "text": [f"{discs_text(*book.table.canonical(*place)[:2])} X {now}"]}
 
 
 def _adjust(run: BookCommandRun) -> Result:

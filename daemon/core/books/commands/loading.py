@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from desdaemon.book.book import Book
-from desdaemon.book.formats import registry, text
+from desdaemon.book.formats import registry
 from desdaemon.book.formats.losses import assumed_by_reading, rule_text
 from desdaemon.book.growth.add import add_positions, enumerate_book, fix
 from desdaemon.book.options import BookOptions, default_depth
@@ -20,6 +20,7 @@ from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import discs_text
 from desdaemon.protocol.spelling import plural
 
 from .games import counted_text
@@ -216,7 +217,7 @@ def _merge(run: BookCommandRun) -> Result:
             "among them that are here too count twice"
         )
     for conflict in merged.conflicts[:SHOWN]:
-        board = text.board_text(conflict.player, conflict.opponent)
+        board = discs_text(conflict.player, conflict.opponent)
         lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
     missing = sum(map(len, book.scan_faults(run.progress)))
     if missing:
@@ -248,7 +249,7 @@ def _compared(run: BookCommandRun, first: Book, second: Book, first_name: str, s
         f"leaf, {diff.other_level} with another level",
     ]
     for example in diff.examples:
-        board = text.board_text(example.first.player, example.first.opponent)
+        board = discs_text(example.first.player, example.first.opponent)
         ours, theirs = entry_moves_text(first, example.first), entry_moves_text(second, example.second)
         lines.append(f"{board} X: {example.first.score:+d} {ours} | {example.second.score:+d} {theirs}")
     return {**diff._asdict(), "examples": len(diff.examples), "text": lines}

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from desdaemon.book.book import Book
-from desdaemon.book.formats.text import board_text
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
 from desdaemon.book.storage.files import keep_backups
@@ -20,7 +19,7 @@ from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, equivalents
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.othello.notation import Position, discs_text, move_text
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.spelling import plural
 
@@ -52,7 +51,7 @@ def _edits(run: BookCommandRun) -> Result:
         count += 1
         if count > most:
             continue
-        line = f"{board_text(entry.player, entry.opponent)} X {entry.score:+d}"
+        line = f"{discs_text(entry.player, entry.opponent)} X {entry.score:+d}"
         if entry[:2] in old_entries:
             old = old_entries[entry[:2]]
             line += f", {report.score_text(old.score)} before" if old is not None else ", not in the book before"
