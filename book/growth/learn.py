@@ -32,7 +32,7 @@ from desdaemon.book.layout import (
     NO_SCORE,
     PASS,
 )
-from desdaemon.book.negamax import LayerOrder, reach
+from desdaemon.book.negamax import LayerOrder, layer_of, reach
 from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress
 from desdaemon.book.readings import in_scale, readings
 from desdaemon.book.record import PositionEntry
@@ -77,11 +77,6 @@ class Visit(NamedTuple):
     """Whether the side to move is the one to move at the root."""
 
 
-def _layer(book: Book, entry: PositionEntry) -> int:
-    """Return the layer of a position: twice its empties, plus 1 for a forced pass. It falls along every link."""
-    return 2 * entry.empties + (not book.table.moves(entry.player, entry.opponent))
-
-
 def _too_deep(entry: PositionEntry, depth: int) -> bool:
     return 64 - entry.empties >= depth + 4
 
@@ -94,7 +89,7 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
     """
     start = root_row(book, root)
     budgets: dict[tuple[int, bool], int] = {(start, True): window.cumulative}
-    heap = [(-_layer(book, book.table.entry(start)), start, True)]
+    heap = [(-layer_of(book.table, start), start, True)]
     while heap:
         _, row, own = heapq.heappop(heap)
         remaining = budgets[row, own]
@@ -112,7 +107,7 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
             left = remaining - error if window.cumulative < NO_LIMIT else remaining
             key = move.row, not own
             if key not in budgets:
-                heapq.heappush(heap, (-_layer(book, book.table.entry(move.row)), *key))
+                heapq.heappush(heap, (-layer_of(book.table, move.row), *key))
             budgets[key] = max(budgets.get(key, 0), left)
 
 

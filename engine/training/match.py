@@ -17,7 +17,7 @@ import numpy as np
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
-from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .labelling import boards
@@ -71,24 +71,19 @@ class PairsOutcome(NamedTuple):
 def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: Limits) -> int:
     """Play a game; return the score of sides[0], who moves first, in discs."""
     mover = 0
-    while True:
-        own, other = np.uint64(player), np.uint64(opponent)
-        if not boards.legal_moves(own, other):
-            if not boards.legal_moves(other, own):
-                score = int(boards.score_of(own, other))
-                return score if mover == 0 else -score
+    while not rules.is_over(player, opponent):
+        if rules.must_pass(player, opponent):
             player, opponent, mover = opponent, player, 1 - mover
             continue
-        empties = 64 - (player | opponent).bit_count()
-        if empties <= DECIDED_AT:
-            line = sides[mover].search(player, opponent, Limits(empties)).lines[0]
+        empties = rules.empties(player, opponent)
+        decided = empties <= DECIDED_AT
+        line = sides[mover].search(player, opponent, Limits(empties) if decided else limits).lines[0]
+        if decided:
             return line.score if mover == 0 else -line.score
-        line = sides[mover].search(player, opponent, limits).lines[0]
-        if line.move == PASS:
-            player, opponent, mover = opponent, player, 1 - mover
-            continue
-        following = boards.play(own, other, line.move)
-        player, opponent, mover = int(following[0]), int(following[1]), 1 - mover
+        player, opponent = rules.play(player, opponent, line.move)
+        mover = 1 - mover
+    score = rules.final_score(player, opponent)
+    return score if mover == 0 else -score
 
 
 def _searched(judge: Searcher, player: int, opponent: int) -> float:

@@ -21,6 +21,8 @@ from desdaemon.engine.evaluation.weights_file import read
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.labelling.positions import HUMAN, Truth, read_truth
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import parse_moves
 from desdaemon.protocol.othello.scores import MoverScore
 
 from .fitting import curves, features, ridge
@@ -96,7 +98,18 @@ def say(rows: list[dict[str, Any]], progress: StageProgress) -> None:
 
 def openings(static: Static) -> dict[str, float]:
     """Return the static evaluation of `LINES`, in discs for the side to move."""
-    return {line or "start": round(float(static(*boards.after(line), len(line) // 2)[0]), 2) for line in LINES}
+    scores = {}
+    for line in LINES:
+        player, opponent = (np.array([discs], np.uint64) for discs in _after(line))
+        scores[line or "start"] = round(float(static(player, opponent, len(line) // 2)[0]), 2)
+    return scores
+
+
+def _after(line: str) -> tuple[int, int]:
+    position = rules.START
+    for move in parse_moves(line):
+        position = rules.play(*position, move)
+    return position
 
 
 def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
@@ -104,10 +117,9 @@ def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
     scores = {}
     for line in MAIN_LINES:
-        players, opponents = boards.after(line)
         searcher.clear()
         limits = level_limits(level, 60 - len(line) // 2)
-        scores[line or "start"] = searcher.search(int(players[0]), int(opponents[0]), limits).lines[0].score
+        scores[line or "start"] = searcher.search(*_after(line), limits).lines[0].score
     return scores
 
 

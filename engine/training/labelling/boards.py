@@ -205,46 +205,7 @@ def canonize(players: Boards, opponents: Boards) -> None:
     library.load(SPEC).boards_canonical(players.ctypes.data, opponents.ctypes.data, len(players))
 
 
-@compiled
-def count_discs(players: Boards, opponents: Boards, discs: NDArray[np.uint8]) -> None:
-    """Write the number of discs on every board to ``discs``."""
-    for i in range(players.shape[0]):
-        discs[i] = popc(players[i] | opponents[i])
-
-
 def plies(players: Boards, opponents: Boards) -> NDArray[np.uint8]:
     """Return the ply (discs - 4 = 60 - empties) of every board."""
-    discs = np.empty(len(players), np.uint8)
-    count_discs(players, opponents, discs)
+    discs: NDArray[np.uint8] = np.bitwise_count(players | opponents)
     return discs - np.uint8(4)
-
-
-def after(line: str) -> tuple[Boards, Boards]:
-    """Return the position after a line of moves such as "f5d6c3" (without passes), as arrays of one board."""
-    squares = [ord(line[k]) - ord("a") + 8 * (int(line[k + 1]) - 1) for k in range(0, len(line), 2)]
-    game = np.full((1, 60), NO_SQUARE, np.uint8)
-    game[0, : len(squares)] = squares
-    players, opponents = np.empty(2, np.uint64), np.empty(2, np.uint64)
-    games, turns = np.empty(2, np.int32), np.empty(2, np.int8)
-    length = len(squares)
-    expand(game, np.array([length], np.uint8), length, length, players, opponents, games, turns)
-    return players[:1], opponents[:1]
-
-
-@compiled
-def legal_moves(player: np.uint64, opponent: np.uint64) -> Any:
-    """Return a mask of the legal moves."""
-    return moves(player, opponent)
-
-
-@compiled
-def play(player: np.uint64, opponent: np.uint64, square: int) -> Any:
-    """Return the position after a legal move, the other side to move."""
-    flipped = flip(_U(square), player, opponent)
-    return opponent ^ flipped, player | flipped | (_U(1) << _U(square))
-
-
-@compiled
-def score_of(player: np.uint64, opponent: np.uint64) -> Any:
-    """Return the player's discs less the opponent's, empty squares counted for the winner."""
-    return final_score(player, 64 - popc(player | opponent))
