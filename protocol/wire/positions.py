@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from desdaemon.protocol.errors import BadInput
@@ -28,7 +29,9 @@ T = TypeVar("T")
 
 
 class KnownLines:
-    """A cache of lines and their last positions, by text, for clients that ask repeatedly about the same lines."""
+    """A cache of lines and their last positions, by text, for clients that ask repeatedly about the same line or one
+    that is a move longer.
+    """
 
     def __init__(self, most: int) -> None:
         """``most`` lines are kept."""
@@ -37,12 +40,17 @@ class KnownLines:
 
     def last(self, args: dict[str, Any]) -> Position:
         """Return the last position of `read_line`; raises `RequestError`."""
-        text = args.get("board"), args.get("moves")
-        position = self._positions.get(text)
+        board, moves = args.get("board"), args.get("moves")
+        position = self._positions.get((board, moves))
         if position is None:
             if len(self._positions) >= self._most:
                 self._positions.clear()
-            position = self._positions[text] = read_line(args).last
+            before = self._positions.get((board, moves[:-2])) if moves else None
+            if moves and before is not None:
+                # What is wrong with the last move is told of the whole line.
+                with suppress(BadInput):
+                    position = play_moves(before, parse_moves(moves[-2:])).last
+            position = self._positions[board, moves] = position or read_line(args).last
         return position
 
 

@@ -20,6 +20,7 @@ from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.short_questions import QuestionTurns
 from desdaemon.core.search.workers import HelperPool, Owner, ResumableSearch, SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
+from desdaemon.engine.limits import MAX_LEVEL, estimated_us, level_limits
 from desdaemon.protocol.games.judgement import equivalents
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
@@ -275,8 +276,6 @@ class PendingAnalysis:
             return 0
         if question.allow != rules.FULL or terms.deterministic:
             return 0
-        from desdaemon.engine.limits import estimated_us
-
         return estimated_us(question.limits, question.position.empties)
 
     def _search_more(self) -> None:
@@ -554,8 +553,6 @@ def _is_enough(move: Data, question: Question) -> bool:
 
 def _book_move(books: Books, position: Position, move: int, score: int, level: int | None) -> Data:
     """Return a move as an item of ``moves``; ``level`` is that of a leaf's search, None for a move into the book."""
-    from desdaemon.engine.limits import MAX_LEVEL, level_limits
-
     after = position.after(move)
     lower, upper = score, score
     leaf = level is not None

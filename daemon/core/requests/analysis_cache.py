@@ -15,14 +15,13 @@ from collections import OrderedDict
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from desdaemon.engine.result import Line
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.files import PRIVATE, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from desdaemon.engine.result import Line
 
 _MAGIC = b"desdaemon analyses 1\n"
 _KEY = struct.Struct("<QQ")
@@ -191,8 +190,6 @@ def _packed(lines: tuple[Line, ...], symmetry: int) -> bytes:
 
 
 def _unpacked(content: bytes, symmetry: int, empties: int) -> Iterator[Line]:
-    from desdaemon.engine.result import Line
-
     turned = rules.move_images(symmetry)
     offset = 0
     while offset < len(content):

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text, discs_text, move_text, moves_text
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
-from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES
+from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES, MOST_POSITIONS
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import check_list_alone, read_line, read_listed, read_moves
+from desdaemon.protocol.wire.positions import KnownLines, check_list_alone, read_line, read_listed, read_moves
 
 if TYPE_CHECKING:
-    from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line
 
     from .request import Data
@@ -86,8 +86,6 @@ class Terms:
         return Question(self, number, position, limits, allow)
 
     def _limits_with(self, empties: int) -> Limits:
-        from desdaemon.engine.limits import Limits, level_limits
-
         if self.level is not None:
             limits = level_limits(self.level, empties)
         else:
@@ -156,10 +154,12 @@ def read_questions(terms: Terms, values: Data, pause: Callable[[], None] = lambd
     """
     if terms.listed:
         questions = []
+        # A list often goes through a game, a move each.
+        lines = KnownLines(MOST_POSITIONS)
         for number, item in enumerate(values["positions"]):
             if number % _READ_AT_ONCE == _READ_AT_ONCE - 1:
                 pause()
-            questions.append(terms.question(read_listed(number, item, read_line).last, number))
+            questions.append(terms.question(read_listed(number, item, lines.last), number))
         return questions
     line = read_line(values)
     if terms.plies is None:
