@@ -186,7 +186,9 @@ class Shell:
 
 
 class _Shown:
-    """Writes a line's output once: partials may be lost, and the reply has all of it again."""
+    """Prints a command's output as its partials arrive, each part once: partials may be lost, but the final has the
+    whole output.
+    """
 
     def __init__(self) -> None:
         self._length = 0
@@ -211,9 +213,9 @@ class _Shown:
 
 @contextlib.contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Defer interrupts: the `KeyboardInterrupt` is raised at the end of the block.
+    """Hold back Ctrl-C until the block ends, so that it cannot come between sending a request and assigning its handle.
 
-    Between sending a request and assigning its handle it would lose the handle.
+    Does nothing off the main thread or if SIGINT has another handler than Python's.
     """
     if (
         threading.current_thread() is not threading.main_thread()

@@ -25,7 +25,7 @@ _CONTROLS = bytes(set(range(32)) - set(b"\n\t")) + b"\x7f\xff"
 
 
 class ServerBlock(NamedTuple):
-    """A line of the server, and the lines after it without their ``|``."""
+    """A message of the GGS server: its first line, and the ``|`` lines that continue it, the ``|`` removed."""
 
     head: str
     body: tuple[str, ...] = ()

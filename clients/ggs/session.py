@@ -44,7 +44,9 @@ class Outside(NamedTuple):
 
 
 class ServerSession:
-    """One run of the program, on the event loop that awaits `run`."""
+    """Runs a `Player` on GGS from connecting to its end: connection, clock, searches and files. Use it on the event
+    loop that awaits `run`.
+    """
 
     def __init__(self, outside: Outside, player: Player, thinker: Thinks) -> None:
         self._outside, self._player, self._thinker = outside, player, thinker

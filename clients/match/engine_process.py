@@ -37,7 +37,9 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class EngineFault(Exception):
-    """A fault of a program that ends its game; ``kind`` is ``crash``, ``hang``, ``answer`` or ``resigned``."""
+    """An engine crashed, hung, answered wrongly or resigned; ``kind`` is ``crash``, ``hang``, ``answer`` (refused or
+    unreadable), ``illegal`` or ``resigned``.
+    """
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)

@@ -203,7 +203,7 @@ def _places(host: str, port: int | None, names: list[str], scheme: str) -> Itera
 
 
 def _free_port(host: str) -> int:
-    """Return a port that was free a moment ago, for ``:0``."""
+    """Return a port of ``host`` that was free a moment ago, to stand for port 0 of an address."""
     import socket
 
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:

@@ -33,7 +33,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Print a file. Returns the exit status."""
+    """Print the shell completions or the manual page that the command line names. Returns the exit status."""
     sys.stdout.write(FILES[command_line().parse_args(arguments).what][1]())
     return 0
 

@@ -88,7 +88,9 @@ def scheduler_address(text: str) -> str:
 
 
 def checked_address(address: str, tls: str) -> None:
-    """Raise `BadInput` for an address that is not safe or does not fit ``tls``."""
+    """Raise `BadInput` for an address beyond this machine without TLS, or one with TLS if ``tls``, the folder of keys,
+    is "".
+    """
     scheme, _, rest = address.partition("://")
     if scheme == "tls":
         if not tls:
@@ -124,7 +126,7 @@ def local_host(address: str) -> str:
 
 
 def warn_unless_sealed(address: str) -> None:
-    """Warn once about an address without TLS."""
+    """Log a warning about an address without TLS."""
     if address.startswith("tcp://"):
         message(
             f"{address}: every user of this machine may run code as you; expected TLS where there are others: see "
@@ -187,7 +189,9 @@ _LOCK = threading.Lock()
 
 
 def client_of(text: str, tls: str) -> Client:
-    """Return this process's client of a scheduler, as `connect` does; a lost one is replaced. Any thread."""
+    """Return this process's client of a scheduler, as `connect` does; a lost one is replaced. Any thread may call
+    it.
+    """
     with _LOCK:
         client = _CLIENTS.get((text, tls))
         if client is None or client.status != "running":

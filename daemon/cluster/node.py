@@ -129,7 +129,9 @@ def run_worker(options: WorkerOptions) -> int:
 
 
 async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
-    """Work until the time ``ends``, connecting again when the scheduler is lost. Returns the exit status."""
+    """Work until the time ``ends``, connecting again when the scheduler is lost. Returns the exit status; raises
+    `BadInput` if the first connection fails.
+    """
     from distributed import Worker
 
     over = False
@@ -189,7 +191,7 @@ def _no_http_server(*_arguments: object, **_options: object) -> None:
 
 
 def _until_signal(work: Coroutine[Any, Any, int]) -> int:
-    """Run ``work``: one signal ends it cleanly, a second one at once."""
+    """Run ``work`` and return its exit status. One signal ends it cleanly (status 0), a second one at once."""
 
     async def run() -> int:
         task = asyncio.ensure_future(work)

@@ -29,7 +29,11 @@ class WorkerRow(NamedTuple):
 
 
 def status(cluster: str, tls: str, eval_file: str) -> list[WorkerRow]:
-    """Return the workers, sorted by name. Raises `BadInput` if there is no scheduler."""
+    """Return the workers, sorted by name; ``cluster`` and ``tls`` as for `connect`, ``eval_file`` "" for the built-in
+    weights.
+
+    Raises `BadInput`, and `Unfinished` if the scheduler does not answer.
+    """
     own = identity(Weights.load(eval_file or None))
     client = connect(cluster, tls)
     try:

@@ -124,8 +124,9 @@ A = TypeVar("A", bound=AnyAnswer)
 class SearchBatch(NamedTuple, Generic[S]):
     """Searches that go to a worker together.
 
-    ``numbers`` count the searches in order of arrival. The batch should not go to the worker ``avoided`` if there is
-    another. ``check``: it only checks an answer. It was sent ``attempt`` times before.
+    ``numbers`` are the searches' indices in order of arrival; ``check`` marks a repeated search whose answer is only
+    compared. ``avoided`` is a worker to avoid if there is another; ``attempt`` counts how often no worker could take
+    the batch.
     """
 
     number: int
@@ -161,7 +162,9 @@ class Costs:
         return self._key(search) in self._means
 
     def ms(self, search: AnySearch) -> float:
-        """Return the expected time of a search, ms."""
+        """Return the expected time of a search, ms: a mean of earlier ones of its level and phase, or a guess from its
+        level.
+        """
         return self._means.get(self._key(search)) or 0.3 * 1.32**search.level
 
     def timed(self, search: AnySearch, ms: float) -> None:
@@ -176,7 +179,7 @@ class Costs:
 
 
 class SearchWindow(Generic[S, A]):
-    """The window of one run of searches; see the module."""
+    """The searches of one run on their way to the workers, and their answers on the way back; see the module."""
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
         """``first`` searches were made in earlier windows: every ``check_every``-th of all is checked."""

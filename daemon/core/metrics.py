@@ -22,7 +22,7 @@ BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
 
 
 def account_of(client: str) -> str:
-    """Return the part of a client's name before the number of its connection: its key."""
+    """Return a client's key: the part of its name before the ``/`` and the number of its connection."""
     return client.partition("/")[0]
 
 
@@ -38,7 +38,7 @@ class Account:
 
 
 class Accounts:
-    """Accounts by key; clients without a key share one for each way to connect. Any thread."""
+    """Accounts by key; clients without a key share one for each way to connect. Any thread may call the methods."""
 
     def __init__(self) -> None:
         self._accounts: dict[Hashable, Account] = {}
@@ -73,7 +73,9 @@ class Accounts:
 
 
 class ServerMetrics:
-    """Counters, latencies and present problems. Any thread; without a lock, so that counts may be off by a few."""
+    """Counters, latencies and present problems. Any thread may call the methods, which take no lock: counts may be off
+    by a few.
+    """
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -130,7 +132,9 @@ class ServerMetrics:
         self._refused[code] = self._refused.get(code, 0) + 1
 
     def problem(self, what: str, text: str = "") -> None:
-        """Set ``text``, one line, as the reason why ``what`` does not work at present; "": it works again."""
+        """Note why ``what`` does not work at present (``text``, one line), or with "" that it works again. A change is
+        logged.
+        """
         if text == self._problems.get(what, ""):
             return
         if text:
@@ -142,7 +146,7 @@ class ServerMetrics:
 
     @property
     def problems(self) -> list[str]:
-        """Return the present problems, a line each."""
+        """The present problems, a line each."""
         return list(self._problems.values())
 
     def count(self, what: str, number: int = 1) -> None:

@@ -33,7 +33,7 @@ def made_folder(path: str) -> str:
 def private_folder(path: str) -> str:
     """Create a folder that only this user can enter, or make an existing one so.
 
-    Returns ``path``; raises `BadInput` if the folder belongs to another user.
+    Returns ``path``; raises `BadInput` if it is no folder of this user.
     """
     status = Path(made_folder(path)).lstat()
     if not stat.S_ISDIR(status.st_mode) or not platform.is_ours(status):

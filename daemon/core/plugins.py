@@ -14,5 +14,5 @@ AT_THE_END: list[Callable[[], None]] = []
 
 
 def cluster(module: str) -> Any:
-    """Return a module of `desdaemon.cluster`; raises `BadInput` if dask is not installed."""
+    """Import a module of `desdaemon.cluster` and return it; raises `BadInput` if dask is not installed."""
     return import_module(f"desdaemon.cluster.{module}")

@@ -11,10 +11,10 @@ MOST_THREADS = 256
 
 
 class SessionSettings:
-    """The present value of every option of `desdaemon.protocol.commands.options`. Durations in ms, 0 for none.
+    """The present value of every option of `desdaemon.protocol.commands.options`. Durations are in ms, 0 for none.
 
-    ``depth`` (plies) and ``selectivity`` (percent) are -1 where the level decides. ``level_chosen``: somebody has set
-    the level; the default level does not bound a search that has a clock.
+    ``depth`` (plies) and ``selectivity`` (percent) are -1 if the level decides. ``level_chosen`` is set once somebody
+    has set the level; until then the level does not bound a search that has a clock.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class SessionSettings:
 
     @property
     def threads(self) -> int:
-        """Number of threads that search together."""
+        """Number of threads of a search: ``n_tasks`` (0: all) or the processors, if fewer; 1 if deterministic."""
         from desdaemon.engine.processors import processors
 
         return 1 if self.deterministic else min(self.n_tasks or MOST_THREADS, processors(), MOST_THREADS)
@@ -85,7 +85,9 @@ class SessionSettings:
         return bool(self.move_time or self.game_time)
 
     def set(self, option: Option, text: str) -> None:
-        """Give an option the value that ``text`` spells. Raises `BadInput`, changing nothing."""
+        """Give an option the value that ``text`` spells; ``q`` and ``vv`` set the verbosity. Raises `BadInput`,
+        changing nothing.
+        """
         value = parse_value(option, text)
         if option.name == "alpha" and isinstance(value, int) and value >= self.beta:
             raise BadInput(f"alpha = {quoted(text)}: expected less than beta, which is {self.beta}")
@@ -111,15 +113,15 @@ class SessionSettings:
         return "" if value is None else str(value)
 
     def listed(self) -> list[tuple[Option, str]]:
-        """Return every option that has an effect, with its value as a user would type it."""
+        """Return every option that has an effect, except ``q`` and ``vv``, with its value as a user would type it."""
         return [(option, self.text(option)) for option in OPTIONS if not option.idle and option.name not in ("q", "vv")]
 
 
 def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[str]]:
     """Set options from a file of lines ``name = value`` or ``name value``; ``#`` or ``%`` begin a comment.
 
-    Returns the names that were set, and a warning for each unknown name. Raises `BadInput` for a bad value and
-    `OSError` if the file cannot be read.
+    Returns the names that were set, and a warning for each unknown name. Raises `OSError` if the file cannot be read,
+    and `BadInput` at the first bad value; the options before it stay set.
     """
     from desdaemon.protocol.texts import decoded
 

@@ -28,7 +28,9 @@ def step_back() -> None:
 
 
 def begin(work: Callable[[], None], name: str) -> None:
-    """Run ``work`` on a new thread called ``name``; returns at once. Any thread."""
+    """Run ``work`` on a new daemonic thread called ``name``; returns at once. Its exceptions go to
+    `threading.excepthook`.
+    """
 
     def run() -> None:
         threading.current_thread().name = name

@@ -195,7 +195,9 @@ class LineReader:
     def __init__(
         self, lines: LineQueue, listener: InputListener, listener_of: Callable[[str], InputListener] | None = None
     ) -> None:
-        """``listener_of`` makes the listener of a protocol that a line begins; None: the first one stays."""
+        """``listener_of`` makes the new listener when a line switches to another protocol; with None the first listener
+        stays.
+        """
         self._lines = lines
         self._listener = listener
         self._listener_of = listener_of

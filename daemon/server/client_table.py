@@ -145,7 +145,11 @@ class ClientTable(Generic[C]):
         return instructions if client.waits else instructions + self._forget(client, "forgotten")
 
     def tidy(self, now: float) -> list[Instruction[C]]:
-        """Cancel the requests of clients gone for ``grace_s``, and forget clients that stay away."""
+        """Return instructions to cancel the requests of clients gone for ``grace_s``.
+
+        Those clients are forgotten then too, or only after ``session_s`` if they gave a routing id and have a text
+        session.
+        """
         instructions: list[Instruction[C]] = []
         for client in self:
             if client.gone is None:

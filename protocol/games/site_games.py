@@ -75,6 +75,7 @@ def _playstrategy(game: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _player(player: object) -> str:
+    """Return the name in a player's JSON object, else the user id; "" if there is neither."""
     if not isinstance(player, dict):
         return ""
     user = player.get("user")

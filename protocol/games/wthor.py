@@ -74,10 +74,10 @@ class WthorFile(NamedTuple):
 
 
 def parse(data: bytes, name: str, bad: Complain | None = None) -> WthorFile:
-    """Parse the content of a ``.wtb`` file; ``name`` names the file in messages.
+    """Read the games of a WTHOR file.
 
-    A wrong record, or a number of records other than the header's, is reported to ``bad`` and the whole records are
-    read; without ``bad`` it raises `BadInput`.
+    A wrong record is left out and reported to ``bad``, as is a wrong number of records; without ``bad`` either raises
+    `BadInput`. A file with an unusable header or another board size always raises it.
     """
     header = parse_header(data, name, GAME_BYTES, "games", bad)
     if header.size not in (0, 8):

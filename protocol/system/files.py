@@ -39,10 +39,11 @@ def replacing(
     before: Callable[[], None] | None = None,
     buffering: int = -1,
 ) -> Iterator[BinaryIO]:
-    """Yield a stream whose content replaces the file ``path`` at the end of the block, as the module guarantees.
+    """Make a context whose stream's content replaces the file ``path`` at the end of the block, atomically and synced.
+    If the block raises, the old file stays.
 
-    ``before`` is called when the new content is on the disk and the old file still has the name. ``buffering`` is that
-    of `open`. Raises `OSError`.
+    ``mode`` applies only to a new file. ``before`` is called when the new content is on the disk and the old file still
+    has the name. ``buffering`` is that of `open`. Raises `OSError`.
     """
     place = os.path.realpath(path)
     old_mode = _mode_of(place)
@@ -68,7 +69,11 @@ def replacing(
 
 
 def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: int = READABLE) -> None:
-    """Replace the content of the file ``path``, as the module guarantees; raises `OSError`."""
+    """Replace the content of ``path`` atomically and synced: a reader or a crash finds the old or the new content,
+    whole.
+
+    ``mode`` applies only to a new file. Raises `OSError`, and the old file is then unchanged.
+    """
     with replacing(path, mode=mode) as stream:
         stream.write(content)
 

@@ -503,7 +503,7 @@ def check_request(
 
 
 def unknown_keys(message: dict[str, Any]) -> list[str]:
-    """Return a warning for each key of a request beside `v`, `id`, `op` and `args`."""
+    """Return warnings, at most `_MOST_WARNINGS`, about keys of a request other than `v`, `id`, `op` and `args`."""
     if message.keys() <= _KEYS:
         return []
     unknown = [key for key in message if key not in _KEYS]
@@ -548,7 +548,9 @@ def _check(argument: Argument, value: Any) -> None:
 
 
 def _fits(argument: Argument, value: Any) -> bool:
-    """Return whether a value is of the argument's kind, other than ``text``."""
+    """Return whether a value has the argument's kind and is within its bounds and choices. Not for kind ``text``, which
+    `_check` checks itself.
+    """
     kind = argument.kind
     if kind == "int":
         return type(value) is int and argument.low <= value <= argument.high

@@ -41,7 +41,9 @@ class Files:
             raise Forbidden(str(error)) from None
 
     def matching(self, name: str, *, remote: bool) -> list[Path]:
-        """Return the path that ``name`` stands for, or all that match it as a pattern. Raises `BadInput`."""
+        """Return the path that ``name`` stands for, or all that match it as a pattern. Raises `BadInput` if none match,
+        `Forbidden` for names outside the data folder.
+        """
         path = self.path(name, remote=remote)
         if path.exists() or not glob.has_magic(name):
             return [path]
@@ -66,7 +68,9 @@ class Files:
         return self.data_folder
 
     def check_target(self, path: Path, book_file: Path | None = None) -> None:
-        """Raise `Forbidden` for a reserved file, one of the book in use, ``book_file``, or of any with a journal."""
+        """Raise `Forbidden` for a reserved file, a file of the book in use (``book_file``), or one of any other book
+        with a journal.
+        """
         target = path.resolve()
         taken = [own_file.resolve() for own_file in self.reserved]
         if any(target == own_file or own_file in target.parents for own_file in taken):

@@ -101,7 +101,9 @@ class BookCommandRun(NamedTuple):
         return self.book.options.level if value is None else value
 
     def progress(self, stage: str, done: int, total: int) -> None:
-        """Report that ``done`` of ``total`` steps of ``stage`` are done. Raises `WorkCancelled` after a cancel."""
+        """Report that ``done`` of ``total`` steps of ``stage`` are done. Raises `WorkCancelled` after a cancel or once
+        the job's budget is spent.
+        """
         book = self.books.book
         if not self.job.report(stage, done, total, len(book) if book is not None else 0):
             raise WorkCancelled
@@ -193,7 +195,8 @@ def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
 def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
     """Return a callback that shows each finished search as `go` does, below its board.
 
-    A search does not know colours: Black is to move if the number of empty squares is even.
+    A search does not know colours, so Black is taken to move if the number of empty squares is even. ``width`` is that
+    of the line, in characters.
     """
 
     def show_search(player: int, opponent: int, result: SearchResult) -> None:

@@ -34,11 +34,15 @@ Data = dict[str, Any]
 
 
 class JobJournal:
-    """The files of unfinished jobs, and the hook that is told of their ends. Any thread, one at a time for each job."""
+    """The files of unfinished jobs, and the hook that is told of their ends. Any thread may call the methods, but one
+    at a time for each job.
+    """
 
     def __init__(self, folder: Path, hook: Sequence[str], complain: Callable[[str], None]) -> None:
-        """``hook`` is the owner's command to run when a job ends, with its arguments; empty: none. ``complain`` is
-        called with one line about each failure.
+        """``hook`` is the owner's command to run when a job ends, with its arguments; it gets a line of JSON on
+        standard input. Empty: none.
+
+        ``complain`` is called with one line about each failure.
         """
         self._folder = folder
         self._hook = hook
@@ -51,7 +55,7 @@ class JobJournal:
 
     def entries(self) -> Iterator[tuple[int, Data]]:
         """Yield the number and content of each file, oldest first: of an unfinished job, or with the key ``ended`` of
-        one whose end the hook was not told.
+        one whose end the hook was not told. Unreadable files are reported and skipped.
         """
         for path in sorted(self._folder.glob("*.json"), key=lambda path: (len(path.name), path.name)):
             try:
@@ -61,7 +65,11 @@ class JobJournal:
                 self.complain(f"{path}: no job can be read there: {error}")
 
     def keep(self, job: BookJob, data: Data) -> None:
-        """Write the file of a job that has not begun, update it while the job runs, and remove it at its end."""
+        """Write the file of a job that has not begun, update it while the job runs, and at its end run the hook and
+        remove it.
+
+        A job that is interrupted because the process ends keeps its file.
+        """
         written = 0.0
 
         def write() -> None:

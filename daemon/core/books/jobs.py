@@ -69,8 +69,9 @@ class BookJob:
     """A piece of work, made by `BookJobs`. Any thread may read its attributes and call its methods.
 
     ``on_book`` jobs read or change the book, on a thread of their own; others are run by the component that registered
-    them. ``state`` is one of the five constants above; ``result`` is set at the end, after a cancel too; ``failure`` is
-    the exception of a failed job, ``error`` its text. ``started`` is the time of submission, seconds since 1970.
+    them. ``state`` is `QUEUED`, `RUNNING`, `DONE`, `CANCELLED` or `FAILED`; ``result`` is set at the end, after a
+    cancel too; ``failure`` is the exception of a failed job, ``error`` its text. ``started`` is the time of submission,
+    seconds since 1970.
     """
 
     def __init__(self, number: int, op: str, client: str, work: Callable[[BookJob], Result]) -> None:
@@ -174,7 +175,10 @@ class BookJob:
             cancel()
 
     def report(self, phase: str, done: int, total: int, positions: int) -> bool:
-        """Note that ``done`` of ``total`` steps are done, with ``positions`` in the book. Returns whether to go on."""
+        """Note that ``done`` of ``total`` steps are done, with ``positions`` in the book.
+
+        Returns whether to go on: False after a cancel and once the budget is spent.
+        """
         notices = self._phases.step(phase, done, total, time.monotonic())
         spent = round(self.budget_spent, 4)
         self.progress = JobState(
@@ -212,7 +216,7 @@ class BookJob:
         self.end(state)
 
     def end(self, state: str) -> None:
-        """Set the final state, one of the constants above, and call the watchers."""
+        """Set the final state, `DONE`, `CANCELLED` or `FAILED`, and call the watchers."""
         self.state = state
         with self._lock:
             self.over = True
@@ -277,11 +281,12 @@ class BookJobs:
         before: Callable[[BookJob], None] = lambda job: None,
         number: int = 0,
     ) -> BookJob:
-        """Start ``work`` on a thread of its own; with ``writes`` the job is exclusive, see `JobTurns`.
+        """Run ``work`` on a thread of its own when its turn comes; with ``writes`` the job is exclusive, see
+        `JobTurns`.
 
         ``work`` gets the job, for progress and cancellation, and returns the result; its exception fails the job.
         ``before`` is called with the job before it can start. ``number`` was reserved by `reserve`; 0: the next free
-        one.
+        one. After `close` the job ends at once, cancelled.
         """
         job = self._new(op, work, client, number)
         before(job)

@@ -82,7 +82,9 @@ class Looks:
         replies[player, opponent, children] = data
 
     def _freshen(self) -> None:
-        """Drop cached replies after a change of the book."""
+        """Drop cached replies if a job has ended or another book is in use, and every `WHILE_CHANGING_S` while a job
+        runs.
+        """
         stamp = (self._books.book, self._jobs.ended)
         changing = self._jobs.active and time.monotonic() >= self._until
         if stamp == self._stamp and not changing:
@@ -178,7 +180,9 @@ def look_data(look: BookView, grade: str) -> Data:
 
 
 def child_data(child: ReportedMove) -> Data:
-    """Return an item of ``children``: a legal move and its book data, scores from the view of its player."""
+    """Return an item of ``children``: a legal move and its book data, scores in discs as the side that plays it sees
+    them.
+    """
     return {
         "move": move_text(child.move).lower(),
         "kind": child.kind,

@@ -32,8 +32,8 @@ DUE = "Some scores are not up to date: book negamax, or the next long command, u
 def run_command(
     books: Books, command: BookCommand, values: BookValues, caller: Caller, earlier: tuple[int, Data] | None = None
 ) -> BookJob:
-    """Run a book command; ``values`` has one for each parameter, as `parse_line` or `complete` returns them. Any
-    thread.
+    """Run a book command, on any thread; ``values`` has one for each parameter, as `parse_line` or `complete` returns
+    them.
 
     A command that is neither ``long`` nor ``writes`` is over on return; others become jobs. Wrong input fails the job:
     its ``failure`` is a `BadInput`. To resume a job of an earlier process, give its number and stored data as
@@ -79,7 +79,9 @@ def _entry(books: Books, command: BookCommand, values: BookValues, caller: Calle
 
 
 def _go_on(books: Books, settings: SessionSettings) -> None:
-    """Resume the stored jobs of an earlier process, if their book is open for writing."""
+    """Resume the stored jobs of an earlier process whose book is open for writing, run the hook for ended ones, and
+    forget old ones.
+    """
     from desdaemon.protocol.wire.messages import allows
 
     journal = books.journal
@@ -100,7 +102,9 @@ def _go_on(books: Books, settings: SessionSettings) -> None:
 
 
 def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: Callable[[str], None]) -> None:
-    """Open a book on another thread. ``on_note`` is called with each remark, or with the reason for a failure."""
+    """Open a book on another thread, then resume an earlier process's jobs on it. ``on_note`` is called with each
+    remark, or with the reason for a failure.
+    """
     job = run_command(books, BY_NAME["load"], {"file": path, "level": 1, "discard": False}, Caller("options", settings))
     books.opening_job, books.opening_file = job, path
 
@@ -154,7 +158,9 @@ def _carry_out(run: BookCommandRun) -> Result:
 
 
 def _worked(run: BookCommandRun) -> Result:
-    """Finish the negamax that a cancelled command left, run the handler, commit its changes, and add remarks."""
+    """Finish the negamax that a cancelled command left, run the handler, commit its changes, and add remarks. A
+    cancelled command returns a result with ``finished`` false.
+    """
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
     from desdaemon.protocol.commands.book import written_line

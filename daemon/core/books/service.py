@@ -207,7 +207,9 @@ class Books:
         return self.book
 
     def use(self, opened: Opened, path: Path | None) -> None:
-        """Use another book from now on; the present one's file is closed. ``path`` is the new one's file."""
+        """Use another book from now on and close the file of the present one. ``path`` is the new book's file, None
+        without one; data beyond the memory limit goes into a file beside it.
+        """
         from desdaemon.book.storage.observers import DirtyFlag, ReadOnlyObserver
 
         if opened.store is None:
@@ -248,7 +250,9 @@ class Books:
         return opened.store.unwritten if opened.store is not None else _changed(opened)
 
     def check_unsaved(self, *, discard: bool) -> None:
-        """Raise `BadInput` if changes of the book in use would be lost by replacing it, unless ``discard``."""
+        """Commit what can be committed, then raise `BadInput` if replacing the book in use would lose changes; with
+        ``discard`` never.
+        """
         self.try_commit()
         opened = self.opened
         if opened is None or not self.unsaved:
@@ -267,7 +271,9 @@ class Books:
             raise BadInput(f"{name}: unsaved changes: {wanted} keeps them, --discard drops them")
 
     def keep_aside(self, opened: Opened, path: Path | None) -> str:
-        """Save ``opened``, replaced with unsaved changes, in a new file beside its own. Returns a line about it."""
+        """Save ``opened``, replaced with unsaved changes, in a new file ``NAME.unsaved-N`` beside its own. Returns a
+        line about it, also if that fails.
+        """
         from pathlib import Path
 
         from desdaemon.book.errors import BookError
@@ -387,7 +393,9 @@ class Books:
         return line(book, player, opponent) if book is not None else []
 
     def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
-        """Return the book move that ``settings`` choose; None if they say not to follow the book here."""
+        """Return the book move that ``settings`` choose; None outside the book, or if they say not to follow it
+        here.
+        """
         from desdaemon.book.choose import choose
 
         book = self.book
@@ -421,26 +429,28 @@ class Books:
             opened.store.save(progress=progress)
 
     def commit(self) -> None:
-        """Write changes to the disk. Raises `BookError`."""
+        """Write changes of a book with a journal to the disk. Raises `BookError`."""
         opened = self.opened
         if opened is not None and opened.store is not None:
             opened.store.commit()
 
     def try_commit(self) -> None:
-        """Write changes to the disk if possible; if not, `failure` says why."""
+        """Write changes of a book with a journal to the disk if possible; if not, `failure` says why."""
         from desdaemon.book.errors import BookError
 
         with contextlib.suppress(BookError):
             self.commit()
 
     def limit_memory(self, settings: SessionSettings) -> None:
-        """Apply the option `book-memory`."""
+        """Limit the memory for the book's data to the option `book-memory`, in MiB."""
         from desdaemon.book.storage.arena import ARENA
 
         ARENA.limit = settings.book_memory << 20
 
     def weights_of(self, eval_file: str) -> Weights:
-        """Return the weights for searches of book commands; the last file's stay loaded. Raises `Unfinished`."""
+        """Return the weights in ``eval_file`` ("" for the default) for book searches; only the last file asked for
+        stays loaded. Raises `Unfinished` if it cannot be loaded.
+        """
         from desdaemon.engine.evaluation.weights import Weights, WeightsError
 
         with self._lock:

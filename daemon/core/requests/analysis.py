@@ -49,16 +49,16 @@ _MISTAKE = "an internal error: see the daemon's log"
 
 
 class AnalysisReceiver(Protocol):
-    """Who gets the replies of an analysis: a request, or an item of a batch. Called from any thread."""
+    """Gets the replies of an analysis: a request, or an item of a batch. Called from any thread."""
 
     def partial(self, data: Data) -> bool:
         """Take an intermediate result. Returns False if the receiver is over and wants no more."""
 
     def final(self, data: Data) -> bool:
-        """Take the result."""
+        """Take the result. Returns False if the receiver is over."""
 
     def fail(self, error: RequestError) -> bool:
-        """Take the error that ended the analysis."""
+        """Take the error that ended the analysis. Returns False if the receiver is over."""
 
 
 class AnalysisService:
@@ -75,7 +75,7 @@ class AnalysisService:
         share_turns: bool,
         deterministic: bool = False,
     ) -> None:
-        """``level`` and ``deterministic`` apply where a request says nothing.
+        """``level`` and ``deterministic`` apply to requests that do not set their own.
 
         ``share_turns``: engines have ``short_searches``, so that one turn of a search thread answers many questions.
         """
@@ -93,7 +93,11 @@ class AnalysisService:
         self._lock = threading.Lock()
 
     def ask(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Start the analysis that a request asks for, if ``admit`` does not raise. Raises `RequestError`."""
+        """Start the analysis that a request asks for, after ``admit`` has counted it in. Raises `RequestError`,
+        ``admit``'s included.
+
+        A request with more than `_FEW` positions is read on another thread, and errors found there go to the request.
+        """
         values = request.values
         items = values.get("positions")
         if items is not None:
@@ -161,7 +165,7 @@ class AnalysisService:
 
 
 class PendingAnalysis:
-    """The questions of one request, each answered once. Any thread.
+    """The questions of one request, each answered once. Any thread may call the methods.
 
     Of the questions in a list that need their own search, at most twice as many as there are search threads are handed
     to the scheduler at a time, so that a cancel has little to undo.
@@ -314,7 +318,9 @@ class PendingAnalysis:
         self.failed(RequestError("internal", str(error)))
 
     def answered(self, number: int, data: Data) -> None:
-        """Take the answer to the question ``number``."""
+        """Store the answer to the question ``number``. After the last one the final is sent, otherwise waiting searches
+        are started.
+        """
         with self._lock:
             # The partial is sent under the lock, so that no partial of the unfinished search follows it.
             if self._tells_done:
@@ -329,7 +335,9 @@ class PendingAnalysis:
             self._search_more()
 
     def failed(self, error: RequestError) -> None:
-        """End the analysis with the error of a search."""
+        """End the analysis with the error of a search, and cancel the other searches. Does nothing if it was
+        cancelled.
+        """
         if not self.cancelled:
             self.service.health.refused(error.code)
             self._receiver.fail(error)
@@ -443,7 +451,7 @@ class QuestionSearch(ResumableSearch):
             self._analysis.progressed()
 
     def so_far(self) -> Data | None:
-        """Return an answer of the lines found in all turns so far; None without any. Any thread."""
+        """Return an answer of the lines found in all turns so far; None without any. Any thread may call it."""
         with self._lock:
             lines = self._lines.known()
         return self._answer([line_data(line) for line in lines], *self.spent()) if lines else None
@@ -456,9 +464,9 @@ class QuestionSearch(ResumableSearch):
 
 
 class FoundLines:
-    """The ``count`` best lines of a running search. One thread at a time.
+    """The ``count`` best lines of a running search. For one thread at a time.
 
-    Each iteration reports its lines from rank 0 down, the moves perhaps in another order than the one before.
+    Each iteration reports its lines from rank 0 down, the moves perhaps in another order than the iteration before.
     """
 
     def __init__(self, count: int) -> None:
@@ -473,7 +481,9 @@ class FoundLines:
         self._latest.append(line)
 
     def known(self) -> list[Line]:
-        """Return the present iteration's lines, then those of the one before for moves that it has not reached."""
+        """Return the present iteration's lines, then the previous one's for moves that the present one has not reached;
+        at most ``count``.
+        """
         moves = {line.move for line in self._latest}
         return [*self._latest, *(line for line in self._before if line.move not in moves)][: self._count]
 
@@ -484,7 +494,7 @@ class FoundLines:
 
 
 class Budget:
-    """The node limit that the searches of a request share. Any thread.
+    """The node limit that the searches of a request share. Any thread may call the methods.
 
     A starting search may use an equal part of the nodes left; nodes that it does not use go to the others. With
     ``deterministic`` all get the same part, because the nodes left depend on the order of the searches.
@@ -497,7 +507,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """Reserve nodes for a starting search, at least 1."""
+        """Reserve nodes for a search that starts. Returns their number, at least 1."""
         if self._fixed:
             return self._fixed
         with self._lock:

@@ -50,7 +50,9 @@ class AnalysisCache:
         return len(self._entries)
 
     def put(self, player: int, opponent: int, lines: tuple[Line, ...]) -> None:
-        """Store a position's best lines, unless the entry in the cache is worth more."""
+        """Store a position's best lines, unless the entry in the cache is worth more. May evict the entries unused for
+        longest.
+        """
         player, opponent, symmetry = rules.canonical_with_symmetry(player, opponent)
         content = _packed(lines, symmetry)
         key = _KEY.pack(player, opponent)
@@ -110,7 +112,9 @@ class AnalysisCache:
     # The file
 
     def save(self, path: str) -> None:
-        """Write all entries, one caller at a time. If it raises `OSError`, the old file stays."""
+        """Write all entries to ``path``, which `clear` will delete; one caller at a time. If it raises `OSError`, the
+        old file stays.
+        """
         with self._saving:
             self._path = path
             self._save(path)

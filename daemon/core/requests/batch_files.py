@@ -61,7 +61,7 @@ class BatchFile:
 
     @classmethod
     def create(cls, folder: Path, job: int, owner: str, created: float, args: Data, items: list[Data]) -> BatchFile:
-        """Write the file of a new batch to the disk. Raises `OSError`, leaving nothing."""
+        """Write the file of a new batch to the disk and return it, open. If it raises `OSError`, no file is left."""
         batch = cls(folder / f"{job}{SUFFIX}")
         head = {"version": _VERSION, "job": job, "owner": owner, "created": created, "args": args, "items": len(items)}
         try:
@@ -77,7 +77,9 @@ class BatchFile:
         return batch
 
     def open(self) -> None:
-        """Read the offsets of an existing file. Raises `OSError`, and `ValueError` if it is no batch."""
+        """Read the offsets of an existing file. Raises `OSError`, and `ValueError`, `KeyError` or `TypeError` if it is
+        no batch.
+        """
         try:
             self._file = platform.open_file(self.path, os.O_RDWR)
         except OSError:

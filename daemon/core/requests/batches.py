@@ -148,7 +148,9 @@ class Batches:
             self._put(self._hold)
 
     def submit(self, request: PendingRequest) -> None:
-        """Handle `analyze.batch`. Raises `RequestError`."""
+        """Handle `analyze.batch`: write the batch, reply, and start to search. Raises `RequestError` if too many
+        batches wait to be written; other errors go to the request.
+        """
         with self._starting:
             if self._submitted >= _MOST_SUBMITTED:
                 raise RequestError("busy", f"{_MOST_SUBMITTED} batches wait to be written: try later")
@@ -164,7 +166,9 @@ class Batches:
         self._answer(request, self._forget)
 
     def close(self, timeout_s: float = 1.0) -> None:
-        """Write the results so far and release the folder; the next process resumes unfinished batches."""
+        """Write the results so far and release the folder, waiting up to ``timeout_s``; the next process resumes
+        unfinished batches.
+        """
         self._closing = True
         if self._begun:
             self._put(lambda: None)
@@ -370,7 +374,9 @@ class Batches:
         return list(oldest.values())
 
     def _search(self, batch: _Batch) -> None:
-        """Start searches of a batch's items, until twice as many are in flight as there are search threads."""
+        """Start searches of a batch's items, until twice as many are in flight as there are search threads. A batch
+        that has none left to search is marked `DONE`.
+        """
         file = batch.file
         while len(batch.in_flight) < 2 * self._analyses.scheduler.slots and len(batch.unwritten) < _MOST_UNSYNCED:
             while batch.next < file.items and file.answered[batch.next]:
@@ -415,7 +421,9 @@ class Batches:
             batch.unwritten.append(result)
 
     def _sync(self, batch: _Batch) -> None:
-        """Write new results, and the final state of a batch that has ended, to the batch's file."""
+        """Write new results, and the final state of a batch that has ended, to the batch's file: every `SYNC_S`, and
+        `RETRY_S` after a failure.
+        """
         now = time.monotonic()
         if now < batch.retry or not (batch.unwritten or batch.ending):
             return

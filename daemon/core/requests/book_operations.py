@@ -41,7 +41,7 @@ NONE, OPENING, OPEN = "none", "opening", "open"
 
 
 class BookOperations:
-    """Carries out the operations on the book. Any thread."""
+    """Carries out the operations on the book. Any thread may call the methods."""
 
     def __init__(
         self,
@@ -99,7 +99,9 @@ class BookOperations:
         return self.books.unsaved
 
     def listed(self, client: ClientRecord) -> list[Data]:
-        """Return the reply to `jobs`."""
+        """Return the data of the listed jobs for the reply to `jobs`; folders are cut from texts for a remote
+        client.
+        """
         return [self._job_data(job, client) for job in self.jobs.listed()]
 
     def _job_data(self, job: BookJob, client: ClientRecord) -> Data:
@@ -174,7 +176,9 @@ class BookOperations:
         self.looks.defer(carry_out, fail)
 
     def command(self, request: PendingRequest, operation: Operation) -> None:
-        """Run the book command of a request as a job, which outlives the client."""
+        """Run the book command of a request, a long one as a job that outlives the client. What would hold the loop of
+        the sockets is done on another thread.
+        """
         command = BY_NAME[operation.name.removeprefix("book.")]
         # The first command imports the modules of all; that takes longer than the loop may be held.
         if self.books.opening or not self._commands_done or self._commands_done < self._commands_deferred:
@@ -268,7 +272,7 @@ def _causes(failure: BaseException | None) -> Iterator[BaseException]:
 
 
 def progress_data(job: BookJob) -> Data:
-    """Return a job's progress as data."""
+    """Return a job's progress as the data of a partial, without the fields that do not apply."""
     # Changes of the book are told only once they are on the disk.
     progress = job.reported if job.on_book else job.progress
     data: Data = {**progress._asdict(), "rate": round(progress.rate, 3)}

@@ -77,7 +77,7 @@ class Terms:
             raise RequestError("bad_request", message, "selectivity")
 
     def question(self, position: Position, number: int = 0) -> Question:
-        """Return the question about a position, the ``number``-th of the request. Raises `RequestError`."""
+        """Return the question about a position; ``number`` is its index in the request. Raises `RequestError`."""
         empties = position.empties
         limits = self._limits.get(empties)
         if limits is None:
@@ -93,9 +93,10 @@ class Terms:
         return Limits(limits.depth, Selectivity(self.percent or limits.selectivity), self.nodes, self.time_ms)
 
     def _allowed(self, position: Position) -> int:
-        """Return the mask of the moves to consider; raises `RequestError`.
+        """Return the mask of moves to consider; it may include illegal ones.
 
-        In a game or a list, moves that are illegal in a position are ignored there.
+        For a single position `RequestError` is raised if an allowed move is illegal or no legal move is left; in a game
+        or list all moves count if none would be left.
         """
         legal = position.moves
         mask = rules.FULL if self._allow is None else 0

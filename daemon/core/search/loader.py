@@ -101,11 +101,14 @@ def built(build: Callable[[EngineConfig], LoadedEngine], config: EngineConfig) -
 
 
 class Engines(Protocol):
-    """Where a session gets its engine: `EngineSource`, or in a server `shared_engines.SharedEngines`. Any thread."""
+    """Where a session gets its engine: `EngineSource`, or in a server `shared_engines.SharedEngines`. Any thread may
+    call the methods.
+    """
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """Start to build the engine, unless that was done; return at once. ``on_failure`` gets the reason if it
-        fails.
+        """Start to build the engine of ``config``, unless its build has begun; return at once.
+
+        If this call's build fails, ``on_failure`` gets the reason, one line, on the builder's thread.
         """
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
@@ -116,7 +119,10 @@ class Engines(Protocol):
 
 
 class EngineSource:
-    """Builds the engine of a configuration once, on a thread of its own. Any thread."""
+    """Builds the engine of the configuration asked for last, once, on a thread of its own.
+
+    After a failure it is built again when asked for. Any thread may call the methods.
+    """
 
     def __init__(self, build: Callable[[EngineConfig], LoadedEngine]) -> None:
         """``build`` imports the engine and makes one; it may raise `EngineFailure`."""
@@ -178,7 +184,10 @@ SHORT_SEARCHES = True
 
 
 def build_engine(config: EngineConfig) -> LoadedEngine:
-    """Import the compiled search, load the weights, and return an engine."""
+    """Import the compiled search, load the weights, and return an engine with no more threads than processors.
+
+    Raises `EngineFailure` if the weights cannot be read.
+    """
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
     from desdaemon.engine.search import Control, Searcher
     from desdaemon.engine.short_searches import ShortSearches

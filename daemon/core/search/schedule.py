@@ -141,7 +141,9 @@ class Task:
         raise NotImplementedError
 
     def is_short(self, now: float) -> bool:
-        """Whether the task, waiting or running, is short at ``now``."""
+        """Return whether the task, waiting or running, is short at ``now``: interactive or an analysis, and less than
+        `SHORT_S` used.
+        """
         ran = (now - self.began) * self.granted if self.running else 0.0
         return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
 
@@ -185,11 +187,15 @@ class Meter:
         return (self.bases + self.rates * now) / (self.active or 1)
 
     def hurries(self, now: float) -> bool:
-        """Whether the node's short tasks go first: its short work is not far ahead of its siblings' average work."""
+        """Return whether the node's short tasks go first: its short work is not far ahead of its siblings' average
+        work.
+        """
         return self.short <= self.parent.average(now) + AHEAD_S
 
     def enter(self, now: float) -> None:
-        """Count a task in; the first makes the node active."""
+        """Count a task in. The first makes the node active, charged with at least its siblings' average less
+        `CREDIT_S`.
+        """
         parent = self.parent
         if not self.tasks:
             self.base = max(self.base, parent.average(now) - CREDIT_S)
@@ -213,11 +219,11 @@ class Meter:
         self.parent.bases -= rate * now
 
     def charge_short(self, seconds: float, now: float) -> None:
-        """Charge seconds of short work."""
+        """Charge ``seconds`` of short work, on top of at least the siblings' average less `CREDIT_S`."""
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
     def enlist(self, order: int, now: float) -> None:
-        """List the node in its parent's heap; of equal charges the lower ``order`` comes first."""
+        """List the node in its parent's heap, unless it is there; of equal charges the lower ``order`` comes first."""
         parent = self.parent
         if not self.listed:
             if len(parent.heap) > 2 * parent.active + 8:
@@ -288,7 +294,7 @@ class ThreadSchedule:
     # Events
 
     def add(self, task: Task, now: float) -> None:
-        """Add a task; it waits from ``now`` on."""
+        """Let a task wait from ``now`` on; it can have at most as many threads as there are."""
         self._order += 1
         task.order = self._order
         task.threads = min(task.threads, self.slots)
@@ -425,7 +431,7 @@ class ThreadSchedule:
         return next(iter(self._resuming)) if self._resuming else self._fairest(now)
 
     def _hurries(self, task: Task, now: float) -> bool:
-        """Whether a short task goes first; if not, it waits for its share or until its key and client are not ahead."""
+        """Return whether a short task goes first. One that does not is moved to ``_late``."""
         key, client, _ = task.meters
         if key.hurries(now) and client.hurries(now):
             return True
@@ -466,7 +472,9 @@ class ThreadSchedule:
         return [task for task in self.running if task.interruptible and not task.interrupted]
 
     def _take_idle_threads(self, interrupt: list[Task]) -> None:
-        """Interrupt idle tasks until the waiting tasks have the threads that they can use."""
+        """Interrupt idle tasks, which it adds to ``interrupt``, until the waiting tasks have the threads that they can
+        use.
+        """
         missing = self._wanted - self.free - self._coming
         for task in self._interruptible() if missing > 0 else ():
             if missing > 0 and task.purpose is Purpose.IDLE:
@@ -474,7 +482,10 @@ class ThreadSchedule:
                 missing -= task.granted
 
     def _interrupt_for_short(self, now: float, start: list[Task], interrupt: list[Task]) -> float:
-        """Find threads for the short tasks that go first. Returns the time to try again."""
+        """Find threads for the short tasks that go first: interrupt running tasks, or start short ones as guests.
+
+        Fills ``start`` and ``interrupt``. Returns the time to try again.
+        """
         again = math.inf
         for task in list(islice(chain(self._lone, self._short), self._coming, self._coming + 2 * self.slots)):
             if not self._hurries(task, now):
@@ -506,7 +517,9 @@ class ThreadSchedule:
         return again
 
     def _interrupt_for_turns(self, now: float, interrupt: list[Task]) -> float:
-        """Interrupt a task whose turn is over for the next one by its share. Returns the time to try again."""
+        """Interrupt at most one task whose turn is over, for the waiting task that was charged least. Returns the time
+        to try again.
+        """
         if self._coming or not self.waiting:
             return math.inf
         if now < self._next_look:
@@ -544,7 +557,9 @@ def _names(task: Task) -> tuple[tuple[Hashable, ...], ...]:
 
 
 def _first(task: Task, now: float) -> Task:
-    """Return the first in the queue of ``task``'s purpose, maybe of a higher priority, if it is short; or ``task``."""
+    """Return the first waiting task of ``task``'s client and purpose, perhaps of a higher priority, if it is short;
+    else ``task``.
+    """
     first = task.meters[-1].queue[0][2]
     return first if first.is_short(now) else task
 

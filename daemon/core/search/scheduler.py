@@ -122,7 +122,7 @@ class Scheduler:
         return instructions
 
     def _look_again(self) -> None:
-        """Decide whenever the last decision said to look again. The loop of a thread."""
+        """Decide again whenever the time comes that a decision named. The endless loop of a thread."""
         while True:
             with self._lock:
                 while (wait := self._again - time.monotonic()) > 0:

@@ -34,7 +34,7 @@ class SharedEngines:
 
 
 class _SessionControl:
-    """The control of a session's search; exists before the search does."""
+    """Stops a session's search, also if `stop` is called before the search begins."""
 
     def __init__(self) -> None:
         self.stopped = False
@@ -67,7 +67,8 @@ class _SessionSearcher:
     ) -> Result:
         """Search as `SearchProtocol` says; ``control`` is a `_SessionControl`, ``welcome`` is ignored.
 
-        Raises `Abandoned` if stopped before the first turn, and the exceptions of ``progress``.
+        Raises `Abandoned` if stopped before the first turn, `EngineFailure` without an engine, and the exceptions of
+        ``progress``.
         """
         search = _SessionSearch(
             self._helpers,
@@ -120,7 +121,9 @@ class _SessionSearch(ResumableSearch):
 
 
 def _without_repetitions(progress: Progress) -> Progress:
-    """Return a callback that reports each line once: a resumed search repeats its first iterations."""
+    """Return a callback that skips lines no deeper and no surer than the last one of their rank: a resumed search
+    repeats its first iterations.
+    """
     reported: dict[int, tuple[int, int]] = {}
 
     def report(rank: int, line: Line) -> None:

@@ -38,7 +38,7 @@ class ShortQuestion(Protocol):
 
     @property
     def position(self) -> Position:
-        """The position."""
+        """The position to search."""
 
     @property
     def limits(self) -> Limits:
@@ -49,7 +49,7 @@ Q = TypeVar("Q", bound=ShortQuestion, contravariant=True)
 
 
 class QuestionReceiver(Protocol[Q]):
-    """Who gets the results of its questions. Called from search threads."""
+    """Gets the results of its questions, on search threads."""
 
     def short_answered(self, question: Q, result: Result) -> None:
         """Take the result of a question."""
@@ -88,8 +88,10 @@ class QuestionQueue(Generic[_Question]):
         self._total_us = sum(estimated_us for _, estimated_us in self.waiting)
 
     def begin_turn(self) -> tuple[list[tuple[_Question, int]], bool]:
-        """Begin the turn that waited at the scheduler. Returns its questions, oldest first, and whether to add one
-        more.
+        """Begin the turn that waited at the scheduler.
+
+        Returns its questions, oldest first, each with its estimated µs, and whether to add another turn to the
+        scheduler.
         """
         self.turn_waiting = False
         bound = min(LONGEST_TURN_US, max(SHORTEST_TURN_US, -(-self._total_us // self._slots)))
@@ -104,7 +106,9 @@ class QuestionQueue(Generic[_Question]):
         return taken, self._ask()
 
     def put_back(self, questions: list[tuple[_Question, int]]) -> bool:
-        """Queue the questions of an interrupted turn again, before all others. Returns whether to request a turn."""
+        """Queue the questions of an interrupted turn again, before all others. Returns whether to add a turn to the
+        scheduler.
+        """
         self.waiting.extendleft(reversed(questions))
         self._total_us += sum(estimated_us for _, estimated_us in questions)
         return self._ask()
@@ -143,7 +147,9 @@ class QuestionTurns:
                 self._queues[owner].remove(lambda asked: asked[0] is receiver)
 
     def begin(self, owner: Owner) -> list[tuple[_Asked, int]]:
-        """Begin a turn for an owner. Returns its questions."""
+        """Begin a turn for an owner and request another one if questions are left. Returns this turn's questions, each
+        with its estimated µs.
+        """
         with self._lock:
             queue = self._queue(owner)
             questions, wanted = queue.begin_turn()

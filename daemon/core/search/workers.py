@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 
 
 class EnginePool:
-    """Engines of one search thread each, whose searches all other search threads may join. Any thread."""
+    """Engines of one search thread each, whose searches all other search threads may join. Any thread may call the
+    methods.
+    """
 
     def __init__(
         self, build: Callable[[EngineConfig], LoadedEngine], most: int, hash_bits: int, eval_file: str = ""
     ) -> None:
-        """``build`` makes an engine, as for `EngineSource`. ``most`` threads search at a time; a table has 2 to the
-        power ``hash_bits`` entries.
+        """``build`` makes an engine, as for `EngineSource`. ``most`` is the number of search threads, and of idle
+        engines that are kept. A table has 2 to the power ``hash_bits`` entries.
         """
         self._build = build
         self._most = most
@@ -47,7 +49,7 @@ class EnginePool:
         self._lock = threading.Lock()
 
     def borrow(self, prefer: int = 0) -> LoadedEngine:
-        """Lease an engine, a new one if none is idle. Raises `EngineFailure`.
+        """Lease an engine, a new one if none is idle; raises `EngineFailure` if that cannot be built.
 
         ``prefer`` is the ``id`` of a searcher to lease if it is idle, because its table has this search's results.
         """
@@ -58,7 +60,7 @@ class EnginePool:
         return built(self._build, self._config)
 
     def give_back(self, engine: LoadedEngine) -> None:
-        """Return a leased engine to the pool; one too many is dropped with its table."""
+        """Return a leased engine to the pool; if that has its ``most`` idle engines, drop this one with its table."""
         with self._lock:
             if len(self._idle) < self._most:
                 self._idle.append(engine)
@@ -103,7 +105,7 @@ class Work(Task):
         raise NotImplementedError
 
     def fail(self, error: Exception) -> None:
-        """Give up: there is no engine (`EngineFailure`), or the turn raised ``error``. Must not raise."""
+        """Give up because of ``error``: an `EngineFailure`, or what the turn raised. Must not raise."""
         raise NotImplementedError
 
     def release(self, *, again: bool) -> None:
@@ -112,7 +114,7 @@ class Work(Task):
 
 
 class SearchThreads:
-    """The search threads, started on demand; each runs one turn of a `Work` at a time. Any thread."""
+    """The search threads, started on demand; each runs one turn of a `Work` at a time. Any thread may call `put`."""
 
     def __init__(self, scheduler: Scheduler, engines: EnginePool) -> None:
         self.scheduler = scheduler
@@ -124,7 +126,9 @@ class SearchThreads:
         self._local = threading.local()
 
     def put(self, work: Work) -> None:
-        """Run a turn of ``work``; returns at once."""
+        """Have a search thread run a turn of ``work``; returns at once. A search thread that releases its last work
+        runs the turn itself.
+        """
         if getattr(self._local, "between", False):
             # Called by a thread that has just ended a turn: it goes on with this one, sooner than another thread would
             # wake.
@@ -180,7 +184,8 @@ class HelperPool:
     def helped(self, engine: LoadedEngine, threads: int, key: Hashable) -> Iterator[Callable[[], None] | None]:
         """Make a context in which idle threads may join a search on ``engine``, up to ``threads`` in all (0: all).
 
-        Its value is the search's ``welcome``; None if no thread can join.
+        Its value is the function to pass to that search as ``welcome``: threads join once it is called. None if none
+        can join.
         """
         most = self.most(threads)
         team: Team | None = getattr(engine.searcher, "team", None) if most else None
@@ -194,7 +199,9 @@ class HelperPool:
             search.end()
 
     def open(self, search: HelpedSearch) -> None:
-        """Let helpers join a search. Searches with more than an equal part of the helpers lose some."""
+        """Let helpers join ``search`` and request idle threads for them. Helpers beyond an equal share leave the other
+        searches.
+        """
         with self._lock:
             self._searches[search] = None
             part = -(-sum(len(other.helpers) for other in self._searches) // len(self._searches))
@@ -212,7 +219,9 @@ class HelperPool:
             self._searches.pop(search, None)
 
     def join(self, helper: _Helper) -> tuple[HelpedSearch, int] | None:
-        """Return the search with fewest helpers and a seat there; None if no search wants another helper."""
+        """Add ``helper`` to the search with the fewest helpers that has room. Returns the search and the helper's seat
+        in its team; None if no search has room.
+        """
         with self._lock:
             for search in sorted(self._searches, key=lambda each: len(each.helpers)):
                 if len(search.helpers) < search.most and (seat := search.team.join()):
@@ -221,12 +230,14 @@ class HelperPool:
         return None
 
     def part(self, helper: _Helper, search: HelpedSearch) -> None:
-        """Note that a helper has left a search."""
+        """Remove a helper from a search that it has left."""
         with self._lock:
             del search.helpers[helper]
 
     def turn_over(self, helper: _Helper) -> None:
-        """Note that a helper's turn is over: another task needs the thread, or no search did."""
+        """Release a helper's thread after its turn. The helper waits for another thread if a search has room for it,
+        and rests otherwise.
+        """
         self.scheduler.release(helper)
         with self._lock:
             wanted = next((each for each in self._searches if len(each.helpers) < each.most), None)
@@ -238,7 +249,9 @@ class HelperPool:
 
 
 class HelpedSearch:
-    """A search that threads may join between `begin`, its ``welcome``, and `end`; ``key`` is charged for their time."""
+    """A search that threads may join between `begin`, which the search calls as ``welcome``, and `end`; ``key`` is
+    charged for their time.
+    """
 
     def __init__(self, pool: HelperPool, team: Team, most: int, key: Hashable) -> None:
         """Up to ``most`` threads help at a time."""
@@ -257,7 +270,7 @@ class HelpedSearch:
 
 
 class _Helper(Work):
-    """A task that helps one search a turn, on an idle thread, with that search's engine."""
+    """A task on an idle thread that helps one search for each turn, with that search's engine."""
 
     def __init__(self, pool: HelperPool) -> None:
         super().__init__(pool.workers, Owner(Purpose.IDLE, "", ""))
@@ -310,7 +323,7 @@ class ResumableSearch(Work):
         restarts: bool = False,
         **options: Any,
     ) -> None:
-        """``options`` are those of `SearchProtocol`.
+        """``options`` are those of `SearchProtocol.search`.
 
         Up to ``most_threads`` search at a time (0: all), all but the first on idle threads. A search that ``restarts``
         begins each turn with an empty table and its full limits.
@@ -381,7 +394,9 @@ class ResumableSearch(Work):
             self._end_if_waiting()
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """Search for one turn, up to ``most_nodes`` (0: no limit). Returns whether another turn is needed."""
+        """Search for one turn, up to ``most_nodes`` (0: no limit), and charge its nodes to the key. Returns whether
+        another turn is needed.
+        """
         control = engine.new_control()
         with self._lock:
             self._interrupted = self.interrupted
@@ -409,7 +424,9 @@ class ResumableSearch(Work):
         return self._interrupted and not (self.stopped or result.complete) and self._reduce_limits(result)
 
     def _reduce_limits(self, result: Result) -> bool:
-        """Reduce the limits of the next turn by the cost of this one. Returns False if nothing is left."""
+        """Reduce the limits of the next turn by the cost of this one, unless the search restarts. Returns False if
+        nothing is left.
+        """
         if not self.restarts:
             limits = self._limits
             nodes, ms = limits.nodes - result.nodes, limits.time_ms - int(result.time_ms)
@@ -419,7 +436,9 @@ class ResumableSearch(Work):
         return True
 
     def spent(self) -> tuple[int, float]:
-        """Return the nodes and milliseconds of all turns, of the running one as far as known. Any thread."""
+        """Return the nodes and milliseconds of all turns so far; a running turn adds its nodes only if its control
+        counts them.
+        """
         with self._lock:
             if self._control is None:
                 return self.nodes, self.ms

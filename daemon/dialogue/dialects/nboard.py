@@ -195,9 +195,10 @@ class NBoardDialect(LineDialect):
         self.say("status")
 
     def _stream_hints(self, position: Position, choices: int, allow: int) -> None:
-        """Search the best ``choices`` moves of a position and send each iteration.
+        """Search the best ``choices`` of the moves in the mask ``allow`` and send each iteration.
 
-        Before the position is solved, a search proves the winner, which takes much less time.
+        A full solve with at least `PROOF_EMPTIES` empties follows a search at 73 % and a proof of the winner, which are
+        done sooner.
         """
         stream = _HintStream(self.say, choices)
         limits = self.session.limits(position, clocks=False)

@@ -246,7 +246,9 @@ def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 def ending_signals() -> tuple[int, ...]:
-    """Return the signals that may come: `ask_to_end` sends Ctrl-Break; SIGTERM never comes from outside."""
+    """Return the signals that ask this process to end: Ctrl-C, Ctrl-Break (which `ask_to_end` sends) and SIGTERM, which
+    on Windows only the process itself can raise.
+    """
     import signal
 
     return signal.SIGINT, signal.SIGBREAK, signal.SIGTERM

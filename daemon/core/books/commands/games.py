@@ -50,7 +50,9 @@ def game_files(run: BookCommandRun) -> list[Path]:
 
 
 def _about(*details: str) -> str:
-    """Return a game's players, event and date, which tell it from games with the same moves; "" without any."""
+    """Join a game's players, event and date, a line each, into the text that tells it from games with the same moves;
+    "" if all are empty.
+    """
     return "\n".join(details).strip("\n") and "\n".join(details)
 
 

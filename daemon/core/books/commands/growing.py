@@ -45,7 +45,9 @@ def _store(run: BookCommandRun) -> Result:
 
 
 def _count(run: BookCommandRun, result: Result) -> None:
-    """Count the result of the game on the caller's board, if it is over and was not counted before."""
+    """Count the result of the game on the caller's board, if it is over and was not counted before, and tell so in
+    ``result``.
+    """
     caller = run.caller
     last = caller.positions[-1]
     if not last.over or not caller.moves or (caller.counted is not None and caller.counted()):

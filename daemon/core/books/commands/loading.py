@@ -1,4 +1,4 @@
-"""Book commands about files: new, load, save, import, export, merge, diff, salvage."""
+"""Book commands about files and whole books: new, load, save, import, export, merge, diff, undo and more."""
 
 from __future__ import annotations
 
@@ -182,7 +182,9 @@ def _undo(run: BookCommandRun) -> Result:
 
 @contextmanager
 def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
-    """Open the book that the parameter ``name`` names, with its journal, for reading."""
+    """Open the book that the parameter ``name`` names, with its journal, for reading. Raises `BadInput` if it is the
+    book in use.
+    """
     path = run.source(name)
     opened = run.books.opened
     if opened is not None and opened.store is not None and opened.store.path == path.resolve():

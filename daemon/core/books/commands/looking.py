@@ -96,7 +96,9 @@ def _stats(run: BookCommandRun) -> Result:
 
 
 def _judged(book: Book, position: Position, move: int, ply: int) -> JudgedMove | None:
-    """Return a played move beside the book's best other one; None if the book lacks the position or the move."""
+    """Return ``move``, the ``ply``-th of its game, and the book's best other move; None if the book lacks the position
+    or the move.
+    """
     scores = {move.move: move.score for move in book.moves_on(position.player, position.opponent)}
     if move not in scores:
         return None
