@@ -202,7 +202,7 @@ class Admission:
             self._total += positions
 
     def leave(self, number: int, key: str, positions: int) -> None:
-        """Count positions of a client, by number, and its key out. Any thread."""
+        """Count positions of a client, by number, and its key out. Any thread may call it."""
         with self._lock:
             self._total -= positions
             mine, ours = self._clients.pop(number) - positions, self._keys.pop(key) - positions
