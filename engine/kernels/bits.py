@@ -221,7 +221,7 @@ _INNER4 = vector((INNER_COLUMNS, (1 << 64) - 1, INNER_COLUMNS, INNER_COLUMNS))
 
 
 def _emit_moves4(b, p, o):
-    """Emit `moves` with four directions in one vector, by floods that double their reach (Kogge-Stone)."""
+    """Emit the code of `moves`: four directions in one vector, by floods that double their reach (Kogge-Stone)."""
 
     def up(v, steps):
         return b.shl(v, vector([s * steps for s in SHIFTS]))
@@ -251,7 +251,10 @@ def _by_lanes(b, data, matrix):
 
 
 def emit_moves_of(b, p, o, lanes):
-    """Return the legal moves of ``lanes`` boards, a vector lane each; of one board in a scalar if ``lanes`` is 0."""
+    """Emit code that finds the legal moves of ``lanes`` boards, and return the masks.
+
+    ``p`` (movers), ``o`` (opponents) and the masks are vectors with a lane for each board; scalars if ``lanes`` is 0.
+    """
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)
@@ -300,7 +303,7 @@ moves = simple(_emit_moves4 if AVX2 else lambda b, p, o: emit_moves_of(b, p, o, 
 
 
 def _emit_flip_lanes(b, x, p, o):
-    """Emit `flip` with four directions in a vector.
+    """Emit the code of `flip` with four directions in a vector.
 
     Upwards, the first square without an opponent's disc is the lowest set bit; downwards it is found by leading zeros,
     which AVX-512 counts in four lanes at once.
@@ -327,7 +330,9 @@ _LINE_OFFSETS = [256 * (line & ((1 << s) - 1)).bit_count() for s in range(64) fo
 
 
 def _outflanks(place, others):
-    """Return the squares of a line of 8 on which a mover's disc encloses a run of ``others`` from ``place``."""
+    """Return a mask of the squares of a line of 8 where a disc of the mover would make a move on ``place`` turn discs
+    of ``others``.
+    """
     squares = 0
     for step in (1, -1):
         k = place + step
@@ -367,7 +372,7 @@ def _emit_flip_pext(b, x, p, o):
 
 
 def _emit_flip_flood(b, x, p, o):
-    """Emit `flip` as eight floods of one word each, for any processor."""
+    """Emit the code of `flip` for any processor: eight floods of one word each."""
     start = b.shl(const(1), x)
     inner = b.and_(o, const(INNER_COLUMNS))
     flips = const(0)
@@ -436,7 +441,7 @@ last_flips = simple(
 
 @kernel("i64(u64,i64)", inline=True)
 def final_score(player, empties):
-    """Return the mover's score of a finished game, empty squares counted for the winner."""
+    """Return the score of a finished game in discs for ``player``, empty squares counted for the winner."""
     difference = 2 * popc(player) - 64 + empties
     if difference > 0:
         return difference + empties
@@ -447,7 +452,7 @@ def final_score(player, empties):
 
 @kernel("u64(u64)", inline=True)
 def mirror_columns(b):
-    """Mirror the columns: A <-> H."""
+    """Return the board with its columns mirrored, A and H exchanged."""
     b = ((b >> U(1)) & U(0x5555555555555555)) | ((b & U(0x5555555555555555)) << U(1))
     b = ((b >> U(2)) & U(0x3333333333333333)) | ((b & U(0x3333333333333333)) << U(2))
     return ((b >> U(4)) & U(0x0F0F0F0F0F0F0F0F)) | ((b & U(0x0F0F0F0F0F0F0F0F)) << U(4))
@@ -458,7 +463,9 @@ _TRANSPOSITION = ((0x00AA00AA00AA00AA, 7), (0x0000CCCC0000CCCC, 14), (0x00000000
 
 
 def _emit_transpose(b, board, lanes=0):
-    """Mirror each word of a vector of ``lanes`` at the diagonal A1-H8; one word if ``lanes`` is 0."""
+    """Emit code that mirrors each board of a vector of ``lanes`` at the diagonal A1-H8; one scalar board if ``lanes``
+    is 0.
+    """
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)
@@ -486,7 +493,7 @@ def symmetric(b, which):
 
 
 def _emit_canonical(b, p, o, out):
-    """Emit `canonical`: make the eight images in four vectors and compare them in pairs, in three rounds.
+    """Emit the code of `canonical`: make the eight images in four vectors and compare them in pairs, in three rounds.
 
     There are no branches, because which image is the smallest cannot be predicted.
     """
@@ -525,12 +532,12 @@ def _canonical(p, o, out):
 
 
 canonical = simple(_emit_canonical, _canonical, void, u64, u64, u64)
-"""(mover, opponent, address): store the smallest of the position's eight images there, as two words."""
+"""(mover, opponent, address): write the smallest of the position's eight images to two words at the address."""
 
 
 @kernel("i64(u64,u64)")
 def canonical_symmetry(player, opponent):
-    """Return the first symmetry (of `symmetric`) that makes a position canonical."""
+    """Return the first symmetry (0..7, see `symmetric`) that makes a position canonical."""
     image = stack_buf(16)
     canonical(player, opponent, image)
     which = 0

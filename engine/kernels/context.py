@@ -103,7 +103,7 @@ def line_bucket_of(ctx, key):
 
 @kernel("u64(u64,u64)", inline=True)
 def probe(bucket, key):
-    """Return the data word of a board; 0 if the bucket does not have it."""
+    """Return the data word of the board with this ``key``; 0 if the bucket does not have it."""
     d = poll64(bucket + U(8))
     if poll64(bucket) ^ d == key:
         return d
@@ -141,7 +141,7 @@ def second_move_of(d):
 
 @kernel("u64(u64)", inline=True)
 def draft_of(d):
-    """Return depth and selectivity of an entry as one number; `covers` compares them."""
+    """Return depth and selectivity of an entry as one number (`make_draft`); `covers` compares two of them."""
     return d >> U(48)
 
 
@@ -152,7 +152,9 @@ def make_draft(depth, selectivity):
 
 @kernel("i64(u64,u64)", inline=True)
 def covers(have, need):
-    """Return 1 if a result of draft ``have`` serves where ``need`` is required: as deep at least, and as reliable."""
+    """Return 1 if a result of draft ``have`` serves where ``need`` is required: at least as deep and as reliable; else
+    0.
+    """
     if (have & U(255)) >= (need & U(255)) and (have >> U(8)) >= (need >> U(8)):
         return 1
     return 0
@@ -160,7 +162,9 @@ def covers(have, need):
 
 @kernel("void(u64,u64,u64)")
 def put(bucket, key, d):
-    """Write an entry in place of the board's own, else of the oldest, then cheapest, of the bucket's four."""
+    """Write an entry in place of the board's old one, or else of the oldest of the bucket's four (of these, the
+    cheapest).
+    """
     place = bucket
     least = ~U(0)
     other = bucket
@@ -280,14 +284,16 @@ ANSWERED = 128
 
 @kernel("void(u64)")
 def stop_all(ctx):
-    """End the search of all threads."""
+    """Tell all threads to end their search: set the stop word and this thread's UNWIND."""
     post64(ld64(ctx + U(STOP)), U(1))
     st64(ctx + U(UNWIND), U(UNWIND_ALL))
 
 
 @kernel("void(u64)")
 def checkpoint(ctx):
-    """Draw more nodes of the limit or stop, or end a virtual turn; called after `CHECK_AT` nodes."""
+    """Draw another portion of the team's node limit; stop all threads if none is left, or if there is no team. A
+    virtual thread also ends its turn. Called when the thread has counted `CHECK_AT` nodes.
+    """
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
         team = ld64(ctx + U(TEAM))
         if team == U(0):
@@ -309,7 +315,10 @@ def checkpoint(ctx):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def table_answer(bucket, key, draft, alpha, beta):
-    """Return the table's score for a node of window (alpha, beta); INFINITE if it does not decide or has no move."""
+    """Return a score from the table that decides a node: an exact one, or a bound outside the window (alpha, beta).
+
+    Returns INFINITE if the table has none that covers ``draft``, or no move with it.
+    """
     data = probe(bucket, key)
     if data == U(0) or covers(draft_of(data), draft) == 0 or move_of(data) == U(NO_MOVE):
         return INFINITE
@@ -330,7 +339,7 @@ def table_answer(bucket, key, draft, alpha, beta):
 
 @kernel("u64(u64,u64,u64,u64,i64,i64)")
 def enter_node(ctx, bucket, key, draft, alpha, beta):
-    """Put a shared node on the thread's path. Returns its level there."""
+    """Put a shared node on the thread's path. Returns its level there, counted from 1."""
     level = ld64(ctx + U(PATH_LENGTH))
     place = ctx + U(PATH) + level * U(PATH_BYTES)
     st64(place, bucket)
@@ -351,7 +360,7 @@ def leave_node(ctx):
 
 @kernel("i64(u64,u64)")
 def path_answer(ctx, level):
-    """Return `table_answer` for the node at a level of the path; if it decides, BEST becomes ANSWERED."""
+    """Return `table_answer` for the node at a level of the path; unless that is INFINITE, BEST becomes ANSWERED."""
     place = ctx + U(PATH) + (level - U(1)) * U(PATH_BYTES)
     alpha = lds64(place + U(24))
     score = table_answer(ld64(place), ld64(place + U(8)), ld64(place + U(16)), alpha, lds64(place + U(32)))
@@ -406,13 +415,13 @@ def probcut_sign(key, alpha, draft):
 
 @kernel("u64(u64,u64)", inline=True)
 def busy_group(ctx, sign):
-    """Return the address of the words in which ``sign`` may be marked."""
+    """Return the address of the `BUSY_WAYS` words in which ``sign`` may be marked."""
     return ld64(ctx + U(TEAM)) + U(TEAM_BUSY) + ((sign & U(BUSY_WORDS // BUSY_WAYS - 1)) << U(5))
 
 
 @kernel("i64(u64,u64)")
 def is_busy(ctx, sign):
-    """Return 1 if a thread is searching the position that ``sign`` identifies."""
+    """Return 1 if a thread has marked ``sign`` (`mark_busy`), else 0."""
     place = busy_group(ctx, sign)
     for _ in range(BUSY_WAYS):
         if poll64(place) == sign:
@@ -423,7 +432,10 @@ def is_busy(ctx, sign):
 
 @kernel("u64(u64,u64)")
 def mark_busy(ctx, sign):
-    """Mark the position that ``sign`` identifies as searched by this thread; return the mark's address for `unmark`."""
+    """Mark what ``sign`` identifies as searched by this thread; return the mark's address for `unmark`.
+
+    If its group of words is full, an older mark is overwritten.
+    """
     group = busy_group(ctx, sign)
     place = group
     for _ in range(BUSY_WAYS):
@@ -438,14 +450,17 @@ def mark_busy(ctx, sign):
 
 @kernel("void(u64,u64)", inline=True)
 def unmark(place, sign):
-    """Remove a mark unless another has overwritten it."""
+    """Remove the mark of ``sign`` at ``place`` unless another has overwritten it."""
     if poll64(place) == sign:
         post64(place, U(0))
 
 
 @kernel("void(u64,i64)")
 def claim(ctx, score):
-    """Make ``score`` and BEST the search's result if this thread is the first back at the root."""
+    """Make ``score`` and BEST the search's result and close the search, if this thread is the first to finish it.
+
+    Does nothing if UNWIND is set.
+    """
     team = ld64(ctx + U(TEAM))
     if ld64(ctx + U(UNWIND)):
         return

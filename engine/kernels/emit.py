@@ -64,7 +64,7 @@ def vector(values, kind=i64):
 
 
 def external(b, name, returns, arguments):
-    """Return the declaration of an LLVM intrinsic function."""
+    """Return the declaration of an LLVM intrinsic function; the builder's module gets it if it has none yet."""
     function = b.module.globals.get(name)
     return function or ir.Function(b.module, ir.FunctionType(returns, arguments), name=name)
 
@@ -82,7 +82,10 @@ def splat(b, x, lanes):
 
 
 def table(b, name, values, kind=i64):
-    """Return a constant array by name, of which the library has one copy."""
+    """Return the constant array ``name`` of the builder's module, made of ``values`` at its first use.
+
+    Linked modules share one copy, so a name must stand for the same values everywhere.
+    """
     array = b.module.globals.get(name)
     if array is None:
         shape = ir.ArrayType(kind, len(values))
@@ -118,17 +121,17 @@ def reduce(b, operation, v):
 
 
 def constant_table(name, values, kind):
-    """Return an intrinsic without arguments: the address of a constant array of ``values``."""
+    """Return an intrinsic without arguments that gives the address of a constant array of ``values``."""
     return simple(
         lambda b: table_address(b, name, values, kind), lambda: interpreted.constant(name, values, kind.width), u64
     )
 
 
 def lookup64(name, values):
-    """Return an intrinsic from an index (u64) to one of the 64-bit ``values``."""
+    """Return an intrinsic that looks up one of the 64-bit ``values`` by its index (u64)."""
     return simple(lambda b, x: table_element(b, name, values, x), lambda x: values[x], u64, u64)
 
 
 def lookup8(name, values):
-    """Return an intrinsic from an index (u64) to one of the small signed ``values``."""
+    """Return an intrinsic that looks up one of the signed 8-bit ``values`` by its index (u64)."""
     return simple(lambda b, x: b.sext(table_element(b, name, values, x, i8), i64), lambda x: values[x], s64, u64)

@@ -65,7 +65,9 @@ _CORNERS_AND_REST = 0xFFBDFFFFFFFFBDFF
 
 @kernel("i64(u64,i64,u64)", inline=True)
 def solve1(p, alpha, x):
-    """Solve one empty square ``x``: the turned discs are only counted, no board is made."""
+    """Return the score of a board whose only empty square is ``x``. The turned discs are only counted, no board is
+    made.
+    """
     score = 2 * popc(p) - 62
     turned = last_flips(x, p)
     if turned:
@@ -128,7 +130,9 @@ def solve2(ctx, p, o, alpha, x1, x2):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,u64)", inline=True)
 def _best_of_three(ctx, p, o, alpha, x1, x2, x3):
-    """Return the best score of the mover's moves on three empty squares; -INFINITE if it has no move."""
+    """Return the best score of the mover's moves on three empty squares, or the first above ``alpha``; -INFINITE if
+    there is no move.
+    """
     best = -INFINITE
     if neighbours(x1) & o:
         f = flip(x1, p, o)
@@ -206,7 +210,9 @@ def solve4(ctx, p, o, alpha, empty, odd):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
-    """Solve 5 to `PARITY_TO` empties, given the mover's ``legal`` moves: odd quadrants first, X-squares last."""
+    """Return the score with 5 to `PARITY_TO` empties, given the mover's ``legal`` moves, which are tried in odd
+    quadrants first and on X-squares last.
+    """
     count(ctx, U(1))
     if alpha >= stability_threshold(i2u(empties)):
         score = stability_bound(ctx, p, o)
@@ -246,9 +252,11 @@ def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
-    """Solve more than `PARITY_TO` empties by table, stability, enhanced transposition cutoff and mobility ordering.
+    """Return the score with more than `PARITY_TO` empties, by the table, stability, enhanced transposition cutoff and
+    mobility ordering.
 
-    ``legal`` are the mover's moves, which the parent has computed to order its own.
+    ``legal`` are the mover's moves, which the parent has computed to order its own. The score means nothing if UNWIND
+    is set on return.
     """
     # 1
     count(ctx, U(1))
@@ -336,7 +344,9 @@ def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve(ctx, p, o, alpha, empty, odd, empties):
-    """Solve up to about 12 empties, by the method for their number."""
+    """Return the score with up to about 12 empties, by the function for their number. It means nothing if UNWIND is set
+    on return.
+    """
     if empties > PARITY_TO:
         return solve_with_table(ctx, p, o, alpha, moves(p, o), odd, empties)
     if empties >= 5:

@@ -6,8 +6,8 @@ from side 1 the signs are the opposite. A table's entry for the feature 0, no di
 
 Weights are of one of two kinds (`desdaemon.engine.evaluation.weights`), both for the side to move.
 
-Linear ones, at WEIGHTS: a row for each ply, with an int8 for each configuration of each table, 8 a disc. As bytes more
-of them stay in the cache; rounding changes a score by a quarter of a disc (root mean square).
+Linear ones, at WEIGHTS: a row for each ply, with an int8 for each configuration of each table, in eighths of a disc. As
+bytes more of them stay in the cache; rounding changes a score by a quarter of a disc (root mean square).
 
 A network, at NETWORK: a head for each ply, then a table of `LANES` int8 for each configuration, shared by the plies of
 a band. The lanes of the position's configurations are added to the head's biases. The first LINEAR_LANES are clamped to
@@ -16,7 +16,7 @@ sum them. So it is a network with one hidden layer whose first matrix is looked 
 interact.
 
 The tables at CURVE turn the result into a score: CURVE_STEPS bytes, whole discs for each eighth of a disc of the sum's
-absolute value, then as many 16-bit numbers and one more, 128 a disc, at the borders of the eighths
+absolute value, then CURVE_STEPS + 1 scores of 16 bits, in 128ths of a disc, at the borders of the eighths
 (`desdaemon.engine.evaluation.curve`).
 """
 
@@ -86,7 +86,7 @@ _TURNED_AT_ONCE = 3
 
 
 def _digits(squares):
-    """Return the order of a table's digits, most significant first.
+    """Return the indices of a table's ``squares`` in the order of its digits, most significant first.
 
     The board's centre, which changes most, comes last, so that configurations that follow one another in a search are
     close in memory.
@@ -160,7 +160,7 @@ def _emit_update(b, source, target, x, flips, side):
 
 
 def _sign(b, side):
-    """Return a vector of all ones for side 1, of zeros for side 0."""
+    """Emit the sign for `_signed`: 16-bit lanes with all bits set (-1) for side 1, zeros for side 0."""
     return splat(b, b.trunc(b.sub(const(0), side), i16), _LANES_AT_ONCE)
 
 
@@ -178,11 +178,15 @@ def _update(source, target, x, flips, side):
 
 
 update_features = simple(_emit_update, _update, void, u64, u64, u64, u64, u64)
-"""(source, target, square, flips, side): write to target the features after ``side`` has played."""
+"""(source, target, square, flips, side): write to ``target`` the features at ``source`` after ``side`` (0 or 1) has
+played ``square`` and turned ``flips``.
+"""
 
 
 def _entries(b, features, side):
-    """Yield the mover's table entries, counted from the start of all tables: vectors of 16 numbers of 32 bits."""
+    """Emit code for the indices of the mover's entries, counted from the start of all tables; yield vectors of 16
+    int32.
+    """
     sign = _sign(b, side)
     kind = ir.VectorType(i32, _LANES_AT_ONCE)
     middles = table_address(b, "pattern_middles", _MIDDLES + [0] * (-FEATURES % _LANES_AT_ONCE), i32)
@@ -192,10 +196,10 @@ def _entries(b, features, side):
 
 
 def _addresses(b, features, side, base, size):
-    """Yield the addresses of the mover's entries, of ``size`` bytes each, in tables at ``base``.
+    """Emit code for the addresses of the mover's entries, of ``size`` bytes each, in tables at ``base``; yield each.
 
     The features are read one by one as they were stored, which is faster than to read vectors, change their signs and
-    store them again. XOR with all ones gives the negative less 1; ``base`` makes up for that.
+    store them again. XOR with all ones gives the negative minus 1; ``base`` makes up for that.
     """
     sign = b.sub(const(0), side)
     base = b.sub(base, b.mul(sign, const(size)))
@@ -205,7 +209,7 @@ def _addresses(b, features, side, base, size):
 
 
 def _gathered(b, features, weights, side, lanes):
-    """Return the sum without the constant, by gathers of 32 bits whose lower 8 are the weight."""
+    """Emit code that sums the weights, without the constant, by gathers of 32 bits whose lower 8 are the weight."""
     kind, mask_kind = ir.VectorType(i32, lanes), ir.VectorType(i1, lanes)
     base, zero = b.inttoptr(weights, i8.as_pointer()), vector([0] * lanes, i32)
     total = zero
@@ -230,7 +234,7 @@ def _gathered(b, features, weights, side, lanes):
 
 
 def _loaded(b, features, weights, side):
-    """Return the sum without the constant, by single loads."""
+    """Emit code that sums the weights, without the constant, by single loads."""
     total = const(0, i32)
     for address in _addresses(b, features, side, weights, 1):
         total = b.add(total, b.sext(load(b, address, i8, 1), i32))
@@ -250,7 +254,7 @@ def _emit_sum(b, features, weights, side):
 
 
 def _seen(features, side):
-    """Return the entries of `_entries`, for kernels that run as Python."""
+    """Return the indices that `_entries` computes as a list, for kernels that run as Python."""
     numbers = [interpreted.load(features + 2 * k, 2, signed=True) for k in range(FEATURES)]
     return [middle + (-number if side else number) for middle, number in zip(_MIDDLES, numbers, strict=True)]
 
@@ -261,7 +265,7 @@ def _sum(features, weights, side):
 
 
 sum_weights = simple(_emit_sum, _sum, s64, u64, u64, u64)
-"""(features, address of a row of weights, mover's side) -> their sum, 128 a disc."""
+"""(features, address of a row of weights, mover's side) -> sum of the position's weights, in 128ths of a disc."""
 
 _LEAST = [-LINEAR_MOST] * LINEAR_LANES + [0] * (LANES - LINEAR_LANES)
 _MOST = [LINEAR_MOST] * LINEAR_LANES + [HIDDEN_ONE] * (LANES - LINEAR_LANES)
@@ -302,12 +306,12 @@ def _network(features, head, side):
 
 
 network_sum = simple(_emit_network, _network, s64, u64, u64, u64)
-"""(features, address of a head, mover's side) -> the network's result, 128 a disc."""
+"""(features, address of a head, mover's side) -> the network's result, in 128ths of a disc."""
 
 
 @kernel("void(u64,u64,u64)")
 def set_features(p, o, target):
-    """Compute the features of a position; ``p`` is side 0."""
+    """Write the features of a position to FEATURE_BYTES at ``target``; ``p`` is side 0."""
     for k in range(FEATURE_BYTES // 8):
         st64(target + i2u(8 * k), U(0))
     while p:
@@ -320,7 +324,9 @@ def set_features(p, o, target):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def weighted_result(ctx, features, side, empties):
-    """Return the result of the linear weights or the network, 128 a disc, before the curve."""
+    """Return the result of the network, if there is one, or of the linear weights, before the curve: in 128ths of a
+    disc for the side to move.
+    """
     ply = 60 - empties
     # Boards set up by hand may have fewer than four discs.
     if ply < 0:
@@ -333,7 +339,7 @@ def weighted_result(ctx, features, side, empties):
 
 @kernel("i64(i64)", inline=True)
 def curve_step(value):
-    """Return the index of a sum, 128 a disc, in the tables of the score curve."""
+    """Return the index of ``value``, in 128ths of a disc, in the tables of the score curve."""
     step = abs(value) >> _UNIT
     if step > CURVE_STEPS - 1:
         step = CURVE_STEPS - 1
@@ -342,7 +348,7 @@ def curve_step(value):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def evaluate(ctx, features, side, empties):
-    """Return the static score for the side to move, rounded to discs, -63..63."""
+    """Return the static score for the side to move, in whole discs, -63..63."""
     value = weighted_result(ctx, features, side, empties)
     score = ldi8(ld64(ctx + U(CURVE)) + i2u(curve_step(value)))
     if value < 0:
@@ -398,7 +404,7 @@ def map_weights(places, target):
 
 @kernel("i64(i64)", inline=True)
 def rounded(weight):
-    """Return a weight of 128 a disc rounded to 8 a disc, halves away from 0, clamped to int8."""
+    """Return a weight in 128ths of a disc rounded to eighths, halves away from 0, clamped to -127..127."""
     half = 1 << (_UNIT - 1)
     size = (half + abs(weight)) >> _UNIT
     if size > 127:
@@ -410,10 +416,10 @@ def rounded(weight):
 
 @kernel("void(u64,u64,u64,u64)")
 def expand_weights(packed, map_, scratch, target):
-    """Expand packed weights to linear weights as this module reads them.
+    """Expand packed weights to 61 rows of linear weights at ``target``, as `sum_weights` reads them.
 
-    ``packed`` are 61 rows of PACKED_SIZE int16; ``map_`` is made by `map_weights`; ``scratch`` has room for TABLE_SIZE
-    int32.
+    All arguments are addresses: ``packed`` of 61 rows of PACKED_SIZE int16, ``map_`` of what `map_weights` wrote,
+    ``scratch`` of room for TABLE_SIZE int32.
     """
     records = _records_at()
     for ply in range(61):
@@ -438,9 +444,10 @@ def expand_weights(packed, map_, scratch, target):
 
 @kernel("void(u64,u64,u64)")
 def expand_network(packed, map_, target):
-    """Expand the packed lanes of one band of plies to its table.
+    """Expand one band's packed lanes into its table at ``target``, by the map that `map_weights` wrote at ``map_``.
 
-    ``packed`` are LANES rows of PACKED_SIZE int8; those of classes that lie within a wider one are ignored.
+    ``packed`` is the address of LANES rows of PACKED_SIZE int8. Only weights of a table's full width are used, not
+    those of its parts.
     """
     records = _records_at()
     entry = map_
@@ -463,7 +470,9 @@ def expand_network(packed, map_, target):
 
 @kernel("i64(u64,u64,u64,u64)")
 def static_sum(ctx, p, o, features):
-    """Return the unrounded evaluation of (p, o), 128 a disc; ``features`` has room for FEATURE_BYTES."""
+    """Return the unrounded evaluation of (p, o) for ``p``, in 128ths of a disc. The position's features are written to
+    FEATURE_BYTES at ``features``.
+    """
     set_features(p, o, features)
     empties = 64 - popc(p | o)
     value = weighted_result(ctx, features, U(0), empties)

@@ -93,19 +93,19 @@ def board_flip(square, player, opponent):
 
 @kernel("u64(u64,i64)")
 def board_symmetric(board, which):
-    """Return the board under symmetry ``which``, as `bits.symmetric` does."""
+    """Return the board under symmetry ``which`` (0..7, see `bits.symmetric`)."""
     return symmetric(board, which)
 
 
 @kernel("i64(u64,u64)")
 def board_canonical_symmetry(player, opponent):
-    """Return the first symmetry that makes the position canonical, as `bits.canonical_symmetry` does."""
+    """Return the first symmetry (0..7) that makes the position canonical: the smallest of its eight images."""
     return canonical_symmetry(player, opponent)
 
 
 @kernel("i64(u64,u64)")
 def board_has_symmetry(player, opponent):
-    """Return whether a mirror image of the position, or the position turned, is the position itself."""
+    """Return 1 if the position, mirrored or turned, is the same position again, else 0."""
     for which in range(1, 8):
         if symmetric(player, which) == player and symmetric(opponent, which) == opponent:
             return 1
@@ -114,11 +114,12 @@ def board_has_symmetry(player, opponent):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
 def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
-    """Return the best score for the mover of the moves in ``allowed``, at least one of them legal; the move is left at
-    BEST.
+    """Return the best score, in discs for the mover, of the moves in ``allowed``, at least one of them legal; the move
+    is left at BEST.
 
-    ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives the static evaluation and no move. If UNWIND is set
-    on return, the score is the best of the finished moves, -INFINITE without any.
+    A score outside the window (alpha, beta) is a bound. ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives
+    the static evaluation and no move. If UNWIND is set on return, the score is the best of the finished moves,
+    -INFINITE if no move is finished.
     """
     st64(ctx + U(UNWIND), U(0))
     st64(ctx + U(PATH_LENGTH), U(0))
@@ -191,7 +192,7 @@ def lead_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
 
 @kernel("void(u64)")
 def help_team(ctx):
-    """Take part in the searches of the team's leader until LEAVE is set."""
+    """Take part in the searches of the team's leader; return when LEAVE is set."""
     team = ld64(ctx + U(TEAM))
     root = team + U(TEAM_ROOT)
     st64(ctx + U(JOB), U(0))
@@ -232,7 +233,9 @@ def help_team(ctx):
 
 @kernel("u64(u64,u64,u64,i64,i64)")
 def known_move(ctx, p, o, depth, selectivity):
-    """Return the table's best move for a position with an exact result of this depth at least, else NO_MOVE."""
+    """Return the position's best move if a table has its exact score, of this depth and selectivity or better, else
+    NO_MOVE.
+    """
     draft = make_draft(depth, selectivity)
     key = key_of(ctx, p, o)
     for place in range(2):
@@ -249,7 +252,9 @@ def known_move(ctx, p, o, depth, selectivity):
 
 @kernel("void(u64,u64,u64,i64,i64,i64,u64)")
 def feed_score(ctx, p, o, score, depth, selectivity, move):
-    """Store a score and a move (a square or NO_MOVE) in the table as a search to this depth and selectivity would."""
+    """Store an exact score, in discs for the mover, and a move (a square or NO_MOVE) in the table, as if a search to
+    this depth and selectivity had found them.
+    """
     key = key_of(ctx, p, o)
     data = entry(score, score, move, U(NO_MOVE), i2u(depth), ld64(ctx + U(DATE)), make_draft(depth, selectivity))
     put(bucket_of(ctx, key), key, data)
@@ -257,13 +262,15 @@ def feed_score(ctx, p, o, score, depth, selectivity, move):
 
 @kernel("i64(u64,u64,u64)")
 def static_score(ctx, p, o):
-    """Return the unrounded evaluation, 128 a disc."""
+    """Return the unrounded evaluation for the mover, in 128ths of a disc."""
     return static_sum(ctx, p, o, stack_buf(FEATURE_BYTES))
 
 
 @kernel("i64(u64,u64,u64,i64,i64,i64)")
 def score_around(ctx, p, o, depth, selectivity, guess):
-    """Return the score of (p, o), which has a legal move, by windows that widen around ``guess``."""
+    """Return the score of (p, o), which has a legal move, by windows that widen around ``guess``; both are discs for
+    the mover. The score means nothing once the stop word is set.
+    """
     width = 3
     low = guess - width
     high = guess + width
@@ -289,7 +296,9 @@ def score_around(ctx, p, o, depth, selectivity, guess):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def deepened_score(ctx, p, o, depth, selectivity):
-    """Return the score of (p, o) for the mover, by iterative deepening to ``depth`` or the end; passes are made."""
+    """Return the score of (p, o), in discs for the mover, by iterative deepening to ``depth`` or the end. A side
+    without a move passes. The score means nothing once the stop word is set.
+    """
     if moves(p, o) == U(0):
         if moves(o, p) == U(0):
             return final_score(p, 64 - popc(p | o))
@@ -312,7 +321,10 @@ def deepened_score(ctx, p, o, depth, selectivity):
 
 @kernel("void(u64,u64,u64,u64,i64,i64,i64)")
 def score_many(ctx, players, opponents, scores, number, depth, selectivity):
-    """Write `deepened_score` of ``number`` positions (arrays of u64) to an array of i64, until the stop word is set."""
+    """Write `deepened_score` of ``number`` positions to ``scores``; the arrays are addresses of 64-bit words.
+
+    When the stop word is set, scores not yet written are left as they were.
+    """
     for k in range(number):
         place = i2u(k) << U(3)
         score = deepened_score(ctx, ld64(players + place), ld64(opponents + place), depth, selectivity)
@@ -323,7 +335,7 @@ def score_many(ctx, players, opponents, scores, number, depth, selectivity):
 
 @kernel("void(u64,u64,u64,u64,i64)")
 def static_many(ctx, players, opponents, scores, number):
-    """Write `static_score` of ``number`` positions (arrays of u64) to an array of i64."""
+    """Write `static_score` of ``number`` positions to ``scores``; the arrays are addresses of 64-bit words."""
     for k in range(number):
         place = i2u(k) << U(3)
         sts64(scores + place, static_score(ctx, ld64(players + place), ld64(opponents + place)))
@@ -331,7 +343,10 @@ def static_many(ctx, players, opponents, scores, number):
 
 @kernel("i64(u64,u64,u64,i64)")
 def evaluate_often(ctx, p, o, number):
-    """Make ``number`` moves from (p, o), each with flips, features and evaluation; return the sum of the scores."""
+    """Make ``number`` moves from (p, o), its legal moves in turn, each with flips, features and evaluation.
+
+    Returns the sum of the scores, so that the measured work is not optimised away.
+    """
     features = stack_buf(FEATURE_BYTES)
     below = stack_buf(FEATURE_BYTES)
     set_features(p, o, features)

@@ -166,7 +166,10 @@ _ALMOST_ONE = (1 << (2 * PROBCUT_UNIT_BITS)) - 1
 
 @kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
 def search_one(ctx, p, o, alpha, side, empties, features):
-    """Search one ply: return the best static score of the mover's moves."""
+    """Search one ply: return the best static score of the mover's moves, or the first above ``alpha``.
+
+    A mover without moves passes, and the opponent's moves are searched.
+    """
     count(ctx, U(1))
     legal = moves(p, o)
     below = stack_buf(FEATURE_BYTES)
@@ -202,7 +205,7 @@ def search_one(ctx, p, o, alpha, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """Search any depth with a null window, by the function for that depth."""
+    """Return the score of a search of any depth with the window (alpha, alpha + 1), by the function for that depth."""
     if depth >= empties and empties <= SOLVE_TO:
         empty = ~(p | o)
         return solve(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
@@ -216,8 +219,8 @@ def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("void(u64,u64,u64,i64,i64,i64,i64)")
 def sample(reservoir, p, o, alpha, depth, selectivity, empties):
-    """Record a node where a cut is tried. All nodes of one depth, before or to the end, have the same probability to be
-    kept.
+    """Record a node where ProbCut is tried. All nodes of a class (one depth, to the end of the game or not) have the
+    same probability to be kept.
 
     ``reservoir`` holds PROBCUT_DEPTHS classes of nodes by depth that end before the game does, then as many to the end:
     a class is the number of its nodes so far, and SAMPLED slots of p, o, alpha, selectivity index. Method R of Vitter,
@@ -241,8 +244,7 @@ def sample(reservoir, p, o, alpha, depth, selectivity, empties):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """Return ``alpha + 1`` if a reduced search makes a fail high likely enough, ``alpha`` for a fail low, else
-    INFINITE.
+    """Return ``alpha + 1`` if a reduced search makes a fail high likely enough, ``alpha`` if a fail low, else INFINITE.
 
     Multi-ProbCut: Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello", 1997.
     The reduced search is tried only if the evaluation points the same way. To the end it need not be more reliable than
@@ -288,9 +290,10 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("u64(u64,u64,u64,u64,u64,i64,u64,i64,u64,u64)")
 def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs):
-    """Fill ``pairs`` with (key << 8 | square, flips), unsorted; the greatest key is the most promising.
+    """Write the pairs (key << 8 | square, flips) of the moves ``legal`` to the address ``pairs``, unsorted; the
+    greatest key is the most promising. ``second`` is the table's second move or NO_MOVE.
 
-    Returns their number, 0 if a move takes the opponent's last disc.
+    Returns the number of moves, 0 if a move takes the opponent's last disc.
     """
     below = stack_buf(FEATURE_BYTES)
     ranked = stack_buf(RANKED_BYTES)
@@ -333,7 +336,7 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
 
 @kernel("u64(u64,u64)")
 def take_best(pairs, n):
-    """Move the pair with the greatest key to place ``n - 1``."""
+    """Move the pair with the greatest key of ``n`` to place ``n - 1``, and return its square."""
     j = U(0)
     top = U(0)
     i = U(0)
@@ -355,7 +358,10 @@ def take_best(pairs, n):
 
 @kernel("i64(u64,u64,u64,u64,i64,u64)")
 def transposition_cutoff(ctx, p, o, legal, alpha, below):
-    """Return the table's lower bound for a move if one reaches the window's upper end, else -INFINITE (ETC)."""
+    """Return a lower bound above ``alpha`` if the table has one for a move of ``legal``, else -INFINITE (ETC).
+
+    ``below`` is the draft that the entry of the position after the move must cover.
+    """
     keys = stack_buf(272)
     end = keys
     while legal:
@@ -379,7 +385,10 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
 
 @kernel("u64(u64,i64)", inline=True)
 def _must_return(ctx, depth):
-    """Check everything that may set UNWIND; return it: not 0 if the thread has to leave a node of ``depth``."""
+    """Return UNWIND after a look at everything that may set it: not 0 if the thread has to leave a node of ``depth``.
+
+    Draws nodes from the limit and ends a virtual thread's turn where due (`checkpoint`).
+    """
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(CHECK_AT)):
         checkpoint(ctx)
     if poll64(ld64(ctx + U(STOP))):
@@ -391,7 +400,8 @@ def _must_return(ctx, depth):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64,u64)", inline=True)
 def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, kind):
-    """Return the best score of the moves ``legal``, at least one; the move is left at BEST.
+    """Return the best score of the moves ``legal``, at least one, or the first that reaches ``beta``; the move is left
+    at BEST.
 
     ``kind`` (PV_NODE, CUT_NODE or ALL_NODE) matters in a shared search only. ``level`` is the node's number on the
     thread's path (`context.enter_node`), 0 if it is not on it. If it is, the score may be one that another thread has
@@ -502,7 +512,9 @@ def iterated_selectivity(depth, selectivity, empties):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """Search a null-window node of two plies or more, by the steps that the module lists."""
+    """Return the score of a node of two plies or more with the window (alpha, alpha + 1), by the steps that the module
+    lists. It means nothing if UNWIND is set on return.
+    """
     # 1
     kind = ld64(ctx + U(EXPECTED))
     count(ctx, U(1))
@@ -608,7 +620,9 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64)")
 def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features):
-    """Search an open-window node of any depth, by the steps that the module lists."""
+    """Return the score of an open-window node of any depth, by the steps that the module lists. It means nothing if
+    UNWIND is set on return.
+    """
     # 1
     count(ctx, U(1))
     if depth > empties:
@@ -658,7 +672,9 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64)")
 def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, place):
-    """Search the moves ``legal`` of an open-window node, at least one; ``place`` is ROOT, PART_OF_ROOT or INNER."""
+    """Return the best score of the moves ``legal`` of an open-window node, at least one, and store it in the tables
+    unless ``place`` is PART_OF_ROOT (else ROOT or INNER). The move is left at BEST.
+    """
     # 5
     if _must_return(ctx, depth):
         st64(ctx + U(BEST), U(NO_MOVE))
@@ -692,7 +708,7 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
 
 @kernel("u64(u64,u64,u64)")
 def wiping_move(p, o, legal):
-    """Return the move that takes the last disc of ``o``."""
+    """Return the first of the moves ``legal`` that takes the last disc of ``o``; NO_MOVE if none does."""
     while legal:
         x = ctz(legal)
         if flip(x, p, o) == o:

@@ -53,7 +53,7 @@ def odd_quadrants(empty):
 
 @kernel("i64(u64)", inline=True)
 def weighted_mobility(moves_):
-    """Return the number of moves, corners counted twice."""
+    """Return the number of moves in the mask, corners counted twice."""
     return popc(moves_) + popc(moves_ & U(CORNERS))
 
 
@@ -71,7 +71,7 @@ _C_SQUARES = 0x4281000000008142
 
 @kernel("i64(u64)", inline=True)
 def corner_stability(p):
-    """Return the number of corners of ``p`` and of its C-squares beside them.
+    """Return the number of ``p``'s discs on corners and on C-squares next to its own corners.
 
     The cheap shift takes A2 for a neighbour of H1, and H7 for one of A8.
     """
@@ -107,7 +107,9 @@ The columns are the key (rank << 16 | square << 8 | row), the discs that the mov
 
 @kernel("i64(i64,u64)", inline=True)
 def looked_at(value, data):
-    """Return the term of a shallow search that gave ``value`` discs for the mover; ``data`` is the child's entry."""
+    """Return what a shallow search adds to a move's rank: ``value`` is its score in discs for the mover, ``data`` the
+    table entry of the position after the move, 0 for none.
+    """
     rank = (64 + value) << _VALUE
     if data:
         rank += _IN_TABLE
@@ -115,7 +117,9 @@ def looked_at(value, data):
 
 
 def _emit_flips_of_eight(b, p, o, legal):
-    """Return vectors of the first eight moves' turned discs, and the remaining moves."""
+    """Emit code for the discs that the first eight of the moves ``legal`` turn; return their vector and the other
+    moves.
+    """
     entry_block = b.block
     loop, done = b.append_basic_block("flips.loop"), b.append_basic_block("flips.done")
     b.branch(loop)
@@ -139,7 +143,10 @@ def _emit_flips_of_eight(b, p, o, legal):
 
 
 def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
-    """Emit `_rank_eight`, a move in each lane of 512 bits; a lane without a move gets the key 0, the rest undefined."""
+    """Emit the code of `_rank_eight` with a move in each of eight 64-bit lanes.
+
+    A row without a move gets the key 0; its other columns are undefined.
+    """
 
     def every(value):
         return vector([value] * 8)
@@ -151,7 +158,7 @@ def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_
         return call(b, "llvm.ctpop.v8i64", v8, words)
 
     def of_squares(values):
-        """Return those of 64 small values that belong to the squares of the eight moves."""
+        """Return the values (one for each of 64 squares) of the squares of the first eight moves."""
         kind = ir.VectorType(i8, 64)
         squares = b.bitcast(legal, ir.VectorType(i1, 64))
         compress = external(b, "llvm.x86.avx512.mask.compress.v64i8", kind, [kind, kind, squares.type])
@@ -198,9 +205,9 @@ else:
 
     @kernel("u64(u64,u64,u64,u64,u64,u64,u64,u64,u64,u64)", inline=True)
     def _rank_eight(p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
-        """Fill the rows ``n`` to ``n + 7`` for the first eight moves.
+        """Fill the rows ``n`` to ``n + 7`` of `rank_moves`' output for the first eight of the moves ``legal``.
 
-        Returns the remaining moves; all squares if a move takes the opponent's last disc.
+        Returns the other moves; all squares if a move takes the opponent's last disc.
         """
         free = ~(p | o)
         row = ranked + (n << U(3))
@@ -238,10 +245,10 @@ else:
 
 @kernel("u64(u64,u64,u64,u64,u64,u64,u64,u64,u64)")
 def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ranked):
-    """Fill ``ranked`` (`RANKED_BYTES`) with a row for each of the moves ``legal``, at most 40, in the order of squares.
+    """Fill the `RANKED_BYTES` at ``ranked`` with a row for each of the moves ``legal``, in the order of squares.
 
     ``odd`` is the mask of odd quadrants if they count, else 0; ``first`` and ``second`` are the table's moves or
-    NO_MOVE; the shifts are the weights of mobility and of corners. Returns the number of moves, 0 if one takes the
+    NO_MOVE; the shifts give mobility and corners the weights 2**shift. Returns the number of moves, 0 if one takes the
     opponent's last disc.
     """
     number = i2u(popc(legal))
@@ -256,31 +263,33 @@ def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ra
 
 @kernel("u64(u64)", inline=True)
 def row_of(key):
-    """Return the row of a key's move."""
+    """Return the row of `rank_moves`' output that ``key`` belongs to; `turned_by` and `replies_to` take it."""
     return key & U(255)
 
 
 @kernel("u64(u64)", inline=True)
 def square_of(key):
-    """Return the square of a key's move."""
+    """Return the square of the move that ``key``, from `rank_moves`, stands for."""
     return (key >> U(8)) & U(63)
 
 
 @kernel("u64(u64)", inline=True)
 def rank_of(key):
-    """Return the rank of a key's move."""
+    """Return the rank in ``key``, from `rank_moves`: the greater, the more promising the move."""
     return key >> U(16)
 
 
 @kernel("u64(u64,u64)", inline=True)
 def turned_by(ranked, row):
-    """Return the discs that a row's move turns."""
+    """Return a mask of the discs that the move of ``row`` turns; ``ranked`` is the address that `rank_moves` filled."""
     return ld64(ranked + U(RANKED_COLUMN) + (row << U(3)))
 
 
 @kernel("u64(u64,u64)", inline=True)
 def replies_to(ranked, row):
-    """Return the opponent's moves after a row's move."""
+    """Return a mask of the opponent's replies to the move of ``row``; ``ranked`` is the address that `rank_moves`
+    filled.
+    """
     return ld64(ranked + U(2 * RANKED_COLUMN) + (row << U(3)))
 
 

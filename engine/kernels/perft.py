@@ -71,7 +71,9 @@ def _every(value):
 
 
 def _emit_highest(b, v, step):
-    """Return the highest set bit of each lane, whose bits are a multiple of ``step`` apart; 0 or a stray bit for 0."""
+    """Emit code for the highest set bit of each lane, whose bits are multiples of ``step`` apart. A lane of 0 gives 0
+    or a stray bit.
+    """
     if AVX512:
         counts = b.call(external(b, "llvm.ctlz.v8i64", v8, [v8, i1]), [v, const(0, i1)])
         return call(b, "llvm.x86.avx512.psrlv.q.512", v8, _every(1 << 63), counts)
@@ -81,7 +83,10 @@ def _emit_highest(b, v, step):
 
 
 def _emit_play8(b, board, square):
-    """Play ``square`` for eight movers, whose opponents are one column further; return the boards and the replies."""
+    """Emit code that plays ``square`` on eight boards: movers at the address ``board``, opponents COLUMN bytes further.
+
+    Returns three vectors after the move: movers, opponents and the movers' legal moves.
+    """
     p, o = load(b, board, v8, 64), load(b, b.add(board, const(COLUMN)), v8, 64)
     rays = [ray for s in range(64) for ray in UP_RAYS[s] + DOWN_RAYS[s]]
     row = b.add(table_address(b, "rays", rays), b.shl(square, const(6)))
@@ -157,7 +162,10 @@ def _store_words(address, words):
 
 
 def _play8(board, square):
-    """Play ``square`` for eight boards, for kernels that run as Python; return mover, opponent and replies of each."""
+    """Play ``square`` on the eight boards at ``board``, for kernels that run as Python.
+
+    Returns (mover, opponent, mover's legal moves) of each board after the move.
+    """
     after = []
     for p, o in zip(_words(board), _words(board + COLUMN), strict=True):
         flips = rules.flips(p, o, square)
@@ -204,33 +212,36 @@ def _copy(source, target):
 
 
 _count8 = simple(_emit_count8, _count, u64, u64, u64, u64)
-"""(address of 8 boards, square, address of 8 words): add the numbers of replies to a move there to the words.
+"""(address of 8 boards, square, address of 8 words): play the square on each board and add the number of replies to its
+word.
 
 Returns a mask of the boards without replies.
 """
 
 _children8 = simple(_emit_children8, _children, u64, u64, u64, u64)
-"""(address of 8 boards, square, address of 3 x 8 words): write movers, opponents and replies after a move there.
+"""(address of 8 boards, square, address of 3 x 8 words): play the square on each board and write the movers, the
+opponents and the masks of replies.
 
 Returns a mask of the boards without replies.
 """
 
 _union8 = simple(_emit_union8, _union, u64, u64)
-"""(address of 8 words) -> their union."""
+"""(address of 8 words) -> the bits set in any of them."""
 
 _append8 = simple(_emit_append8, _append, u64, u64, u64, u64)
-"""(address of `_children8`'s output, square, address in a bucket): write the boards that may play the square.
+"""(address of `_children8`'s output, square, address in a bucket): write the boards on which the square is a legal
+move.
 
-Eight are written, of which the first count; returns their number.
+Returns their number. Room for eight is written; what follows the boards means nothing.
 """
 
 _copy8 = simple(_emit_copy8, _copy, void, u64, u64)
-"""(source, target): copy eight boards to another place of a bucket."""
+"""(source, target): copy eight boards from one address in a bucket to another."""
 
 
 @kernel("u64(i64,u64)", inline=True)
 def perft_set(depth, memory):
-    """Return the address of the buckets of boards with ``depth`` plies left."""
+    """Return the address of the set of buckets for boards with ``depth`` plies left (2 to SETS + 1)."""
     return memory + i2u(depth - 2) * U(SET)
 
 
@@ -241,7 +252,9 @@ def perft_add(memory, lines):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_file(player, opponent, square, depth, mode, memory):
-    """Add a board to the bucket of a square."""
+    """Put a board into the bucket of ``square``, a legal move with which ``depth`` plies are left; a full bucket is
+    played.
+    """
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -255,7 +268,11 @@ def perft_file(player, opponent, square, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_file_all(children, union, depth, mode, memory):
-    """Add eight boards to the buckets of all squares they may play, whose union is ``union``."""
+    """Put the eight boards of `_children8`'s output into the bucket of each of their legal moves; full buckets are
+    played.
+
+    ``union`` is the mask of squares that are legal on any of the boards.
+    """
     buckets = perft_set(depth, memory)
     full = U(0)
     while union != U(0):
@@ -275,7 +292,9 @@ def perft_file_all(children, union, depth, mode, memory):
 
 @kernel("void(u64,i64,i64,u64)")
 def perft_play(square, depth, mode, memory):
-    """Play the boards of a bucket eight at a time; fewer than eight remain."""
+    """Play the boards that wait for ``square`` with ``depth`` plies left, eight at a time; up to seven stay in the
+    bucket.
+    """
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -301,7 +320,9 @@ def perft_play(square, depth, mode, memory):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_play_stuck(boards, stuck, square, depth, mode, memory):
-    """Play those of eight boards whose opponent has to pass."""
+    """Play ``square`` on the boards in the mask ``stuck`` of eight at ``boards``: those whose opponent then has no
+    move.
+    """
     while stuck != U(0):
         board = boards + (ctz(stuck) << U(3))
         stuck = blsr(stuck)
@@ -313,7 +334,7 @@ def perft_play_stuck(boards, stuck, square, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_stuck(player, opponent, depth, mode, memory):
-    """Count the lines of ``depth`` plies from a position where ``player`` has no move."""
+    """Count the lines of ``depth`` plies from a position where ``player`` has no move, as `perft_walk` does."""
     if mode == PASS_IS_A_PLY:
         depth -= 1
     if depth == 0 or moves(opponent, player) == U(0):
@@ -324,7 +345,9 @@ def perft_stuck(player, opponent, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_walk(player, opponent, depth, mode, memory):
-    """Count the lines of ``depth`` > 0 plies that end here; the others wait in the buckets."""
+    """Walk the lines of ``depth`` > 0 plies from a position. Lines are added to the count, or their boards to the
+    buckets where they wait to be played.
+    """
     m = moves(player, opponent)
     if m == U(0):
         perft_stuck(player, opponent, depth, mode, memory)
@@ -343,7 +366,7 @@ def perft_walk(player, opponent, depth, mode, memory):
 
 @kernel("void(i64,i64,u64)")
 def perft_drain(depth, mode, memory):
-    """Play all boards of a set, with empty boards to fill the last eight."""
+    """Play all boards with ``depth`` plies left; empty boards fill up the last eight of a bucket."""
     x = U(0)
     while x < U(64):
         bucket = perft_set(depth, memory) + x * U(BUCKET)
@@ -362,9 +385,9 @@ def perft_drain(depth, mode, memory):
 
 @kernel("i64(u64,u64,i64,i64)")
 def perft(player, opponent, depth, mode):
-    """Return the number of lines of ``depth`` > 0 plies; a game that ends earlier counts as one.
+    """Return the number of lines of ``depth`` > 0 plies; a game that ends earlier counts as one line.
 
-    In mode 1 a pass is a ply, in mode 2 not.
+    A pass is a ply in mode 1 (PASS_IS_A_PLY); in mode 2 it is not.
     """
     memory = stack_buf(MEMORY_BYTES)
     for k in range(SETS):

@@ -26,7 +26,9 @@ ENDED_GAMES_DROPPED = 3
 
 @kernel("void(u64,u64,i64)")
 def boards_canonical(players, opponents, number):
-    """Replace ``number`` boards, in two arrays of words, by the smallest of their eight images."""
+    """Replace each of ``number`` boards by the smallest of its eight images; ``players`` and ``opponents`` are
+    addresses of arrays of words.
+    """
     board = stack_buf(16)
     for place in range(number):
         offset = i2u(place) << U(3)
@@ -37,7 +39,7 @@ def boards_canonical(players, opponents, number):
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def positions_slot(player, opponent, mask):
-    """Return the first slot of a board in a set of ``mask`` + 1 slots."""
+    """Return the index of the slot where a board is looked for first, in a set of ``mask`` + 1 slots."""
     h = player * U(0x9E3779B97F4A7C15) + opponent
     h = (h ^ (h >> U(32))) * U(0xD6E8FEB86659FD93)
     return (h ^ (h >> U(32))) & mask
@@ -45,7 +47,10 @@ def positions_slot(player, opponent, mask):
 
 @kernel("i64(u64,u64,u64,u64)")
 def positions_add(player, opponent, table, mask):
-    """Add a canonical board to a set with a free slot. Returns 1 if it is new, else 0."""
+    """Add a canonical board to the set of ``mask`` + 1 slots at ``table``, which must have a free slot.
+
+    Returns 1 if the board is new, else 0.
+    """
     slot = positions_slot(player, opponent, mask)
     while True:
         address = table + (slot << U(4))
@@ -62,7 +67,8 @@ def positions_add(player, opponent, table, mask):
 
 @kernel("i64(u64,u64,u64,u64,i64)")
 def positions_after(player, opponent, table, mask, definition):
-    """Add the boards after each move to a set, a forced pass made first. Returns the number of new ones.
+    """Add the boards after each move to the set at ``table``; the player passes first if it must. Returns the number of
+    boards that are new to the set.
 
     ``definition`` is that of `counting.count_positions`.
     """
@@ -100,7 +106,9 @@ def positions_after(player, opponent, table, mask, definition):
 
 @kernel("i64(u64,i64,i64,u64,i64,i64)")
 def positions_expand(level, first, last, table, mask, definition):
-    """Add the boards a move after those in slots ``first`` to ``last`` - 1 to another set; return how many are new."""
+    """Apply `positions_after` to the boards in slots ``first`` to ``last`` - 1 of the set at ``level``, and add the
+    boards to the set at ``table``. Returns the number of boards that are new to it.
+    """
     added = 0
     for slot in range(first, last):
         address = level + (i2u(slot) << U(4))
@@ -113,7 +121,7 @@ def positions_expand(level, first, last, table, mask, definition):
 
 @kernel("void(u64,i64,u64,i64)")
 def positions_copy(source, slots, table, mask):
-    """Add all boards of a set of ``slots`` slots to another set with enough free slots."""
+    """Add all boards of the set of ``slots`` slots at ``source`` to the set at ``table``, which must have room."""
     for slot in range(slots):
         address = source + (i2u(slot) << U(4))
         p = ld64(address)

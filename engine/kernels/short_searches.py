@@ -61,7 +61,8 @@ def within_scores(score):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64)")
 def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
-    """Search one iteration around ``guess`` (beyond 64: none); return its score and leave the move at BEST.
+    """Search one iteration, by windows that widen around ``guess`` (above 64 for no guess). Returns its score in discs
+    for the mover; the move is left at BEST.
 
     A compiled `Searcher._line` without the variation. The result is meaningless if the stop word is set.
     """
@@ -100,7 +101,8 @@ def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
 
 @kernel("i64(u64,u64,u64,u64,i64,i64,i64,i64,u64)")
 def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
-    """Write the line that begins with ``move`` and has ``score``, a byte a move (NO_MOVE: a pass); return its length.
+    """Write the line that begins with ``move`` and has ``score`` to the address ``to``, one byte for each move, NO_MOVE
+    for a pass. Returns its length in bytes.
 
     A compiled `Searcher._variation`.
     """
@@ -140,9 +142,9 @@ def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
 
 @kernel("void(u64,u64)")
 def search_record(ctx, record):
-    """Search the position of ``record``, whose game is not over.
+    """Search the position of ``record``, whose game is not over, and write score, nodes and line into it.
 
-    The length of its line is written last; it stays 0 if the stop word ended the search.
+    If the stop word ends the search, the length of the line stays 0.
     """
     p = ld64(record + U(SHORT_PLAYER))
     o = ld64(record + U(SHORT_OPPONENT))
@@ -209,7 +211,7 @@ def search_record(ctx, record):
 
 @kernel("void(u64,u64,i64)")
 def search_records(ctx, records, number):
-    """Search ``number`` records, each with a new date in the table, until the stop word is set."""
+    """Search ``number`` records, each after the first with a new date in the table, until the stop word is set."""
     for k in range(number):
         if poll64(ld64(ctx + U(STOP))):
             return

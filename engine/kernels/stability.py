@@ -16,7 +16,10 @@ _INNER = 0x007E7E7E7E7E7E00
 
 
 def _line_masks():
-    """Return by k = 1, 2, 4 and direction a mask of squares without a k-step neighbour, upwards and downwards."""
+    """Return masks of the squares that no square is k steps before, by k = 1, 2, 4 and direction.
+
+    The first list is for steps to higher bits, the second for steps to lower bits.
+    """
 
     def off(dx, dy, k):
         mask = 0
@@ -92,7 +95,7 @@ def _stable(p, o, edges):
     """`stable_discs` in Python, square by square."""
 
     def along(squares):
-        """Return the stable discs of an edge by the edge table."""
+        """Return a mask of the owner's stable discs on the edge ``squares``, by the edge table."""
         own = sum((p >> s & 1) << k for k, s in enumerate(squares))
         other = sum((o >> s & 1) << k for k, s in enumerate(squares))
         mask = interpreted.load(edges + own * 256 + other, 1, signed=False)
@@ -121,7 +124,7 @@ def _stable(p, o, edges):
 
 
 stable_discs = simple(_emit_stable, _stable, u64, u64, u64, u64)
-"""(owner's discs, other's discs, address of the edge table) -> stable discs of the owner, possibly not all."""
+"""(owner's discs, other's discs, address of the edge table) -> mask of stable discs of the owner, perhaps not all."""
 
 # The bound pays only if enough discs can be stable: by empties, the least alpha at which to try.
 _TRY_FROM = [99] * 4 + [max(6, 2 * n - 2 if n < 10 else 2 * n) for n in range(4, 61)] + [99] * 3
@@ -130,13 +133,15 @@ stability_threshold = lookup8("stability_threshold", [min(value, 99) for value i
 
 @kernel("i64(u64,u64,u64)", inline=True)
 def stability_bound(ctx, p, o):
-    """Return an upper bound of the mover's score: 64 less twice the opponent's stable discs."""
+    """Return an upper bound of the score in discs for ``p``: 64 minus twice the number of stable discs of ``o``."""
     return 64 - 2 * popc(stable_discs(o, p, ld64(ctx + U(EDGES))))
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def _turned_on_edge(own, other, place):
-    """Return the discs of ``other`` that a move of ``own`` on ``place`` turns along the edge."""
+    """Return the discs of ``other`` that a move of ``own`` on ``place`` (0..7) turns along the edge; masks
+    of 8 bits.
+    """
     turned = U(0)
     run = U(0)
     k = place + U(1)
@@ -157,7 +162,8 @@ def _turned_on_edge(own, other, place):
 
 @kernel("void(u64)")
 def fill_edge_table(address):
-    """Fill 65,536 bytes at ``address``: [own * 256 + other] = own discs of an edge that no play along it can turn.
+    """Fill the table of 65,536 bytes at ``address``: entry own * 256 + other is the mask of own discs on an edge that
+    no play along it can turn. Entries whose masks overlap are left as they are.
 
     Either player may play any empty square at any time, since discs may be turned from elsewhere. Stable discs stay in
     every continuation; edges with fewer empties are computed first.
