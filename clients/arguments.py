@@ -43,7 +43,7 @@ def print_text(text: str) -> None:
 
 
 def read_secret(path: str, what: str) -> str:
-    """Return the first line of a file that only this user may read, ``what`` in messages; raises `BadInput`."""
+    """Return the first line of a file that only this user may read; messages call it ``what``. Raises `BadInput`."""
     try:
         with Path(path).open(encoding="utf-8") as file:
             if platform.open_to_others(os.fstat(file.fileno()), 0o077):

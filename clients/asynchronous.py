@@ -133,7 +133,9 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connection: running analyses are cancelled, book jobs go on in the daemon."""
+        """Close the connection: running analyses are cancelled, book jobs go on in the daemon. Unfinished requests
+        raise `ConnectionLost`.
+        """
         if os.getpid() != self._process:
             # In a fork the connection belongs to the other process.
             return
@@ -181,7 +183,9 @@ class AsyncClient:
         return handle
 
     async def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
-        """Return the final data of any operation."""
+        """Return the final data of any operation. Raises the reply's error, or `TimedOut` after ``timeout_s``, which
+        cancels the request.
+        """
         handle: AsyncHandle[Data, Data] = self.start(op, args)
         return await handle.result(timeout_s)
 
@@ -228,7 +232,9 @@ class AsyncClient:
         return await self.start("book.get", args, _as_it_is, results.book_position)
 
     async def look_up(self, lines: Iterable[str]) -> list[BookPosition]:
-        """Return the book's data about the positions after these lines, requested all at once."""
+        """Return the book's data about the positions after these lines from the standard start, requested all at
+        once.
+        """
         handles = [
             self.start("book.get", position_args(None, line), _as_it_is, results.book_position) for line in lines
         ]
@@ -253,7 +259,9 @@ class AsyncClient:
         return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
 
     async def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
-        """Return results of a batch, in order of arrival, after a cursor; 0 is the beginning."""
+        """Return at most ``limit`` results of a batch, in order of arrival, after the cursor ``after``; 0 is the
+        beginning.
+        """
         args = {"job": job, "after": after, "limit": limit}
         return await self.start("batch.results", args, _as_it_is, results.batch_page)
 
@@ -291,7 +299,7 @@ class AsyncClient:
         return str(data.get("out", "")), str(data.get("err", ""))
 
     async def status(self) -> Data:
-        """Return the reply to `status`: threads, queue, book, memory."""
+        """Return the reply to `status`: threads, queue, book, memory and more."""
         return await self.request("status")
 
     async def metrics(self) -> str:
@@ -303,7 +311,10 @@ class AsyncClient:
         await self.request("shutdown")
 
     async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
-        """Yield events as they arrive, of topics such as ``job.<id>``, ``book``, ``status``; without topics all."""
+        """Yield events as they arrive, of topics such as ``job.<id>``, ``book``, ``status``; without topics all.
+
+        They come from the daemon of the present connection; requests may go to another one later.
+        """
         import zmq.asyncio
 
         context: zmq.asyncio.Context = zmq.asyncio.Context.shadow(self._context)

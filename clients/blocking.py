@@ -40,7 +40,10 @@ class _Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop's thread and wait for its result; an interrupt cancels it."""
+        """Run a coroutine on the loop's thread and wait for its result; an interrupt cancels it.
+
+        Raises `Forked` in a process that inherited the client, and `ConnectionLost` once it is closed.
+        """
         if self.inherited:
             work.close()
             raise Forked(self._process)
@@ -225,11 +228,13 @@ class Client:
         return self._client.connections
 
     def start(self, op: str, args: Data | None = None) -> Handle[Data, Data]:
-        """Make any request."""
+        """Make any request without waiting for its replies, whose data come as the daemon sends them."""
         return Handle(self._loop, self._loop.call(lambda: self._client.start(op, args)))
 
     def book(self, command: str, **args: Any) -> BookJob:
-        """Run a book command as a job; partials tell its progress."""
+        """Run a book command, such as ``deviate``, as a job; partials tell its progress. Arguments are those of
+        `AsyncClient.book`.
+        """
         return Handle(self._loop, self._loop.call(lambda: self._client.book(command, **args)))
 
     request = _waits(AsyncClient.request)

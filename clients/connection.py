@@ -97,7 +97,8 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
 
 
 def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> None:
-    """Set a socket's keys, keep-alive and reconnection, and connect it. Raises `NoDaemon` without an endpoint.
+    """Set a socket's keys, keep-alive and reconnection, and connect it. For an unusable endpoint or key close it and
+    raise `NoDaemon`.
 
     libzmq's heartbeats are off and its receive queue is unbounded, because a heartbeat that meets a full queue and a
     broken connection aborts the process (``stream_engine_base.cpp``). The daemon bounds its replies.

@@ -108,7 +108,9 @@ class AsyncHandle(Generic[P, F]):
         return self._partials.popleft()
 
     def take(self, reply: Data) -> bool:
-        """Take a reply. Returns True if it was the last."""
+        """Take a reply of the daemon: keep a partial, end the request with a final or an error. Returns whether the
+        request is done.
+        """
         self.warnings += map(str, reply.get("warnings") or ())
         data = reply.get("data")
         try:
@@ -134,7 +136,7 @@ class AsyncHandle(Generic[P, F]):
         self._changed.set()
 
     def fail(self, error: DaemonError) -> None:
-        """End the request with an error."""
+        """End the request with an error, unless it is done."""
         if not self.done:
             self._final.set_exception(error)
         self._changed.set()

@@ -20,7 +20,7 @@ _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Fill paragraphs to the terminal's width; leave indented ones as they are."""
+    """Fills paragraphs to the terminal's width; leaves indented ones as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         paragraphs = [part.strip("\n") for part in re.split(r"\n\s*\n", text)]
@@ -31,7 +31,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Report an error in one line with a suggestion, and exit with status 2. Options cannot be abbreviated."""
+    """Reports an error in one line with a suggestion, and exits with status 2. Options cannot be abbreviated."""
 
     def __init__(self, *positional: object, **named: object) -> None:
         named.setdefault("allow_abbrev", False)

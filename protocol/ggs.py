@@ -219,7 +219,7 @@ _PLY = re.compile(r"(\d{1,3}):", re.ASCII)
 
 
 def read(block: ServerBlock) -> Message:
-    """Return the message of a block."""
+    """Return the message of a block, `Words` if it is of no other kind."""
     if block.head == READY:
         return Ready()
     if block.head in _PROMPTS:

@@ -40,10 +40,8 @@ _OUTPUTS = ("html", "json", "csv", "save")
 
 
 def main(arguments: list[str]) -> int:
-    """Analyse games. Returns the exit status.
-
-    0; 1 if the games or the daemon cannot be used; 2 for a bad command line; 128 plus the signal's number after a
-    signal, once the results so far are written.
+    """Analyse games. Returns the exit status: 0; 1 if the games or the daemon cannot be used; 2 for a bad command line;
+    128 plus the signal's number after a signal, once the results so far are written.
     """
     options = _checked(command_line(), arguments)
     signals = StoppedBySignals(ProcessGroups())

@@ -36,7 +36,8 @@ class Judge(Protocol):
 
 
 class GameAnalysis(NamedTuple):
-    """An analysed game. ``steps`` are its judged moves, ``result`` is Black's score, None if unknown.
+    """An analysed game. ``steps`` are its moves, passes included, with judgements; ``result`` is Black's score, None if
+    unknown.
 
     ``whole`` is the game as played; ``game`` ends with the last move analysed, earlier if the analysis was interrupted.
     """
@@ -64,7 +65,7 @@ class GameAnalysis(NamedTuple):
         return [part for part in (self.game.event, self.game.date, self.xot) if part]
 
     def summary(self, black: bool) -> PlayerSummary:
-        """Return a player's summary."""
+        """Return the summary of Black's or White's moves."""
         return summary(self.steps, black)
 
     def scores(self) -> list[BlackScore]:
@@ -104,7 +105,9 @@ def analyze_game(
 
 
 def _steps(record: GameRecord, judged: dict[int, JudgedMove]) -> Iterator[JudgedMove]:
-    """Yield all moves, passes included, up to the first not judged; a pass has the score of the next position."""
+    """Yield all moves up to the first that was not judged. A pass has the score of the next position, seen from the
+    side that passes.
+    """
     position = record.initial
     for ply, played in enumerate(record.moves, 1):
         if played.move != PASS:
@@ -169,7 +172,7 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
 
 
 def summary_data(account: PlayerSummary) -> dict[str, Any]:
-    """Return a player's summary as JSON data."""
+    """Return a player's summary as JSON data, with percentages and means rounded."""
     return {**account._asdict(), "accuracy": round(account.accuracy, 2), "mean": round(account.mean, 3)}
 
 
@@ -188,7 +191,10 @@ def result_text(score: int | None) -> str:
 
 
 def line_text(line: Sequence[int], black: bool, most: int = 99) -> str:
-    """Return a line of play with blanks between moves: Black's in upper case, White's in lower."""
+    """Return a line of play with blanks between moves: Black's in upper case, White's in lower.
+
+    ``black``: Black moves first. At most ``most`` moves are shown.
+    """
     words = []
     for move in line[:most]:
         words.append(move_text(move) if black else move_text(move).lower())

@@ -53,7 +53,9 @@ def _moves(text: str) -> GameRecord:
 
 
 def _bytes_of(descriptor: int, name: str) -> bytes:
-    """Read a descriptor to its end. Raises `BadInput` for too many bytes."""
+    """Read a descriptor to its end and unpack a packed content. Raises `BadInput`, for more than `LARGEST_FILE` bytes
+    too.
+    """
     parts: list[bytes] = []
     size = 0
     while True:

@@ -246,6 +246,7 @@ def _places(analysis: GameAnalysis, link: str) -> list[dict[str, object]]:
 class GameRow(NamedTuple):
     """A row of the index: a game's analysis in short.
 
+    ``summaries`` and ``worst`` are Black's and White's; a worst move is a text of ply, move and discs lost, or "".
     ``page`` is the file of the game's page, or ""; names may be "".
     """
 
@@ -260,7 +261,7 @@ class GameRow(NamedTuple):
 
 
 class PlayerRow(NamedTuple):
-    """A player, known by name only, over all games."""
+    """The figures of all games of a player, known by name only: ``accuracy`` in percent, ``lost`` in discs."""
 
     name: str
     games: int
@@ -286,7 +287,7 @@ def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
 
 
 def index_page(rows: Sequence[GameRow], engine: str) -> str:
-    """Return the index: the games, and each player's losses over all of them."""
+    """Return the index: the games, and each player's losses over all of them. ``engine`` names engine and effort."""
     games = f"{len(rows)} {'game' if len(rows) == 1 else 'games'}"
     return f"""{head(f"{games}, analysed by {escape(engine)}")}<header><h1>{games}</h1>
 <p>analysed by {escape(engine)}</p></header>
@@ -336,7 +337,7 @@ def _game_table(rows: Sequence[GameRow]) -> str:
 
 
 def _cost(row: GameRow, side: int) -> int:
-    """Return the discs that a side's costliest move lost."""
+    """Return the discs that the costliest move of Black (``side`` 0) or White (1) lost."""
     return int(row.worst[side].rpartition(" ")[2] or 0)
 
 

@@ -85,7 +85,7 @@ def _bar(score: int, largest: int) -> str:
 
 
 def summary_lines(analysis: GameAnalysis) -> list[str]:
-    """Return a line for each player, with the worst move."""
+    """Return a heading, and a line for each player with the worst move."""
     names = dict(zip((True, False), side_names(analysis.game), strict=True))
     width = max(map(len, names.values()))
     grades = "  ".join(f"{MARKS[name]:>2}" for _, name in GRADES)
@@ -154,9 +154,10 @@ def _about(analysis: GameAnalysis) -> str:
 
 
 def _note(step: JudgedMove) -> str:
-    """Return a comment such as ``-30 exact?? G7 -2: G7 f7 E8``.
+    """Return a comment such as ``-30 exact ?? loses 28; best G7 -2: G7 f7 E8``; "" for a pass or an only move.
 
-    It has the move's score, how sure that is, the grade, the better move with its score, and the line of best play.
+    It has the move's score, how sure that is, the grade, the loss, the better move with its score, and the line of best
+    play.
     """
     if step.move == PASS or step.choices < 2:
         return ""
@@ -214,7 +215,7 @@ TEXT_HEAD = f"{'game':>6}  {'':40}  {'':16}  {'Black, lost':>12}  {'White, lost'
 
 
 def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
-    """Return a game's row in the index."""
+    """Return a game's row in the index; ``page`` is the file of its page, or ""."""
     accounts = (analysis.summary(True), analysis.summary(False))
     worst = []
     for account in accounts:

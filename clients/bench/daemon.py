@@ -122,7 +122,9 @@ class BenchDaemon:
             peer.ask("analyze", {"level": 1})
 
     def beside(self, *arguments: str, lines: str = "") -> str:
-        """Run another `desdaemon` with these arguments and lines of input. Returns its output; raises `DaemonError`."""
+        """Run another `desdaemon` with these arguments and lines of input. Returns its output; raises `DaemonError` if
+        it fails.
+        """
         done = subprocess.run([*PROGRAM, *arguments], input=lines, capture_output=True, text=True)
         if done.returncode:
             raise DaemonError("internal", f"desdaemon {' '.join(arguments)}: {done.stderr[-200:]}")
@@ -145,16 +147,16 @@ class BenchDaemon:
 
     @property
     def memory_mb(self) -> float:
-        """Return the daemon's own resident memory, MB, without files that it shares with other processes."""
+        """The daemon's own resident memory, MB, without files that it shares with other processes."""
         return platform.own_bytes(self.process.pid) / (1 << 20)
 
     @property
     def descriptors(self) -> int:
-        """Return the number of open descriptors, connections included."""
+        """The number of the daemon's open descriptors, connections included."""
         return platform.open_files(self.process.pid)
 
     def until_running(self, peer: BenchPeer, count: int) -> None:
-        """Wait until ``count`` searches run."""
+        """Wait until ``count`` searches run, at most `_START_S` seconds."""
         due = time.monotonic() + _START_S
         while peer.ask("status")["running"] < count and time.monotonic() < due:
             time.sleep(0.05)
@@ -212,20 +214,22 @@ class BenchPeer:
         return data
 
     def timed(self, op: str, args: dict[str, Any] | None = None) -> float:
-        """Return the seconds from a request to its final."""
+        """Return the seconds from a request to its final or error."""
         began = time.perf_counter()
         self._final(self.send(op, args))
         return time.perf_counter() - began
 
     def keep_busy(self, searches: int) -> None:
-        """Start endless searches, which end with this client."""
+        """Start this number of endless searches and wait until they run. They end with this connection."""
         for seed in range(searches):
             self.send("analyze", {"moves": random_line(random.Random(-1 - seed), 6), "level": 60, "book": "ignore"})
         while self.ask("status")["running"] < searches:
             time.sleep(0.02)
 
     def throughput(self, op: str, choices: list[dict[str, Any]], count: int, window: int) -> float:
-        """Return the replies a second with ``window`` requests in flight, encoded beforehand."""
+        """Send ``count`` requests, taken from ``choices`` in turn, with ``window`` in flight. Returns the replies a
+        second.
+        """
         bodies = [
             codec.encode({"v": constants.VERSION, "id": number, "op": op, "args": choices[number % len(choices)]})
             for number in range(count)
@@ -250,7 +254,9 @@ class BenchPeer:
 
     @staticmethod
     def finish_all(peers: list[BenchPeer]) -> list[float]:
-        """Wait for all peers' finals. Returns each one's seconds since `begin`."""
+        """Wait for all peers' finals. Returns the seconds from each one's `begin`, in order of arrival. Raises
+        `DaemonError`.
+        """
         poller = zmq.Poller()
         waiting = {peer._socket: peer for peer in peers}
         for socket in waiting:

@@ -50,7 +50,7 @@ class MeasuredFigure(NamedTuple):
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """Return the least value that ``percent`` percent of the values do not exceed."""
+    """Return the value that ``percent`` percent of the values do not exceed."""
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
 
 

@@ -17,7 +17,7 @@ from desdaemon import __version__
 from desdaemon.protocol.errors import BadInput, quoted
 
 SILENCE_S = 30.0
-"""Seconds without a line after which a stream counts as broken; a whole one sends an empty line every few seconds."""
+"""Seconds without a line after which a stream counts as broken; a working one sends an empty line every few seconds."""
 
 SLOW_DOWN_S = 60.0
 LONGEST_PAUSE_S = 60.0
@@ -46,7 +46,7 @@ class Api:
     def __init__(self, url: str, token: str, tell: Callable[[str], None], pauses: threading.Event) -> None:
         """``tell`` gets a message about each wait. Setting ``pauses`` ends waits, and with them all requests.
 
-        Raises `BadInput`.
+        Raises `BadInput` for an address that is not https, unless it is on this machine.
         """
         parts = urlsplit(url)
         local = parts.hostname in ("127.0.0.1", "::1", "localhost")

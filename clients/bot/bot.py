@@ -125,7 +125,11 @@ class Bot:
         """Accepted challenges whose games have not begun."""
 
     def run(self, *, upgrade: bool = False) -> None:
-        """Play until the process is told to end. Raises `BadInput`, `ApiRefusal`; `InterruptedError` once closing."""
+        """Play until the process is told to end.
+
+        Raises `BadInput` if the account is not a bot's, unless ``upgrade`` makes it one; `ApiRefusal`; and
+        `InterruptedError` once closing.
+        """
         account = self._api.get("/api/account")
         self._account = str(account.get("id", ""))
         if account.get("title") != "BOT":

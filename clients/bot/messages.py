@@ -133,7 +133,11 @@ class GameTable:
         return self._record.white if self._black else self._record.black
 
     def hear(self, message: Mapping[str, Any]) -> BotTurn | Over | None:
-        """Take a message; chat and presence return None. Raises `BadInput` for a game that cannot be followed."""
+        """Take a message. Returns the bot's turn or the end of the game; None for chat, presence and the opponent's
+        turn.
+
+        Raises `BadInput` for a game that cannot be followed.
+        """
         kind = message.get("type")
         state: Any = message
         if kind == "gameFull":
@@ -163,7 +167,9 @@ class GameTable:
         return square_text(first).lower() * 2
 
     def other_ranks(self) -> bool:
-        """Count ranks the other way, after the server refused a first move. Returns False later in a game."""
+        """Count ranks the other way, after the server refused a first move. Returns False, changing nothing, later in a
+        game.
+        """
         if self._record.moves:
             return False
         self._from_below = not self._from_below

@@ -155,7 +155,7 @@ def read_times(text: str) -> tuple[float, float]:
 
 
 def read_offer(text: str) -> str:
-    """Return an offer that this program can play. Raises `BadInput`."""
+    """Return the words of an offer such as ``s8r14 5:00//2:00``, if this program can play it. Raises `BadInput`."""
     words = text.split()
     try:
         good = not words or (

@@ -188,7 +188,7 @@ class Player:
 
     @property
     def _wanted(self) -> int:
-        """The number of matches to request now."""
+        """The number of matches to accept now, 0 or 1."""
         return int(bool(self._rules.types or self._wishes.offer) and not self._matches)
 
     def _leave(self) -> list[Instruction]:

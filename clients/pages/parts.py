@@ -84,7 +84,7 @@ def table(label: str, kind: str, heads: Sequence[tuple[str, str]], rows: Sequenc
 
 
 def named_row(name: str, cells: Sequence[str]) -> str:
-    """Return a row of a table with the name of its line."""
+    """Return a row of a table that begins with the heading ``name``."""
     return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
@@ -95,23 +95,23 @@ def player_heads(black: str, white: str) -> list[tuple[str, str]]:
 
 
 def stone(black: bool) -> str:
-    """Return a side's mark in a table of moves."""
+    """Return the picture of a side's disc, for a table of moves."""
     side = "black" if black else "white"
     return f'<span class="stone {side}" role="img" aria-label="{side}"></span>'
 
 
 def discs(position: Position) -> str:
-    """Return the discs of Black and White."""
+    """Return the numbers of discs of Black and White, as in 40-24."""
     return f"{position.black.bit_count()}\u2013{position.white.bit_count()}"
 
 
 def signed(score: float) -> str:
-    """Return a score with its sign."""
+    """Return a score with its sign, 0 without one."""
     return f"{score:+g}".replace("-", "\u2212") if score else "0"
 
 
 def winner(score: int | None) -> str:
-    """Return a result in a table, from Black's score."""
+    """Return a result for a table, from Black's score: ``White +12``, ``draw``, "" if unknown."""
     if not score:
         return "" if score is None else "draw"
     return f"{'Black' if score > 0 else 'White'} +{abs(score)}"

@@ -99,7 +99,7 @@ def chart(places: int, largest: float, steps: Sequence[int]) -> Chart:
 
 
 def sides(upper: str, lower: str) -> str:
-    """Return what the two halves of a graph stand for."""
+    """Return the names of the two sides in the halves of a graph."""
     return (
         f'<text class="side" x="{LEFT + 6}" y="{TOP + 14}">{escape(upper)}</text>'
         f'<text class="side" x="{LEFT + 6}" y="{HEIGHT - BOTTOM - 6}">{escape(lower)}</text>'

@@ -42,7 +42,9 @@ class Place(NamedTuple):
         return "" if self.port == _DEFAULT_PORTS[self.scheme] else f":{self.port}"
 
     def knows_host(self, header: str) -> bool:
-        """Whether a Host header names this gateway: not that of a foreign page whose name DNS was made to turn here."""
+        """Return whether a Host header names this gateway: not if a foreign page's name was made to lead here (DNS
+        rebinding).
+        """
         given = header.strip().lower()
         return any(given in (f"{host}{self._port_text}", f"{host}:{self.port}") for host in self.hosts)
 

@@ -1,6 +1,6 @@
 """Operations that the gateway answers itself: reading and writing games, names of openings.
 
-The functions are pure; `tab` calls them on another thread, because large files take long.
+The functions keep no state; `tab` calls them on another thread, because large files take long.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ Data = dict[str, Any]
 
 
 def read(args: Data) -> Data:
-    """Answer `web.read`: the games of a file called ``name`` in ``text`` or ``data`` (base64). Raises `BadInput`."""
+    """Answer `web.read`: the games of a file called ``name`` in ``text`` or ``data`` (base64), at most `MOST_GAMES`.
+
+    Games that cannot be read are in ``complaints``; if there are no others `BadInput` is raised.
+    """
     if "data" in args:
         try:
             data = base64.b64decode(args["data"], validate=True)

@@ -62,7 +62,9 @@ _ENTRANCE = """\
 
 
 class Settings(NamedTuple):
-    """The settings of a gateway: its address, its access control, and the role of pages."""
+    """The settings of a gateway: its address, its access control, the role of pages, and how to connect to the
+    daemon.
+    """
 
     place: Place
     access: Access
@@ -168,7 +170,7 @@ class _Guarded(RequestHandler):
 
 
 class _Nothing(_Guarded):
-    """The handler of all other paths."""
+    """The handler of all other paths, which do not exist."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -237,7 +239,7 @@ class _Socket(_Guarded, WebSocketHandler):
         self._left = False
 
     def prepare(self) -> None:
-        """Check Host, cookie and Origin."""
+        """Check Host, cookie and Origin, and refuse tabs beyond `MOST_TABS`."""
         super().prepare()
         if self._finished:
             return
@@ -315,7 +317,7 @@ class _Socket(_Guarded, WebSocketHandler):
         asyncio.get_running_loop().create_task(self.leave())
 
     async def leave(self) -> None:
-        """Cancel the requests of a tab that was closed."""
+        """Cancel the requests of a tab that was closed, and close its client. May be called again."""
         if self._left:
             return
         self._left = True
@@ -327,7 +329,7 @@ class _Socket(_Guarded, WebSocketHandler):
 
 
 def _only(headers: HTTPHeaders, name: str) -> str:
-    """Return the value of a header; "" if it comes twice."""
+    """Return the value of a header; "" if it is missing or comes twice."""
     values = headers.get_list(name)
     return values[0] if len(values) == 1 else ""
 
@@ -336,7 +338,7 @@ class Listener:
     """A gateway that listens at addresses of this machine."""
 
     def __init__(self, gateway: Gateway, addresses: list[str], tls: ssl.SSLContext | None) -> None:
-        """Listen at the addresses. Raises `OSError` if the first is taken."""
+        """Listen at the addresses. Raises `OSError` if the first is taken; others that are taken are left out."""
         self._server = HTTPServer(
             gateway.application(),
             ssl_options=tls,

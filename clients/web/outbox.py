@@ -26,7 +26,9 @@ class Outbox:
         """Number of partials and events that newer ones have replaced."""
 
     def put(self, frame: str, replaces: Hashable = None) -> None:
-        """Add a frame, in place of a waiting one with the same ``replaces``. Raises `TooFarBehind`."""
+        """Add a frame, in place of a waiting one with the same ``replaces``. Raises `TooFarBehind`, dropping both, if
+        too much waits then.
+        """
         self._number += 1
         key = ("frame", self._number) if replaces is None else ("newest", replaces)
         old = self._frames.pop(key, None)

@@ -35,7 +35,8 @@ def make_book(path: str) -> None:
 
 
 class OwnDaemon:
-    """`desdaemon serve --supervise` as a child, reached over a socket in a folder of its own, where sockets have paths.
+    """`desdaemon serve --supervise` as a child, reached by a socket in a temporary folder if the system has sockets
+    with paths.
 
     It ends with this process, even if that is killed. Its log goes to standard error.
     """

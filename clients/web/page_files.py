@@ -69,7 +69,7 @@ class PageFile(NamedTuple):
 
 
 def page_files() -> dict[str, PageFile]:
-    """Return all files by name."""
+    """Read all files and return them by name, scripts and style sheets without comments."""
     folder = resources.files(__package__) / "static"
     contents = {name: _light(name, (folder / name).read_bytes()) for name in STATIC_FILES}
     page = contents["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links())

@@ -70,7 +70,9 @@ class Tab:
         return len(self._handles)
 
     def take(self, frame: str | bytes) -> None:
-        """Take a frame: start a request, or answer anything else with an error. Raises `Unwanted`."""
+        """Take a frame: start a request, or answer anything else with an error. Raises `Unwanted` after
+        `MOST_MALFORMED` wrong frames.
+        """
         number: str | int | None = None
         try:
             message = _parsed(frame)
@@ -92,7 +94,7 @@ class Tab:
             self._put({"event": topic, "data": data}, ("event", topic))
 
     async def close(self) -> None:
-        """Cancel the analyses of a tab that was closed."""
+        """Cancel the requests of a tab that was closed, and close its client."""
         for task in self._tasks:
             task.cancel()
         await self._client.close()

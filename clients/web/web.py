@@ -93,7 +93,9 @@ def main(arguments: list[str]) -> int:
 
 @contextlib.contextmanager
 def _daemon(named: argparse.Namespace) -> Iterator[str]:
-    """Yield the endpoint of the daemon to use; one that is started here ends with the block."""
+    """Yield the endpoint of the daemon to use. One that is started here ends with the block, and its key becomes
+    ``named.key``.
+    """
     if named.endpoint:
         yield named.endpoint
         return

@@ -88,9 +88,7 @@ def scheduler_address(text: str) -> str:
 
 
 def checked_address(address: str, tls: str) -> None:
-    """Raise `BadInput` for an address beyond this machine without TLS, or one with TLS if ``tls``, the folder of keys,
-    is "".
-    """
+    """Raise `BadInput` unless an address is tcp:// on this machine, or tls:// with a folder of keys, ``tls``."""
     scheme, _, rest = address.partition("://")
     if scheme == "tls":
         if not tls:

@@ -72,8 +72,8 @@ class _Done(NamedTuple):
 class SearchKind(NamedTuple, Generic[S, A]):
     """A kind of search.
 
-    Workers run ``task`` for a batch; ``answer`` makes an answer of its data; ``named`` names a search in notes for
-    people.
+    Workers run ``task`` for a batch; ``answer`` makes an answer from the fields that a task returns for a search;
+    ``named`` names a search in notes for people.
     """
 
     task: Callable[..., tuple[str, list[Any]]]
@@ -429,7 +429,7 @@ POSITIONS = SearchKind[Search, WorkerAnswer](remote.search_batch, WorkerAnswer, 
 
 
 class ClusterPool(Worker):
-    """The searches of a book job by a cluster. For the job's thread."""
+    """The searches of a book job by a cluster. Only the job's thread uses it."""
 
     def __init__(
         self,

@@ -66,7 +66,9 @@ class WorkerState:
         self._stopped: OrderedDict[str, None] = OrderedDict()
 
     def search(self, job: str, hash_bits: int, searches: Iterable[Wanted]) -> list[Answer | None]:
-        """Return the answers to searches; None for those that a stop of the job prevented."""
+        """Return the answers to a job's searches, with tables of 2 to the power ``hash_bits`` entries; None for those
+        that a stop of the job prevented.
+        """
 
         def one(search: Wanted, control: Control) -> Result | None:
             return (self._of_book if search[4] < 0 else self._solved)(hash_bits, search, control)
@@ -75,7 +77,9 @@ class WorkerState:
         return [_answer(result, ms) if result is not None else None for result, ms in results]
 
     def score(self, job: str, hash_bits: int, chunks: Iterable[WantedChunk]) -> list[ScoredChunk | None]:
-        """Return the scores of chunks; None for those that a stop of the job prevented."""
+        """Return the scores of a job's chunks, with tables of 2 to the power ``hash_bits`` entries; None for those that
+        a stop of the job prevented.
+        """
 
         def one(chunk: WantedChunk, control: Control) -> bytes | None:
             return score_chunk(self._searcher(hash_bits), BoardChunk(*chunk), control)
@@ -160,7 +164,7 @@ _STATE: WorkerState | None = None
 
 
 def prepare(name: str, weights: Weights) -> WorkerState:
-    """Make this process a worker. Raises `LibraryError` if the kernels cannot be compiled."""
+    """Make this process a worker and return its state. Raises `LibraryError` if the kernels cannot be compiled."""
     global _STATE
     _STATE = WorkerState(name, weights)
     return _STATE
@@ -198,5 +202,5 @@ def stop_job(job: str) -> None:
 
 
 def searches_done() -> int:
-    """Return the number of searches done. Runs on the worker's event loop."""
+    """Return the number of searches that this worker has done. Runs on its event loop."""
     return _STATE.done if _STATE is not None else 0

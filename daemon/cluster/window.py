@@ -99,7 +99,9 @@ class ChunkAnswer(NamedTuple):
 
 
 class AnySearch(Protocol):
-    """A search as the window sees it: a tuple of plain values, whose cost depends on level and phase."""
+    """A search as the window sees it: a tuple of plain values, whose cost depends on its level and the number of empty
+    squares.
+    """
 
     @property
     def level(self) -> int: ...
@@ -109,7 +111,7 @@ class AnySearch(Protocol):
 
 
 class AnyAnswer(Protocol):
-    """An answer as the window sees it."""
+    """An answer as the window sees it: the ms it took, and the part that two workers must agree on."""
 
     @property
     def ms(self) -> float: ...
@@ -152,7 +154,7 @@ class Disagreement(NamedTuple, Generic[S, A]):
 
 
 class Costs:
-    """The times of searches by level and phase; estimates until some were timed."""
+    """The mean times of searches by level and, in steps of three, empty squares; estimates until some were timed."""
 
     def __init__(self) -> None:
         self._means: dict[tuple[int, int], float] = {}
@@ -162,9 +164,7 @@ class Costs:
         return self._key(search) in self._means
 
     def ms(self, search: AnySearch) -> float:
-        """Return the expected time of a search, ms: a mean of earlier ones of its level and phase, or a guess from its
-        level.
-        """
+        """Return the expected time of a search, ms: the mean of searches like it, or a guess from its level."""
         return self._means.get(self._key(search)) or 0.3 * 1.32**search.level
 
     def timed(self, search: AnySearch, ms: float) -> None:

@@ -120,7 +120,7 @@ class ServerMetrics:
             time.sleep(_GIVEN_WAY_STEP_S)
 
     def handled(self, operation: str, seconds: float) -> None:
-        """Count a request that kept its thread busy for ``seconds``."""
+        """Count a request for ``operation`` that kept its thread busy for ``seconds``."""
         self._handled[operation] = self._handled.get(operation, 0) + 1
         self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
         if seconds > self.longest_operation[0]:
@@ -150,7 +150,7 @@ class ServerMetrics:
         return list(self._problems.values())
 
     def count(self, what: str, number: int = 1) -> None:
-        """Add to the counter ``what``."""
+        """Add ``number`` to the counter ``what``."""
         self.counters[what] = self.counters.get(what, 0) + number
 
     def searched(self, nodes: int) -> None:

@@ -22,7 +22,7 @@ def keys_folder() -> str:
 
 
 def made_folder(path: str) -> str:
-    """Create a folder for this user alone, unless it exists. Returns ``path``; raises `BadInput`."""
+    """Create a folder for this user alone, unless it exists. Returns ``path``; raises `BadInput` if that fails."""
     try:
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

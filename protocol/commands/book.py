@@ -74,8 +74,9 @@ class BookCommand(NamedTuple):
     ``long``: it may take more than a second, reports progress and can be stopped. ``writes``: it changes the book or
     its file. Both run alone on the book, except long ones that only read positions (``places``). ``replaces``: it
     replaces the present book by another. ``role`` is the least role of a remote client; every command that names a file
-    requires an admin. ``about`` is one of the four subjects: the wire has operations for the first three, pages in a
-    browser for the first. ``game``: it looks at a whole game, which takes too long for the loop of the sockets.
+    requires an admin. ``about`` is `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`: the wire has operations for the first
+    three, pages in a browser for the first. ``game``: it looks at a whole game, which takes too long for the loop of
+    the sockets.
     """
 
     name: str
@@ -517,7 +518,7 @@ BY_NAME = {name: command for command in BOOK_COMMANDS for name in (command.name,
 
 
 def find_book_command(name: str) -> BookCommand | None:
-    """Return the command of that name or alias, in lower case."""
+    """Return the command of that name or alias, in lower case; None without one."""
     return BY_NAME.get(name)
 
 

@@ -76,7 +76,7 @@ class Option(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What a message says was expected."""
+        """The expected value, for messages."""
         return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
 
@@ -250,7 +250,7 @@ _BY_NAME = {name: option for option in OPTIONS for name in (option.name, *option
 
 
 def find_option(name: str) -> Option | None:
-    """Return the option of that name or alias."""
+    """Return the option of that name or alias; None without one."""
     return _BY_NAME.get(name)
 
 

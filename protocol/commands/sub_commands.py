@@ -26,7 +26,7 @@ class SubCommand(NamedTuple):
     module: str
     texts: str = ""
     prefix: str = ""
-    """What these names begin with in a module that has several sub-commands: ``perft_main``."""
+    """Beginning of the names ``main`` and ``command_line`` in a module that has several sub-commands: ``perft_``."""
 
     @property
     def main(self) -> Callable[[list[str]], int]:

@@ -19,8 +19,8 @@ class Command(NamedTuple):
     """A command of the text protocol. Commands of other protocols use only the first four fields.
 
     ``parameters`` are as `help` shows them, ``help`` is a sentence. ``role`` is the least role of a remote client, None
-    for a command that cannot be given remotely. ``work`` is one of the three kinds. ``asks``: the command has no effect
-    but its reply. ``files``: a file name follows. ``tests``: the command is on the page `help test`.
+    for a command that cannot be given remotely. ``work`` is `SHORT`, `COUNTS` or `SEARCHES`. ``asks``: the command has
+    no effect but its reply. ``files``: a file name follows. ``tests``: the command is on the page `help test`.
     """
 
     name: str

@@ -36,7 +36,9 @@ _FILES = "  A B C D E F G H"
 
 
 class SearchRow(NamedTuple):
-    """A row of the search table; ``bound`` is one of the four marks above, ``pv`` the moves of both sides in turn."""
+    """A row of the search table; ``bound`` is `EXACT`, `AT_MOST`, `AT_LEAST` or `UNFINISHED`, ``pv`` the moves of both
+    sides in turn.
+    """
 
     depth: int
     selectivity: Selectivity
@@ -126,7 +128,7 @@ def solve_line(number: int, row: SearchRow, width: int = 80) -> str:
 
 
 def detailed_line(row: SearchRow, width: int = 80) -> str:
-    """Return a row of the search of a problem: as `table_line`, with two moves less."""
+    """Return a row of the search of a problem: as `table_line`, with two moves fewer, but at least one."""
     return _table_columns(row, max(1, max(0, width - _PV_COLUMN) // 3 - 2))
 
 
@@ -161,7 +163,9 @@ def board_diagram(
 
 
 def compact_board(position: Position) -> str:
-    """Return the board in ten lines, with side to move, discs, moves and empties beside it where scripts look."""
+    """Return the board in ten lines, with side to move, discs, moves and empties beside it, where scripts for Edax look
+    for them.
+    """
     player, opponent = ("*", "O") if position.black_to_move else ("O", "*")
     rows = [f"{rank + 1} {row} {rank + 1}" for rank, row in enumerate(_disc_rows(position))]
     rows[1] += f" {player} to move"

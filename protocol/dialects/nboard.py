@@ -26,7 +26,9 @@ MOST_DEPTH = 60
 
 
 def first_word(line: str) -> tuple[str, str]:
-    """Return the command in lower case and the rest; ``set X`` is one command if X is one of NBoard's variables."""
+    """Return the command in lower case and the rest. ``set X`` is one command; ``game``, ``depth`` and ``contempt`` may
+    come without ``set``.
+    """
     word, rest = (*line.split(None, 1), "", "")[:2]
     word = word.lower()
     if word == "set" and rest:

@@ -80,7 +80,7 @@ def feature_line(name: str) -> str:
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """Return the first word and the rest."""
+    """Return the first word of a line, and the rest."""
     parts = line.strip().split(None, 1)
     return (parts[0], parts[1] if len(parts) > 1 else "") if parts else ("", "")
 
@@ -125,7 +125,9 @@ def thinking_line(depth: int, score: MoverScore, ms: float, nodes: int, pv: tupl
 
 
 def parse_level(text: str) -> tuple[int, float, float]:
-    """Return moves a session (0: the game), its ms, and ms added a move, of ``40 5 0`` or ``0 2:30 1.5``."""
+    """Return moves a session (0: the game), its ms, and ms added a move, of ``40 5 0`` or ``0 2:30 1.5``. Raises
+    `BadInput`.
+    """
     fields = text.split()
     if len(fields) == 3:
         moves = whole_number(fields[0])
@@ -154,7 +156,7 @@ def _number(text: str) -> float | None:
     return value if value <= 31_536_000 else None
 
 
-def must_be_turned(position: Position, move: int) -> bool:
+def pass_is_missing(position: Position, move: int) -> bool:
     """Return whether a forced pass before ``move`` is missing."""
     return (
         move != PASS

@@ -1,6 +1,6 @@
 """Files of many games: .wtb .edx .ggf .sgf .pgn .ndjson and lists of moves, packed or not.
 
-The name of a file says its format; if it has another extension, its content does.
+The name of a file says its format, unless it ends in .txt or an unknown extension: then its content does.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def wthor_date(header: wthor.WthorHeader) -> str:
 
 
 def name_of(names: list[str], number: int) -> str:
-    """Return the name with this number; "" if it is unknown."""
+    """Return the name with this number; "" if there is none, or only question marks."""
     name = names[number] if number < len(names) else ""
     return "" if name.strip("?") == "" else name
 

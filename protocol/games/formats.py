@@ -1,4 +1,4 @@
-"""Games as lists of moves (txt), SGF and PGN.
+"""Game texts: lists of moves (txt), SGF and PGN here, GGF and JSON by `records` and `site_games`.
 
 Forced passes are written if the format has them, and inserted where a text leaves them out.
 """
@@ -43,7 +43,7 @@ _FULL_WIDTH = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20
 
 
 def game_texts(text: str, format: str) -> Iterator[GameText]:
-    """Yield the games of a text in one pass; ``format`` is ``txt``, ``ggf``, ``sgf`` or ``pgn``."""
+    """Yield the games of a text in one pass; ``format`` is ``txt``, ``ggf``, ``sgf``, ``pgn`` or ``ndjson``."""
     if format == "txt":
         return _lines(text)
     if format == "ndjson":

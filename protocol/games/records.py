@@ -126,7 +126,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
     """Yield the main lines of the games ``(;A[x]B[y][z];)`` in a text, in one pass.
 
-    ``escapes``: backslashes in values escape. A game without its end reaches to the next one.
+    ``escapes``: backslashes in values escape. A game without its end reaches to the next one and has a ``fault``.
     """
     begin = _GAME.search(text)
     while begin:
@@ -328,7 +328,7 @@ def _seconds(text: str) -> float:
 
 
 def parse_clock(text: str) -> ClockTerms:
-    """Return a GGF clock ``main/increment/grace``, each ``[days.]hours:minutes:seconds`` from the right; raises
+    """Return a GGF clock ``main/increment/grace``, each ``[[[days.]hours:]minutes:]seconds`` or empty; raises
     `BadInput`.
 
     The grace period is ignored, since the program does not exceed its time.

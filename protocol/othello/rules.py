@@ -29,7 +29,7 @@ MOST_MOVES = 34
 """Length of arrays for legal moves; no known position has more than 33."""
 
 NOT_A, NOT_H = FULL ^ A_FILE, FULL ^ H_FILE
-"""All squares but those of file A; but those of file H."""
+"""All squares except those of file A; all except those of file H."""
 
 # The shift of a step (negative: to the right), and the squares it may land on: a line must not wrap round an edge.
 _STEPS = (
@@ -49,10 +49,11 @@ def _step(bits: int, shift: int, mask: int) -> int:
 
 
 class _Rays(dict[int, tuple[tuple[int, tuple[int, ...]], ...]]):
-    """The directions in which a move on a square may turn discs, by the opponent's discs next to the square: of each
-    the nearest square, as a mask of one bit, and those behind it.
+    """The directions in which a move on a square may turn discs: a key is the mask of the opponent's discs among
+    ``beside``, the neighbours of the square.
 
-    A key is part of the mask ``beside``; its entry is made at the first look-up.
+    The value has a pair for each of these discs: its mask, and the masks of the squares behind it, the nearest first.
+    It is made at the first look-up.
     """
 
     def __init__(self, square: int) -> None:
@@ -73,7 +74,7 @@ class _Rays(dict[int, tuple[tuple[int, tuple[int, ...]], ...]]):
 
 
 _RAYS = tuple(map(_Rays, range(65)))
-"""By square; from `PASS` there are none."""
+"""The rays of each square; from `PASS` there are none."""
 
 
 class IllegalMove(ValueError):

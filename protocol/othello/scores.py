@@ -11,7 +11,7 @@ MoverScore = NewType("MoverScore", int)
 """A score for the side to move in the position that it belongs to."""
 
 BlackScore = NewType("BlackScore", int)
-"""A score for Black, whoever is to move."""
+"""A score for Black, whichever side is to move."""
 
 
 def opposite(score: MoverScore) -> MoverScore:
@@ -20,5 +20,5 @@ def opposite(score: MoverScore) -> MoverScore:
 
 
 def seen_by_black(score: MoverScore, black_to_move: bool) -> BlackScore:
-    """Return Black's score."""
+    """Return Black's score from that of the side to move."""
     return BlackScore(score if black_to_move else -score)

@@ -33,7 +33,7 @@ _EMPTIES = 60 - PLIES
 
 
 class _XotList(NamedTuple):
-    """The lines of a list, and the numbers of those that occupy the same squares."""
+    """The lines of a list, and their numbers, from 1, by the mask of the squares that a line occupies at its end."""
 
     lines: tuple[tuple[int, ...], ...]
     by_occupied: dict[int, list[int]]
@@ -55,7 +55,7 @@ def line(name: str, number: str = "") -> tuple[int, ...]:
 
 
 def named(name: str) -> bool:
-    """Return whether ``name`` is a list and not also an existing file."""
+    """Return whether ``name`` stands for a list, one of `FILES`: not if a file has this name."""
     return name in FILES and not os.path.exists(name)
 
 
@@ -109,7 +109,7 @@ def _list_named(name: str) -> _XotList:
 
 @lru_cache(maxsize=len(FILES))
 def _read(name: str, path: str, changed_ns: int, size: int) -> _XotList:
-    """Read a list; a changed file has another time or size. Raises `BadInput`."""
+    """Read a list, and cache it until its time (``changed_ns``) or its ``size`` changes. Raises `BadInput`."""
     try:
         with open(path, "rb") as file:
             text = decoded(file.read(LARGEST_FILE), FILES[name])

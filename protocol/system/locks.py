@@ -20,7 +20,8 @@ class FileLock:
     """An advisory lock, held from the construction until `release` or the end of the process."""
 
     def __init__(self, path: str | os.PathLike[str], *, mode: int = 0o600, or_read: bool = False) -> None:
-        """Take the lock, creating the file with the permissions ``mode``. Raises `Held`, and `OSError` without locks.
+        """Take the lock, creating the file with the permissions ``mode``. Raises `Held`, and `OSError` if it cannot be
+        opened or locked.
 
         With ``or_read`` a file that can only be read is locked too.
         """

@@ -44,7 +44,9 @@ class Log:
         self.write("error", event, fields)
 
     def write(self, level: str, event: str, fields: dict[str, object]) -> None:
-        """Write an event; ``level`` is one of `LEVELS`."""
+        """Write an event if ``level``, one of `LEVELS`, is high enough; of more than `MOST_A_SECOND` in a second the
+        others are only counted.
+        """
         if LEVELS.index(level) < self._least:
             return
         now = time.time()
@@ -105,7 +107,11 @@ _sink: Callable[[str], None] | None = None
 
 
 def message(text: str, program: str = "desdaemon", *, level: str = "warning", event: str = "message") -> None:
-    """Print ``PROGRAM: TEXT`` to standard error, or log an event after `install`. For any thread."""
+    """Print ``PROGRAM: TEXT`` to standard error; after `install` log it as an event, after `redirect` pass on the text
+    alone.
+
+    Any thread may call it.
+    """
     if _sink is not None:
         _sink(text)
     elif _log is not None:

@@ -70,7 +70,7 @@ def is_structured(body: bytes) -> bool:
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Return a message as msgpack; raises `WireError` if msgpack cannot encode it. ``data`` may be `Prepared`."""
+    """Return a message as msgpack; its ``data`` may be `Prepared`. Raises `WireError` if msgpack cannot encode it."""
     data = message.get("data")
     if isinstance(data, Prepared):
         # With fewer than fifteen keys the first byte of a map is their number.
@@ -92,7 +92,7 @@ def _packed(message: dict[str, Any]) -> bytes:
 
 
 def packed_text(text: str) -> bytes:
-    """Return a string in the encoding that messages have."""
+    """Return a string as msgpack, as messages hold it."""
     packed: bytes = _packer().pack(text)
     return packed
 

@@ -141,7 +141,7 @@ class Argument(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What a message says was expected."""
+        """The expected value, for messages."""
         if self.kind == "text":
             return f"a text of at most {self.high} characters"
         if self.kind in _ITEMS:

@@ -34,7 +34,7 @@ class KnownLines:
     """
 
     def __init__(self, most: int) -> None:
-        """``most`` lines are kept."""
+        """At most ``most`` lines are kept; when there is no more room all are dropped."""
         self._most = most
         self._positions: dict[tuple[str | None, str | None], Position] = {}
 
@@ -69,7 +69,9 @@ def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any
 
 
 def read_line(args: dict[str, Any]) -> PlayedLine:
-    """Return the position that ``board`` and ``moves`` name, with its line; raises `RequestError`."""
+    """Return the line of play that ``moves`` are from ``board``, or from the standard start without one; raises
+    `RequestError`.
+    """
     text = args.get("board")
     position = START if text is None else read_board(text)
     try:

@@ -85,7 +85,7 @@ class BookCommandRun(NamedTuple):
 
     def paths(self, name: str = "files") -> list[Path]:
         """Return the files that the parameter ``name`` lists: files, folders or patterns. Raises `Forbidden`, and
-        `BadInput` if there are none.
+        `BadInput` if a pattern matches none.
         """
         value = self.values[name]
         assert isinstance(value, list)

@@ -126,7 +126,9 @@ class Looks:
         return data
 
     def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
-        """Return the reply about a position however long it takes, up to seconds. On the thread of deferred work."""
+        """Return the reply about a position however long it takes, up to seconds. Only for the thread of deferred
+        work.
+        """
         replies = self._kept
         data = replies.get((player, opponent, children)) or self._look(player, opponent, children, None)
         assert data is not None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.01
 
 Progress = Callable[[int, "Line"], None]
-"""Called with a line and its rank each time a search has finished an iteration of this line."""
+"""Called with the rank of a line, 0 for the best, and the line, each time a search has finished an iteration of it."""
 
 
 class EngineConfig(NamedTuple):

@@ -250,13 +250,13 @@ class XBoardDialect(LineDialect):
         if move is None:
             self.say(f"Illegal move (not a move): {rest[:60]}")
             return
-        turned = xboard.must_be_turned(position, move)
+        passes = xboard.pass_is_missing(position, move)
         try:
-            (position.after(rules.PASS) if turned else position).after(move)
+            (position.after(rules.PASS) if passes else position).after(move)
         except rules.IllegalMove:
             self.say(f"Illegal move ({illegal_move(position, move)}): {rest[:60]}")
             return
-        if turned:
+        if passes:
             self.session.play_move(rules.PASS)
         self.session.play_move(move)
         if not self._analyzing:

@@ -311,7 +311,7 @@ def hide_control_keys(descriptor: int) -> None:
 
 
 def disable_interrupts(descriptor: int) -> None:
-    """See `posix`."""
+    """Do nothing: Ctrl-C stays what it is."""
 
 
 def restore_terminal(descriptor: int, state: Any) -> None:
