@@ -7,8 +7,8 @@ the book has not changed. After a negamax only those that differ in their order 
 
 from __future__ import annotations
 
-import datetime
 import struct
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,11 +146,6 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
     return EdaxImport(table, options, links, int(out[layout.IMPORT_REPEATED]))
 
 
-def _now() -> tuple[int, ...]:
-    now = datetime.datetime.now().astimezone()
-    return now.year, now.month, now.day, now.hour, now.minute, now.second
-
-
 def write(
     path: Path,
     table: BookTable,
@@ -170,7 +165,7 @@ def write(
         MAGIC,
         VERSION,
         RELEASE,
-        *_now(),
+        *time.localtime()[:6],
         0,
         options.level,
         options.min_empties,

@@ -99,7 +99,8 @@ def add_games(
     def begin() -> None:
         first = 1
         counts = _PlayCounts()
-        for batch in _batches(games):
+        waiting = iter(games)
+        while batch := list(itertools.islice(waiting, _GAMES)):
             keys = _positions_of(book, batch, first, problems)
             if played > 1:
                 counts.add(keys)
@@ -117,12 +118,6 @@ def add_games(
         except WorkCancelled:
             outcome = outcome._replace(finished=False)
     return AddedGames(outcome, problems)
-
-
-def _batches(games: Iterable[BookGame]) -> Iterator[list[BookGame]]:
-    waiting = iter(games)
-    while batch := list(itertools.islice(waiting, _GAMES)):
-        yield batch
 
 
 def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int | None]]:

@@ -175,10 +175,6 @@ class TableMemory:
 
     # ------------------------------------------------------------------------------------------------ memory
 
-    def _describe(self, number: int, memory: Bytes, capacity: int, used: int) -> None:
-        tags = address(memory)
-        self._descriptors[number] = (tags, tags + (capacity + 7) // 8 * 8, capacity, used)
-
     def _describe_all(self, tags: npt.NDArray[Any], capacities: Any, used: Any) -> None:
         """Describe all segments to the kernels: addresses of their tags, capacities, numbers of used slots."""
         capacities = np.asarray(capacities, np.int64)
@@ -260,7 +256,8 @@ class TableMemory:
         for number, _ in self._turns(SEGMENTS, 1):
             memory = block[number]
             memory[:] = self._segments[number]
-            self._describe(number, memory, *self._descriptors[number, 2:].tolist())
+            tags, capacity = address(memory), int(self._descriptors[number, 2])
+            self._descriptors[number, :2] = tags, tags + (capacity + 7) // 8 * 8
             self._segments[number] = memory
         self._strays = 0
 
@@ -274,15 +271,12 @@ class TableMemory:
         self._kernels.rehash_segment(self._context_at, number, tags, rows, capacity)
         self._segments[number] = memory
 
-    def _grow_segment(self) -> None:
-        number = int(self._context[_FULL])
-        capacity = int(self._descriptors[number, 2])
-        self._resize_segment(number, capacity + max(8, capacity // 5))
-
     def grow(self, reason: int) -> None:
         """Handle the answer of `insert_row`: `SEGMENT_FULL` or `CHUNK_MISSING`."""
         if reason == layout.SEGMENT_FULL:
-            self._grow_segment()
+            number = int(self._context[_FULL])
+            capacity = int(self._descriptors[number, 2])
+            self._resize_segment(number, capacity + max(8, capacity // 5))
         else:
             self._add_chunk()
 

@@ -64,11 +64,8 @@ def unknown(line: str) -> str:
     words = line.split(None, 2)
     if words[0].upper() != PREFIX:
         return f"Unknown protocol {quoted(line.strip())}: expected {PREFIX} and a command"
-    return f"Unknown command {quoted(words[1] if len(words) > 1 else '')}: expected one of {_names()}"
-
-
-def _names() -> str:
-    return " ".join(command.name for command in COMMANDS)
+    names = " ".join(command.name for command in COMMANDS)
+    return f"Unknown command {quoted(words[1] if len(words) > 1 else '')}: expected one of {names}"
 
 
 def parse_midgame(text: str) -> CassioTask:

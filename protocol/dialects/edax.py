@@ -193,10 +193,6 @@ def _disc_rows(position: Position) -> list[str]:
     return [" ".join(cells[8 * rank : 8 * rank + 8]) for rank in range(8)]
 
 
-def _turn(position: Position) -> str:
-    return "Black's turn (*)" if position.black_to_move else "White's turn (O)"
-
-
 def _middle_rows(position: Position, plies: int, black_ms: float, white_ms: float) -> list[str]:
     black, white = position.black, position.white
     rows = [
@@ -204,7 +200,7 @@ def _middle_rows(position: Position, plies: int, black_ms: float, white_ms: floa
         _count_row(black, white),
         "",
         f"  ply {plies + 1:2d} ({position.empties:2d} empties)",
-        f"    {_turn(position)}",
+        "    Black's turn (*)" if position.black_to_move else "    White's turn (O)",
         "",
         _count_row(white, black),
         f"{clock_text(white_ms):>17}",

@@ -201,7 +201,8 @@ def gathered(
         progress.say(f"{count} searches: {len(nodes_found.players)} nodes")
         parts["nodes"] = np.stack([column.view(np.int64) for column in nodes_found])
         save(kept, parts, about)
-    every = _nodes(parts["nodes"])
+    columns = parts["nodes"]
+    every = nodes.Nodes(*columns[:2].view(np.uint64), *columns[2:])
     measured = []
     for name, chosen, truth in nodes.classes(every, count=count, seed=seed):
         if name not in parts:
@@ -213,11 +214,6 @@ def gathered(
     together = [np.concatenate(column) for column in zip(*(part.nodes for part in measured), strict=True)]
     scores = (np.concatenate([getattr(part, name) for part in measured]) for name in ("static", "shallow", "deep"))
     return Measured(nodes.Nodes(*together), *scores)
-
-
-def _nodes(columns: NDArray[np.int64]) -> nodes.Nodes:
-    boards = columns[:2].view(np.uint64)
-    return nodes.Nodes(boards[0], boards[1], *columns[2:])
 
 
 def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, workers: int, command: str) -> None:
