@@ -117,11 +117,15 @@ class Book:
         self.table = table or BookTable()
         self._options = options or BookOptions()
         self.file_links = links
+        """Links of the book.dat that was read; None as soon as a position changes."""
         self.recorder = ChangeObserver()
         self._counts = counts
+        """None while the table is not counted."""
         self.games = games
         self._touched: set[int] | None = set() if settled else None
+        """The only rows whose change other scores do not follow yet; None: any score may be stale."""
         self._unverified: set[int] | None = set() if complete else None
+        """Only leaves of these rows and of their parents may be faulty; None: any may."""
         self.stale = False
         """Whether anything has changed since the last `negamax` that ran to its end."""
         self.memo: dict[Question, tuple[int, int]] = {}

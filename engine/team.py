@@ -140,9 +140,12 @@ class Team:
         self._hook = HookFunction(self._wait)
         self._seats = threading.Condition()
         self._free: list[int] = []
+        """Seats for `join`, the last first. While a search is open, each seat is here or in `_taken`."""
         self._taken: set[int] = set()
         self._open = False
+        """Whether guests may come: between `begin` and `end`."""
         self._came: set[int] = set()
+        """Seats that were taken since `prepare`."""
         address = ctypes.cast(self._hook, ctypes.c_void_p).value
         for number, context in enumerate(contexts):
             context[THREAD] = number

@@ -282,9 +282,13 @@ class Writer:
         self.sequence = found.base + len(found.frames)
         self._checksum = found.checksum
         self._pending = bytearray()
+        """Frames that `collect` has not closed."""
         self._group: list[tuple[FrameKind, bytes]] | None = None
+        """Entries of the open group, not yet frames; None outside a group."""
         self._unwritten = b""
+        """Closed frames for the next `write`, those of a failed one included."""
         self._failed = False
+        """Whether the last write failed and may have left a part behind byte `size`."""
         self.size = found.end
         try:
             self._handle = os.open(path, os.O_WRONLY)

@@ -95,12 +95,17 @@ class Store:
         self.book = book
         self.notes: list[str] = []
         self.holder = 0
+        """The process that has the book open for writing; 0 if this one may write, or if it is unknown."""
         self.reason = ""
+        """Why the book was opened for reading; "" if it was not."""
         self._size = mapped.header.size
         self._identity = mapped.header.book
         self._sequence = mapped.header.sequence
+        """The last journal entry that the file includes."""
         self._marked = bool(mapped.header.state & snapshot.JOURNALLED)
+        """Whether the file says that the journal has changes."""
         self._folded = self._sequence
+        """The last journal entry that `fold` need not write to the file."""
         self._stamp = _stamp(path.stat())
         self._lock = lock
         self._io = threading.RLock()
@@ -110,6 +115,7 @@ class Store:
         self._thread: threading.Thread | None = None
         self._checker: threading.Thread | None = None
         self._rescued = -1
+        """The last journal entry whose changes were written elsewhere."""
         if mapped.table.guard is not None:
             self._checker = threading.Thread(target=self._check_blocks, name="book-check", daemon=True)
             self._checker.start()

@@ -84,7 +84,9 @@ class TableMemory:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.removals = 0
+        """Odd while rows are removed and renumbered, increased before and after."""
         self.guard: Blocks | None = None
+        """None if nothing is mapped or all of it is verified."""
         self._kernels = kernels()
         self._context: Words = np.zeros(layout.CONTEXT_WORDS, np.uint64)
         self._context_at = address(self._context)
@@ -99,8 +101,11 @@ class TableMemory:
         self._local = threading.local()
         self._guards: list[Blocks] = []
         self._piece: Bytes = np.zeros(0, np.uint8)
+        """Memory for the next chunks, possibly too little for one."""
         self._mapped = False
+        """Whether chunks are parts of a mapped file."""
         self._strays = SEGMENTS
+        """Number of segments outside the index's block."""
         size = segment_bytes(MIN_SLOTS)
         memory = np.zeros(SEGMENTS * size, np.uint8)
         self._segments += [memory[at : at + size] for at in range(0, len(memory), size)]
