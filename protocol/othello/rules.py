@@ -58,6 +58,7 @@ class _Rays(dict[int, tuple[tuple[int, tuple[int, ...]], ...]]):
 
     def __init__(self, square: int) -> None:
         self._rays = []
+        self.beside = 0
         for shift, mask in _STEPS:
             ray = []
             square_bit = _step(1 << square & FULL, shift, mask)
@@ -66,7 +67,7 @@ class _Rays(dict[int, tuple[tuple[int, tuple[int, ...]], ...]]):
                 square_bit = _step(square_bit, shift, mask)
             if len(ray) > 1:
                 self._rays.append((ray[0], tuple(ray[1:])))
-        self.beside = sum(first for first, _ in self._rays)
+                self.beside |= ray[0]
 
     def __missing__(self, discs: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
         self[discs] = rays = tuple(ray for ray in self._rays if ray[0] & discs)

@@ -177,7 +177,7 @@ def test_static_evaluations_are_seen_from_the_side_to_move(engine: Engine) -> No
         ({"level": 61}, "61"),
         ({"level": 3, "depth": 3}, "level and depth"),
         ({"selectivity": 80}, "selectivity 80"),
-        ({"depth": -1}, "below 0"),
+        ({"depth": -1}, "cannot be negative"),
         ({"allow": ["a1"]}, "a1 is not legal"),
     ],
 )
