@@ -27,7 +27,7 @@ from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.platform import processors
 
 from .adjudicator import MOST_EMPTIES, Adjudicator
-from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, program_name
+from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, command_text, program_name
 from .engine_protocols import PLAYERS, detected_protocol
 from .identity import identity, own_version
 from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openings_of_file, xot_openings
@@ -35,7 +35,9 @@ from .page import MatchPage
 from .process_groups import ProcessGroups, StoppedBySignals
 from .referee import Finished, MatchTerms
 from .schedule import KINDS, Schedule
+from .spsa import TunedOption
 from .time_control import TimeControl, parse_clock, parse_seconds
+from .tune import Tuner, parse_parameter
 from .workers import Ending, Match, Program, Setting
 
 DESCRIPTION = """\
@@ -52,6 +54,8 @@ For a value per program, give a comma-separated list in the programs' order:
 """
 
 _MOST_LEVEL = 1000
+_NOT_TUNED = ("names", "sprt", "save", "book_results", "json", "page", "log")
+"""Options that a tuning does not take."""
 
 
 def main(arguments: list[str]) -> int:
@@ -79,6 +83,12 @@ def main(arguments: list[str]) -> int:
                 check_book(options.book_results, groups)
             with Journal(options.journal, _described(setting, programs, options)) as journal:
                 resumed = len(journal.games)
+                if asked.tuned:
+                    tuner = Tuner(setting, asked.tuned, journal, groups, options.seed)
+                    ending = tuner.run()
+                    program = setting.programs[0]
+                    print_text(tuner.report(f"{command_text(program.command)}, {program.control.text}"))
+                    return _status(ending, signals)
                 page = _page(setting, options.page)
                 match = Match(setting, journal, groups, page)
                 signals.stop = match.stop
@@ -103,6 +113,11 @@ def main(arguments: list[str]) -> int:
             return 1
         finally:
             adjudicator.close()
+    return _status(ending, signals)
+
+
+def _status(ending: Ending, signals: StoppedBySignals) -> int:
+    """Return the exit status, and tell of an error."""
     if ending.kind == "stopped":
         return 128 + signals.number
     if ending.kind == "error":
@@ -190,6 +205,13 @@ def command_line() -> Parser:
         metavar="ELO0,ELO1",
         help="stop once games decide between these Elo differences (--sprt=-5,0)",
     )
+    add(
+        "--tune",
+        action="append",
+        default=[],
+        metavar="NAME=MIN:MAX[:START]",
+        help="of self alone: tune this option by games (default 1000) between two of its values; repeatable",
+    )
     add("--journal", default="", metavar="FILE", help="keep the games there; repeat the command to continue")
     add("--save", default="", metavar="FILE", help="write the games to this file at the end, in the format of its name")
     add(
@@ -222,12 +244,20 @@ class _Asked(NamedTuple):
     terms: MatchTerms
     concurrency: int
     sprt: tuple[float, float] | None
+    tuned: list[TunedOption]
 
 
 def _asked(options: argparse.Namespace) -> _Asked:
     """Check the options. Raises `BadInput`."""
     commands = [command_of(text) for text in options.programs]
-    if len(commands) < 2:
+    tuned = [parse_parameter(text) for text in options.tune]
+    if tuned:
+        if len(commands) > 1 or commands[0][: len(OWN_COMMAND)] != OWN_COMMAND:
+            raise BadInput("--tune: expected self, with or without options, and no other program")
+        for name in _NOT_TUNED:
+            if getattr(options, name):
+                raise BadInput(f"--{name.replace('_', '-')}: expected no --tune with it")
+    elif len(commands) < 2:
         raise BadInput(f"{quoted(options.programs[0])}: expected another program to play against")
     count = len(commands)
     protocols = _each(options.protocol, "--protocol", count)
@@ -242,14 +272,16 @@ def _asked(options: argparse.Namespace) -> _Asked:
         if low >= high:
             raise BadInput(f"--sprt {quoted(options.sprt)}: expected two differences of Elo, the smaller first")
         sprt = (low, high)
+    both = 2 if tuned else 1
     return _Asked(
-        commands,
-        protocols,
-        _each(options.names, "--names", count) if options.names else [""] * count,
-        _controls(options, count),
+        commands * both,
+        protocols * both,
+        _each(options.names, "--names", count) if options.names else [""] * count * both,
+        _controls(options, count) * both,
         MatchTerms(options.margin, parse_seconds(options.patience, "--patience") or 1e9, adjudicate=options.adjudicate),
         _concurrency(options.concurrency, commands),
         sprt,
+        tuned,
     )
 
 
@@ -326,7 +358,7 @@ def _setting(
         openings = openings_of_file(options.openings, options.plies)
         games = 2 * len(openings.openings) if options.games is None else options.games
     else:
-        games = 20 if options.games is None else options.games
+        games = (1000 if options.tune else 20) if options.games is None else options.games
         count = (games + 1) // 2
         openings = (
             xot_openings(options.openings, count, options.seed)
@@ -413,7 +445,9 @@ def _described(setting: Setting, programs: list[dict[str, Any]], options: argpar
     elif options.openings:
         texts = "\n".join(map(_opening_text, setting.openings))
         openings = {"sha256": hashlib.sha256(texts.encode()).hexdigest()}
+    tuned = {"tune": options.tune, "games": setting.schedule.games} if options.tune else {}
     return {
+        **tuned,
         "programs": programs,
         "tournament": setting.schedule.kind,
         "margin": setting.terms.margin,

@@ -8,15 +8,16 @@ from checkout import ROOT
 
 ALLOWED = {
     *("__future__", "abc", "bisect", "collections", "collections.abc", "enum", "fnmatch", "heapq", "itertools", "math"),
-    "typing",
+    *("random", "typing"),
 }
 PURE = (
     *("desdaemon.protocol", "desdaemon.protocol.othello.notation", "desdaemon.protocol.othello.rules"),
-    "desdaemon.protocol.commands.text",
+    *("desdaemon.protocol.commands.text", "desdaemon.clients.match.results.statistics"),
 )
 MACHINES = (
     *("daemon/core/books/job_turns", "daemon/core/search/schedule", "daemon/server/client_table"),
     *("daemon/server/handshakes", "daemon/server/reading_order", "clients/ggs/player"),
+    "clients/match/spsa",
 )
 MACHINES_AMONG_THREADS = {
     "daemon/core/search/short_questions": "QuestionQueue",

@@ -1,0 +1,146 @@
+"""Tuning of this program's options: pairs of games between two versions of it, and `Tuning` that learns from them.
+
+The journal has the games, the values of both sides for names; a tuning that was ended goes on by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from desdaemon.clients.match.results.journal import Journal
+from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system.terminal import ProgressLine
+
+from .engine_process import EngineFault
+from .engine_protocols import EngineClient
+from .process_groups import SIGNALS_S, ProcessGroups
+from .referee import Finished, play_game
+from .spsa import Trial, TunedOption, Tuning
+from .workers import Ending, Program, Setting, started
+
+_PARAMETER = re.compile(r"([a-z-]+)=(-?\d{1,15}):(-?\d{1,15})(?::(-?\d{1,15}))?")
+
+
+def parse_parameter(text: str) -> TunedOption:
+    """Return the parameter of ``name=low:high`` or ``name=low:high:start``; raises `BadInput`."""
+    match = _PARAMETER.fullmatch(text)
+    if not match:
+        raise BadInput(f"--tune {quoted(text)}: expected NAME=MIN:MAX or NAME=MIN:MAX:START, whole numbers")
+    option = find_option(match[1])
+    if option is None or option.kind != "int":
+        raise BadInput(f"--tune {quoted(match[1])}: expected an option that takes a whole number")
+    low, high = int(match[2]), int(match[3])
+    start = (low + high) // 2 if match[4] is None else int(match[4])
+    if not option.low <= low <= start <= high <= option.high or low == high:
+        raise BadInput(f"--tune {quoted(text)}: expected a range within {option.low} to {option.high}")
+    return TunedOption(option.name, low, high, start)
+
+
+class Tuner:
+    """A tuning that runs: the games still to play, the threads that play them, the values so far."""
+
+    def __init__(
+        self, setting: Setting, parameters: list[TunedOption], journal: Journal, groups: ProcessGroups, seed: int
+    ) -> None:
+        """``setting`` has the program to tune twice."""
+        self._setting = setting
+        self._journal = journal
+        self._groups = groups
+        self._pairs = setting.schedule.games // 2
+        self._tuning = Tuning(parameters, self._pairs, seed)
+        self._played = 0
+        games = journal.games
+        for number in games:
+            if number % 2 == 0 and number + 1 in games:
+                self._learn(number // 2 + 1)
+
+    def run(self) -> Ending:
+        """Play what is left. Call it once."""
+        games = self._journal.games
+        todo = (one for one in range(1, self._pairs + 1) if 2 * one - 1 not in games or 2 * one - 2 not in games)
+        line = ProgressLine()
+        playing: dict[Future[list[Finished]], int] = {}
+        with ThreadPoolExecutor(self._setting.concurrency, "tuning") as pool:
+            try:
+                while not self._groups.stopped:
+                    line.show(self._progress())
+                    while len(playing) < self._setting.concurrency and (iteration := next(todo, 0)):
+                        playing[pool.submit(self._pair, iteration, self._tuning.trial(iteration))] = iteration
+                    if not playing:
+                        return Ending("finished")
+                    for future in wait(playing, SIGNALS_S, FIRST_COMPLETED).done:
+                        iteration = playing.pop(future)
+                        pair = future.result()
+                        if self._groups.stopped:
+                            break
+                        for number, game in enumerate(pair, 2 * iteration - 2):
+                            self._journal.add(number, game)
+                        self._learn(iteration)
+            except (BadInput, EngineFault) as error:
+                if not self._groups.stopped:
+                    return Ending("error", message=str(error))
+            finally:
+                self._groups.stop()
+                line.clear()
+        return Ending("stopped")
+
+    def report(self, heading: str) -> str:
+        """Return the table of the values so far."""
+        tuning = self._tuning
+        width = max(12, *(len(one.name) for one in tuning.parameters))
+        lines = [
+            f"{heading}: {self._played} of {self._pairs} pairs of games",
+            "",
+            f"{'':{width}}     start     value       +/-       from         to",
+            *(
+                f"{one.name:{width}} {one.start:9} {value:9.2f} {error:9.2f} {one.low:10} {one.high:10}"
+                for one, value, error in zip(tuning.parameters, tuning.values, tuning.errors, strict=True)
+            ),
+            "",
+            "+/-: how far chance alone carries a value from its start, in 19 of 20 tunings",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _learn(self, iteration: int) -> None:
+        """Learn from an iteration whose games are in the journal: the program with plus is Black first."""
+        first, second = (self._journal.games[2 * iteration - side].score for side in (2, 1))
+        self._tuning.update(iteration, (first > 0) - (first < 0) - (second > 0) + (second < 0))
+        self._played += 1
+
+    def _pair(self, iteration: int, trial: Trial) -> list[Finished]:
+        """Play the two games of an iteration. Raises `BadInput` if a program does not start, `EngineFault`."""
+        setting = self._setting
+        opening = setting.openings[(iteration - 1) % len(setting.openings)]
+        games: list[Finished] = []
+        while len(games) < 2:
+            with self._players(trial) as (plus, minus):
+                for black, white in ((plus, minus), (minus, plus))[len(games) :]:
+                    controls = (setting.programs[0].control, setting.programs[1].control)
+                    games.append(play_game((black, white), opening, controls, setting.terms))
+                    # After a fault the state of both programs is unknown.
+                    if games[-1].faulty >= 0:
+                        break
+        return games
+
+    @contextlib.contextmanager
+    def _players(self, trial: Trial) -> Iterator[tuple[EngineClient, EngineClient]]:
+        """Start the programs with the values of a trial; they end with the block."""
+        with contextlib.ExitStack() as stack:
+            players = []
+            for program, values in zip(self._setting.programs, trial, strict=True):
+                named = list(zip((one.name for one in self._tuning.parameters), values, strict=True))
+                words = [word for name, value in named for word in (f"-{name}", str(value))]
+                name = ", ".join(f"{name} {value}" for name, value in named)
+                one = Program([*program.command, *words], program.protocol, name, program.control)
+                players.append(started(one, self._groups))
+                stack.callback(players[-1].close)
+            yield players[0], players[1]
+
+    def _progress(self) -> str:
+        named = zip(self._tuning.parameters, self._tuning.values, strict=True)
+        values = "  ".join(f"{one.name} {value:.2f}" for one, value in named)
+        return f"{self._played} of {self._pairs} pairs  {values}"
