@@ -21,8 +21,9 @@ _LEAST_SLOTS = 1 << 17
 def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 1) -> int:
     """Return the number of lines of play of ``depth`` plies from (player, opponent), words with A1 = bit 0.
 
-    In mode 1 a pass is a ply, in mode 2 not. A game that ends earlier counts as one line; no transposition is
-    recognised. Raises ValueError for a negative depth, another mode, or words that share a square.
+    In mode 1 a pass is a ply, in mode 2 not. A game that ends earlier counts as one line; lines that lead to the same
+    position are all counted. ``threads`` count at once, without the GIL. Raises ValueError for a negative depth,
+    another mode, or words that share a square.
     """
     if player & opponent or not 0 <= player | opponent < 1 << 64:
         raise ValueError(f"{player:#x}, {opponent:#x}: expected two 64-bit words that share no square")
@@ -45,7 +46,9 @@ def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 
 def _parts(
     library: Any, player: int, opponent: int, depth: int, mode: int, short: int
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield positions (player, opponent, depth left), at most ``short`` plies from the end, whose lines add up."""
+    """Yield positions (player, opponent, plies left) that together have all the lines, each with at most ``short``
+    plies left unless its game is over.
+    """
     moves = library.board_moves(player, opponent)
     if depth <= short or not (moves or library.board_moves(opponent, player)):
         yield player, opponent, depth
@@ -60,7 +63,10 @@ def _parts(
 
 
 class _Set:
-    """Canonical boards in a hash table in memory, as `desdaemon.engine.kernels.positions` describes it."""
+    """A set of canonical boards: a hash table in memory, as `desdaemon.engine.kernels.positions` describes it.
+
+    Raises MemoryError if it would take more than half of the machine's memory.
+    """
 
     def __init__(self, library: Any, slots: int) -> None:
         size = slots * _SLOT_BYTES
@@ -83,7 +89,7 @@ class _Set:
         return bigger
 
     def successors(self, definition: int) -> _Set:
-        """Return the set of boards one disc later."""
+        """Return the set of boards after one more move, as ``definition`` of `count_positions` has it."""
         # Eleven slots for each board suffice for each of the first twelve plies.
         later = _Set(self._library, max(_LEAST_SLOTS, 1 << (11 * self.boards).bit_length()))
         first = 0
@@ -103,13 +109,13 @@ class _Set:
 
 
 def count_positions(depth: int, definition: int = 1) -> int:
-    """Return the number of positions after ``depth`` discs from the opening position, symmetric ones counted once.
+    """Return the number of positions after ``depth`` moves from the opening position, symmetric ones counted once.
 
     Definition 1: positions right after the move, forced passes not yet made. Definition 2: with forced passes made.
     Definition 3: as 2, without games that are over. No game is continued after its end.
 
-    A quarter to three quarters of the 16-byte slots of a hash table are used: 0.5 GiB at depth 11, 4 GiB at 12. Raises
-    ValueError for a negative depth or another definition, MemoryError if half of the machine's memory is not enough.
+    The hash tables take 0.5 GiB at depth 11, 4 GiB at 12. Raises ValueError for a negative depth or another definition,
+    MemoryError if half of the machine's memory is not enough.
     """
     if depth < 0:
         raise ValueError(f"depth {depth}: expected 0 or more plies")

@@ -14,7 +14,7 @@ NODES = 0
 TABLE = 8
 """Address of the transposition table, buckets of `BUCKET_ENTRIES` entries, shared by the threads of a search."""
 TABLE_MASK = 16
-"""Buckets of the transposition table less one."""
+"""Number of buckets of the transposition table, minus one."""
 EDGES = 24
 """Address of the table of stable edges (`kernels.stability.fill_edge_table`)."""
 WEIGHTS = 32
@@ -24,7 +24,7 @@ STOP = 40
 DATE = 48
 """Age of new table entries, 1 to `LAST_DATE`."""
 BEST = 56
-"""Result: the best move of the last node that has tried its moves; after a search, of the root."""
+"""Best move of the last node that has tried its moves; after a search, of the root."""
 NODE_LIMIT = 64
 """Visited nodes at which this thread draws more of the team's nodes (`TEAM_NODES`) or, alone, sets the stop word."""
 TEAM = 72
@@ -34,7 +34,7 @@ PROBCUT_TABLE = 80
 PV_TABLE = 88
 """Address of the small table of exact results on principal variations."""
 PV_TABLE_MASK = 96
-"""Buckets of that table less one."""
+"""Number of buckets of the table at `PV_TABLE`, minus one."""
 SWITCHED_OFF = 104
 """Bits (`OFF_ETC`, `OFF_EVALUATION`) that switch off parts of the search, for tests."""
 SALT = 112
@@ -42,7 +42,7 @@ SALT = 112
 LOCAL_TABLE = 120
 """Address of the thread's own table, for exact results with up to `LOCAL_TABLE_EMPTIES` empties."""
 LOCAL_TABLE_MASK = 128
-"""Buckets of the thread's own table less one."""
+"""Number of buckets of the thread's own table, minus one."""
 CURVE = 136
 """Address of the tables of `desdaemon.engine.evaluation.curve`."""
 SAMPLES = 144
@@ -69,15 +69,15 @@ EPOCH_SEEN = 192
 PATH_LENGTH = 200
 """Number of shared nodes between the root and the thread's node."""
 HOOK = 208
-"""Address of a C function i64(i64 reason, i64 thread) that makes a thread wait; the reasons are `HOOK_...`."""
+"""Address of a C function i64(i64 reason, i64 thread) to wait or wake others; the reasons are `HOOK_...`."""
 SPINS = 216
 """Immediate retries while waiting, before the thread calls the hook."""
 EXPECTED = 224
-"""The kind that the caller expects of the next null-window node of a shared search: `CUT_NODE` or `ALL_NODE`."""
+"""The kind, `CUT_NODE` or `ALL_NODE`, that the caller expects the next null-window node of a shared search to be."""
 LEAVE = 512
 """Not 0 if a helper must leave its team. Other threads write it: it has a cache line of its own."""
 PATH = 1024
-"""The shared nodes that the thread is in, from the root on, five words each: bucket, key, draft, alpha, beta."""
+"""The shared nodes that the thread is in, from the root down, five words each: bucket, key, draft, alpha, beta."""
 PATH_BYTES = 40
 PATH_CAPACITY = 64
 """Most nodes of a path.
@@ -105,17 +105,17 @@ TEAM_OPEN = 0
 TEAM_EPOCH = 8
 """Incremented whenever a thread has finished a shared node, or the whole search."""
 TEAM_ACTIVE = 128
-"""Helpers in the shared search."""
+"""Number of helpers in the shared search."""
 TEAM_SLEEPERS = 256
-"""Helpers that sleep in the hook."""
+"""Number of helpers that sleep in the hook."""
 TEAM_NODES = 384
-"""Nodes of the limit that threads have drawn."""
+"""Number of nodes of the limit that threads have drawn."""
 TEAM_NODE_LIMIT = 392
-"""The node limit of all threads together; all bits set for none."""
+"""The node limit of all threads together; all bits set for no limit."""
 TEAM_PORTION = 400
 """Nodes that a thread draws at once."""
 TEAM_CLAIMED = 512
-"""Threads that have finished the root; the first gives the result."""
+"""Number of threads that have finished the root; the first gives the result."""
 TEAM_SCORE = 520
 TEAM_BEST = 528
 TEAM_ROOT = 640
@@ -129,7 +129,9 @@ BUSY_WAYS = 4
 TEAM_BYTES = TEAM_BUSY + BUSY_WORDS * WORD
 
 HOOK_TURN, HOOK_SLEEP, HOOK_WAKE, HOOK_WAIT = range(4)
-"""Reasons to call the hook: the turn is over; there is no search to enter; a search begins; helpers must leave."""
+"""Reasons to call the hook: a virtual turn is over; a helper has no search to enter; the leader opens a search while
+helpers sleep; the leader waits for helpers to leave its search.
+"""
 
 OFF_ETC, OFF_EVALUATION = 1, 2
 """Bits at `SWITCHED_OFF`: no enhanced transposition cutoffs; no evaluation in move ordering."""
@@ -148,7 +150,7 @@ LOCAL_TABLE_EMPTIES = 11
 
 # Values.
 NO_MOVE = 64
-"""No square."""
+"""Stands for no move where a square is expected."""
 INFINITE = 127
 """More than any score."""
 EXACT = int(Selectivity.FULL.index)
@@ -164,15 +166,15 @@ PROBCUT_UNIT_BITS = 7
 PROBCUT_ONE_BITS = 12
 
 SAMPLED = 8
-"""Nodes that a sample (`SAMPLES`) keeps of each class."""
+"""Number of nodes that a sample (`SAMPLES`) keeps of each class."""
 
 # The score curve: `CURVE_STEPS` bytes, whole discs for each step of a sum, then as many 16-bit numbers and one more,
-# 128 a disc, at the steps' borders. A step is 1 << `CURVE_STEP_BITS` 128ths of a disc.
+# in 128ths of a disc, at the steps' borders. A step is 1 << `CURVE_STEP_BITS` 128ths of a disc.
 CURVE_STEPS = 1024
 CURVE_STEP_BITS = 4
 
-# Expanded linear weights: `PLIES` rows of the tables end to end, a byte a weight, 8 a disc; then the constant, 16 bits,
-# 128 a disc; then room for a reader of 32 bits, to a multiple of 32 bytes.
+# Expanded linear weights: `PLIES` rows of the tables end to end, a byte a weight, in eighths of a disc; the constant,
+# 16 bits, in 128ths of a disc; then room for a reader of 32 bits, to a multiple of 32 bytes.
 PLIES = 61
 WEIGHTS_TABLE_BYTES = 454_896
 """Configurations of all patterns' tables; `kernels.evaluate` checks the number against the patterns."""

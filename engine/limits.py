@@ -11,25 +11,25 @@ from .layout import ENTRY_BYTES
 MAX_LEVEL = 60
 
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
-"""Least and most logarithm (base 2) of the number of entries of a transposition table."""
+"""Least and greatest logarithm (base 2) of the number of entries of a transposition table."""
 
 
 def hash_bits_within(size: int) -> int:
-    """Return the logarithm (base 2) of the entries of the largest transposition table of at most ``size`` bytes.
-
-    Returns at least `MIN_HASH_BITS`, even if that needs more.
+    """Return the logarithm (base 2) of the number of entries of the largest transposition table of at most ``size``
+    bytes, within `MIN_HASH_BITS` (even if that needs more bytes) and `MAX_HASH_BITS`.
     """
     return min(MAX_HASH_BITS, max(MIN_HASH_BITS, (size // ENTRY_BYTES).bit_length() - 1))
 
 
 UNBOUNDED_PLIES = 36
-"""A search to more plies, without a limit on nodes or time, may never end."""
+"""Most plies of a search that ends within reasonable time without a limit on nodes or time."""
 
 
 class Limits(NamedTuple):
-    """The limits of a search: plies at a selectivity, nodes and milliseconds of wall time (0: no limit).
+    """The limits of a search: plies, their selectivity, nodes, and milliseconds of wall time (0 for no limit on the
+    last two).
 
-    A ``depth`` of the empties or more means to the end of the game.
+    A ``depth`` of at least the number of empties is a search to the end of the game.
     """
 
     depth: int
@@ -39,14 +39,15 @@ class Limits(NamedTuple):
 
     @property
     def bounded(self) -> bool:
-        """Whether a search with these limits ends by itself within reasonable time."""
+        """Whether a search with these limits ends by itself within reasonable time: by nodes, time or few plies."""
         return bool(self.nodes or self.time_ms) or self.depth <= UNBOUNDED_PLIES
 
 
 def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
-    """Return pairs (most empties, percent), ascending, for which a search of ``level`` (0..60) goes to the end.
+    """Return pairs (most empties, percent), ascending: with at most so many empties a search of ``level`` (0..60) goes
+    to the end of the game at that selectivity.
 
-    With more empties than the last pair has, the depth is the level.
+    With more empties than the last pair has, `level_limits` searches ``level`` plies.
     """
     if level <= 10:
         return ((2 * level, 100),)
@@ -81,7 +82,7 @@ def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
 
 
 def level_limits(level: int, empties: int) -> Limits:
-    """Return the depth and selectivity of Edax's ``level`` (0..60) with ``empties`` (0..64).
+    """Return the depth and selectivity of Edax's ``level`` (0..60) for a board with ``empties`` (0..64).
 
     Level 0 is the static evaluation. Boards with more than 60 empties, which no game reaches, count as 60. Raises
     ValueError outside the ranges.

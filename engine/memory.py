@@ -15,7 +15,8 @@ from .compiler import INTERPRETED, interpreted
 class Block:
     """``size`` bytes of zeros at ``address``, which the system provides page by page at the first write.
 
-    Freed with the object, which must outlive every use of the address. Raises OSError or MemoryError.
+    They are freed with the object, which must outlive every use of the address. Raises OSError or MemoryError if the
+    system refuses the memory.
     """
 
     def __init__(self, size: int) -> None:
@@ -43,7 +44,7 @@ class Block:
 
 
 class HeapWords:
-    """A few words of zeros at ``address``, on Python's heap: they are made in a tenth of the time of a `Block`."""
+    """``number`` 64-bit words of zeros at ``address``, on Python's heap: made in a tenth of the time of a `Block`."""
 
     def __init__(self, number: int) -> None:
         self.words = (ctypes.c_uint64 * number)()
@@ -52,7 +53,10 @@ class HeapWords:
 
 
 class MappedFile:
-    """A file mapped read-only: ``size`` bytes at ``address`` in pages shared with other processes. Raises OSError."""
+    """A file mapped read-only: ``size`` bytes at ``address`` in pages shared with other processes.
+
+    Raises OSError if the file cannot be opened or mapped, ValueError if it is empty.
+    """
 
     def __init__(self, path: Path) -> None:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
@@ -65,7 +69,7 @@ class MappedFile:
 
 
 def _bound(memory: Block | HeapWords | MappedFile, size: int) -> None:
-    """Tell kernels that run as Python the bounds of ``memory``, until it is freed."""
+    """Tell kernels that run as Python that ``memory`` has ``size`` bytes, until it is freed; otherwise do nothing."""
     if INTERPRETED:
         import weakref
 

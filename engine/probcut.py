@@ -23,7 +23,7 @@ must be right as often as their percentage says (docs/notes/selectivity.md).
 """
 
 CONFIDENCE_TO_THE_END = (0.95, 1.15, 1.7, 2.25, 2.75)
-"""Margin of searches to the end of the game, as `CONFIDENCE`."""
+"""Margin of searches to the end of the game, in standard errors, by selectivity index."""
 
 _UNIT = 1 << PROBCUT_UNIT_BITS
 _ONE = 1 << PROBCUT_ONE_BITS
@@ -49,18 +49,20 @@ class ErrorModel(NamedTuple):
     bias_even: float = -0.9
 
     def to_record(self) -> dict[str, float]:
-        """Return the entry ``probcut`` for the record of a weights file."""
+        """Return the model as the entry ``probcut`` of a weights file's record."""
         return dict(zip(_RECORD_KEYS, self, strict=True))
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
-        """Return the standard error, in discs, of ``shallow`` plies (0: the evaluation) as prediction of ``depth``."""
+        """Return the standard error, in discs, of ``shallow`` plies (0: the evaluation) as a prediction of
+        ``depth``.
+        """
         if depth >= empties and shallow:
             return self.sigma_to_end
         far = math.pow(depth - shallow, self.gap_exponent) * math.pow(self.depth_offset + shallow, -self.depth_exponent)
         return self.scale * far * math.exp(-self.empties_rate * empties)
 
     def bias(self, empties: int, depth: int) -> float:
-        """Return the discs by which the reduced search for one of ``depth`` plies is too high on average."""
+        """Return how many discs the reduced search for ``depth`` plies is too high on average; 0 before the end."""
         if depth < empties:
             return 0.0
         return self.bias_odd if empties % 2 else self.bias_even
@@ -78,8 +80,9 @@ DEFAULT = ErrorModel()
 class Cut(NamedTuple):
     """The condition of a cut at a node, in discs rounded as the compiled search rounds them.
 
-    The reduced search, of ``shallow`` plies, must reach the bound plus ``above`` for a fail high, or stay ``below``
-    discs under it for a fail low. It is tried unless the evaluation is more than ``rough`` discs on the other side.
+    The reduced search, of ``shallow`` plies, must score at least ``above`` discs over the window's upper end for a fail
+    high, or ``below`` discs under its lower end for a fail low. It is tried only if the evaluation misses that end by
+    at most ``rough`` discs.
     """
 
     above: int
@@ -89,7 +92,7 @@ class Cut(NamedTuple):
 
 
 def stand_in(empties: int, depth: int) -> int:
-    """Return the plies of the reduced search for one of ``depth`` plies, about half.
+    """Return the plies of the reduced search that may replace one of ``depth`` plies: about half.
 
     Before the end its parity is that of ``depth``, because evaluations of different parity differ. To the end it is
     even, which costs a third of the next odd depth and is hardly less reliable.
@@ -100,13 +103,15 @@ def stand_in(empties: int, depth: int) -> int:
 
 
 def table(errors: ErrorModel) -> array[int]:
-    """Return the table for the kernels, in signed 16-bit numbers.
+    """Return the table that the kernels read at `PROBCUT_TABLE`, in signed 16-bit numbers.
 
-    `PROBCUT_DEPTHS` rows by depth for searches that end before the game does: the error of the reduced search with no
-    square empty, the error of the evaluation, the bias of the reduced search (all in 1/128 disc), and the plies of the
-    reduced search. As many rows for searches to the end, with the errors as they are. `PROBCUT_FACTORS` standard errors
-    of the margin by selectivity index, in 1/128, and as many to the end. The factor of errors before the end by
-    empties, in 1/4096.
+    `PROBCUT_DEPTHS` rows by depth, for searches that end before the game does: the error of the reduced search on a
+    full board, the error of the evaluation, the bias of the reduced search (all in 1/128 disc), and the plies of the
+    reduced search. Then as many rows for searches to the end, whose errors are those of `ErrorModel.sigma`. Then
+    `PROBCUT_FACTORS` margins by selectivity index, in 1/128 of a standard error, and as many for searches to the end.
+    Last, by empties, the factors of errors before the end, in 1/4096.
+
+    Raises ArithmeticError or ValueError if a number does not fit 16 bits.
     """
     values = array("h", bytes(2 * PROBCUT_ROW * 3))
     far = errors._replace(empties_rate=0.0)
@@ -125,7 +130,7 @@ def table(errors: ErrorModel) -> array[int]:
 
 
 def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityIndex) -> Cut:
-    """Return the condition of a node's cut that the compiled search reads from the table ``words``."""
+    """Return the condition of a cut at a node that the compiled search reads from ``words``, made by `table`."""
     row, factors = PROBCUT_ROW * depth, 2 * PROBCUT_ROW * PROBCUT_DEPTHS
     if depth == empties:
         row += PROBCUT_ROW * PROBCUT_DEPTHS
@@ -141,9 +146,9 @@ def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityInd
 
 
 def model_of(fields: Any) -> ErrorModel:
-    """Return the model in a weights file's record; missing entries are those of `DEFAULT`.
+    """Return the error model in the entry ``fields`` of a weights file's record; missing values are those of `DEFAULT`.
 
-    Raises ValueError, which says why, for invalid values.
+    Raises ValueError, with the reason, if ``fields`` is not an object of numbers that give errors the table can hold.
     """
     if not isinstance(fields, dict) or not set(fields) <= set(_RECORD_KEYS):
         raise ValueError(f"the record's probcut is not an object of {', '.join(_RECORD_KEYS)}")

@@ -12,7 +12,10 @@ _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def processors() -> int:
-    """Return the number, at least 1; a quota of one and a half counts as two. The quota is read once in a process."""
+    """Return the number of processors that this process may use, at least 1; a quota of one and a half counts as two.
+
+    Affinity is read at each call, the quota once in a process.
+    """
     return max(1, min(platform.processors(), _quota()))
 
 
@@ -29,10 +32,11 @@ def _groups() -> str:
 
 
 def quotas(groups: str, root: Path) -> list[int]:
-    """Return the quotas, in processors rounded up, of the control groups in ``groups``, the lines of /proc/self/cgroup.
+    """Return the quotas, in processors rounded up, of the control groups in ``groups``, the text of /proc/self/cgroup,
+    and of the groups around them.
 
-    ``root`` is where their file systems are mounted. Version 2 has ``cpu.max`` in the group and its ancestors, version
-    1 has quota and period in separate files.
+    ``root`` is the folder where the groups' file systems are mounted. Version 2 has ``cpu.max`` in each group's folder,
+    version 1 has quota and period in separate files below ``root``/cpu.
     """
     listed: list[int] = []
     for line in groups.splitlines():

@@ -1,4 +1,4 @@
-"""The result of a search: plain values."""
+"""The result of a search, in plain values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Line(NamedTuple):
     """A root move with its score and principal variation; scores are discs for the side to move at the root.
 
     ``move`` is a square 0..63 (A1 = 0, H8 = 63) or `PASS`; ``lower`` and ``upper`` bound the score; ``depth`` is in
-    plies, the empties for a search to the end; ``pv`` begins with ``move``; ``nodes`` and ``time_ms`` are the cost of
-    this line; ``empties`` are those at the root.
+    plies, the number of empties for a search to the end; ``pv`` begins with ``move``; ``nodes`` and ``time_ms`` are the
+    cost of the last iteration of this line; ``empties`` is the number of empty squares at the root.
     """
 
     move: int
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The lines of a search, best first, none if the game is over; nodes and milliseconds of all lines together.
+    """The lines of a search, best first (none if the game is over), and the nodes and milliseconds of the whole search.
 
     ``complete`` is False if a limit or a stop ended the search before the requested depth. ``threads`` is the number
     that searched together: with several, a selective score may differ the next time.

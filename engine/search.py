@@ -67,28 +67,28 @@ _NO_LIMIT = (1 << 64) - 1
 _UNLIMITED = Limits(0)
 _LOWEST, _HIGHEST = MoverScore(-64), MoverScore(64)
 _SHALLOW = 3
-"""Most plies of an iteration that takes less time than to release the GIL and get it back."""
+"""Most plies of an iteration that keeps the GIL, because it ends sooner than the GIL is released and got back."""
 
 _TOGETHER_FROM = 10
 """Least plies of an iteration that threads share; shallower ones end before all threads have joined."""
 
 _OLD = 200
-"""The date from which `clear` empties the whole table, because dates end at `LAST_DATE`."""
+"""The date above which `clear` zeroes the whole table, because dates end at `LAST_DATE`."""
 
 _PASS_FROM = {Selectivity.PERCENT_73: 15, Selectivity.PERCENT_87: 24, Selectivity.PERCENT_95: 20}
 """Least empties at which a selective pass prepares a search to the end (docs/notes/constants-of-the-search.md)."""
 
 _SELECTIVE_LATER = 3
-"""Additional empties from which the second and third pass pay off in a search that is itself selective."""
+"""Additional empties that the second and third pass need to pay off in a search that is itself selective."""
 
 _STOP_WORDS = 16
-"""The first is the stop word; the others keep what Python writes out of its cache line."""
+"""Words of a `Control`: the first is the stop word; the others keep what Python writes out of its cache line."""
 
 Progress = Callable[[int, Line], None]
 
 
 class Control:
-    """The stop word and the node counter of one search, for other threads."""
+    """The stop word and the node counter of a search. Any thread may use it while the search runs."""
 
     def __init__(self) -> None:
         self._memory = HeapWords(_STOP_WORDS)
@@ -99,7 +99,7 @@ class Control:
 
     @property
     def address(self) -> int:
-        """The address of the stop word, which the kernels poll."""
+        """Address of the stop word, which the kernels poll."""
         return self._memory.address
 
     @property
@@ -109,17 +109,17 @@ class Control:
 
     @property
     def nodes(self) -> int:
-        """Nodes visited so far by all threads."""
+        """Number of nodes visited so far by all threads."""
         return sum(context.nodes for context in self._contexts)
 
     def stop(self) -> None:
-        """Stop the search; it returns its results so far."""
+        """Stop the search, which then returns its results so far. A later search with this object is stopped too."""
         with self._lock:
             self._stopped = True
             self._word[0] = 1
 
     def interrupt(self) -> None:
-        """End the current iteration only."""
+        """End the current iteration; `resume` lets the next one begin."""
         self._word[0] = 1
 
     def resume(self) -> bool:
@@ -134,19 +134,23 @@ class Control:
         return self._word[0] != 0
 
     def watch(self, contexts: list[Context]) -> None:
-        """Count the nodes of these threads."""
+        """Make `nodes` the sum of the nodes of ``contexts``, the threads of the search that begins."""
         self._contexts = contexts
 
 
 class _Iteration(NamedTuple):
-    """One iteration of a search."""
+    """An iteration of a search: its plies and their selectivity."""
 
     depth: int
     selectivity: Selectivity
 
 
 class _SearchState:
-    """The state of one call of `Searcher.search`."""
+    """The state of one call of `Searcher.search`.
+
+    ``attempt`` and ``welcome`` are the callbacks that `Searcher.search` describes; ``begun`` is in seconds of
+    `time.perf_counter`.
+    """
 
     def __init__(self, player: int, opponent: int, limits: Limits, control: Control) -> None:
         self.player = player
@@ -163,9 +167,9 @@ class _SearchState:
 
 
 class KnownScore(NamedTuple):
-    """A score for ``player``, who is to move, from elsewhere: as reliable as a search with ``limits``.
+    """A score from elsewhere, in discs for ``player``, who is to move: as reliable as a search with ``limits``.
 
-    ``move`` is the best one, 64 for none.
+    ``move`` is the best move, 64 for none.
     """
 
     player: int
@@ -187,10 +191,11 @@ class Searcher:
     """The compiled search with its tables, for one search at a time; any thread may call `Control.stop`.
 
     ``threads`` share a search, and up to ``guests`` other threads may join it (`team.Team.join`). The transposition
-    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``waiting`` is how threads, real or virtual, wait for each
-    other.
+    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``weights`` are the shipped ones if None. ``waiting`` is how
+    threads, real or virtual, wait for each other.
 
-    Raises ValueError for settings out of range, `LibraryError` if the kernels cannot be compiled, `WeightsError`.
+    Raises ValueError for settings out of range, `LibraryError` if the kernels cannot be compiled, `WeightsError` if the
+    shipped weights cannot be read.
     """
 
     def __init__(
@@ -219,7 +224,7 @@ class Searcher:
         self._threads = threads
         self._contexts = [self._context() for _ in range(threads + guests)]
         self.team = Team(self._engine, self._contexts, threads - 1, waiting) if threads + guests > 1 else None
-        """The threads that search together; others may join."""
+        """The threads that search together; None if only the calling thread ever does. Others may join it."""
 
     def _context(self) -> Context:
         context = Context()
@@ -235,16 +240,16 @@ class Searcher:
 
     @property
     def threads(self) -> int:
-        """The number of threads that share a search."""
+        """The number of threads that share a search, guests not counted."""
         return self._threads
 
     @property
     def shares(self) -> list[int]:
-        """Nodes of the last search by thread, the leader first."""
+        """Numbers of nodes that each thread visited in the last search, the leader's first."""
         return [context.nodes for context in self._contexts]
 
     def clear(self) -> None:
-        """Empty the transposition table."""
+        """Forget all results in the tables, so that the next search is as the first."""
         if self._date == 0:
             return
         self._clearings += 1
@@ -259,18 +264,22 @@ class Searcher:
             context[SALT] = self._clearings % (1 << 32) << 32
 
     def switch_off(self, bits: int) -> None:
-        """Switch off parts of the search (`layout.OFF_...`), for tests: exact scores must not change."""
+        """Switch off the parts of the search in the mask ``bits`` (`layout.OFF_...`), and the others on; for tests,
+        because exact scores must not change.
+        """
         for context in self._contexts:
             context[SWITCHED_OFF] = bits
 
     def sample(self, address: int) -> None:
-        """Keep a sample of the nodes where ProbCut is tried (`kernels.midgame.sample`) at ``address``; 0 ends it."""
+        """Keep a sample of the nodes where the leader tries ProbCut at ``address`` (`kernels.midgame.sample`); 0 ends
+        it.
+        """
         self._contexts[0][SAMPLES] = address
 
     def feed(self, player: int, opponent: int, known: Iterable[KnownScore]) -> None:
-        """Store scores in the table for searches from (``player``, ``opponent``).
+        """Store known scores in the table, for searches from (``player``, ``opponent``).
 
-        Their positions are in the orientation in which moves lead to them from that board.
+        Their boards and moves must be oriented as moves from that board lead to them.
         """
         image, symmetry = self._engine.board_symmetric, self._canonical(player, opponent)[2]
         self._date = max(1, self._date)
@@ -297,9 +306,9 @@ class Searcher:
     ) -> None:
         """Score many positions one after the other, without the GIL, on this thread, for labelling.
 
-        ``players`` and ``opponents`` are addresses of ``number`` uint64 boards, ``scores`` of as many int64 results
-        (discs for the mover). Depth 0 gives unrounded static evaluations, 128 a disc. A stop leaves the rest of
-        ``scores`` as it was.
+        ``players`` and ``opponents`` are addresses of ``number`` uint64 boards, ``scores`` of as many int64 results:
+        discs for the mover, or, at depth 0, unrounded static evaluations in 128ths of a disc. Only depth and
+        selectivity of ``limits`` and its nodes count; when the search stops, the other scores are left as they were.
         """
         if limits.depth == 0:
             self._engine.static_many(self._contexts[0].address, players, opponents, scores, number)
@@ -311,7 +320,7 @@ class Searcher:
     def search_records(self, address: int, number: int, control: Control) -> None:
         """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address`` on this thread, without the GIL.
 
-        A stop leaves records unfinished.
+        A stop leaves the records that are not yet searched unfinished, with lines of length 0.
         """
         self._prepare(_UNLIMITED, control)
         context = self._contexts[0]
@@ -319,7 +328,7 @@ class Searcher:
         self._date = context[DATE]
 
     def time_evaluations(self, player: int, opponent: int, number: int) -> int:
-        """Make ``number`` moves from a position and evaluate after each; return a checksum. For benchmarks."""
+        """Make ``number`` moves from a position, evaluate after each, return the sum of scores. For benchmarks."""
         return int(self._engine.evaluate_often(self._contexts[0].address, player, opponent, number))
 
     def _prepare(self, limits: Limits, control: Control) -> None:
@@ -350,13 +359,15 @@ class Searcher:
         attempts: Progress | None = None,
         welcome: Callable[[], None] | None = None,
     ) -> Result:
-        """Return the ``multipv`` best moves of the side to move among the squares ``allow``, best first.
+        """Search a position and return its ``multipv`` best moves among the squares ``allow``, best first.
 
         ``player`` has the move. Scores lie in (``alpha``, ``beta``), or are bounds at its edge. After every iteration
         ``progress`` is called with the rank of the line, from 0, and the line; ``attempts`` likewise after each search
         of a part of the window that gave only a bound. ``welcome`` is called once, when the iterations are long enough
-        to be shared: from then on guests may join; without it none can. Without a legal move the result is the line of
-        the forced pass, or no line when the game is over. Raises ValueError for an impossible board.
+        to be shared: from then on guests may join. Without it they may still join a searcher with several threads.
+
+        Without a legal move the result is the line of the forced pass, or no line if the game is over. Raises
+        ValueError for an impossible board or if no legal move is allowed.
         """
         if player & opponent or (player | opponent) >> 64:
             raise ValueError("the sides' discs overlap or are outside the board")
@@ -468,7 +479,7 @@ class Searcher:
         return Result(tuple(answers), nodes, job.milliseconds(), finished, threads)
 
     def _any_line(self, job: _SearchState, legal: int) -> Line:
-        """Return a legal move as the result of a search that was stopped before its first iteration."""
+        """Return an allowed move, with score 0 and no bounds, for a search stopped before its first iteration."""
         move = (legal & -legal).bit_length() - 1
         return Line(
             move, MoverScore(0), _LOWEST, _HIGHEST, 0, Selectivity.FULL, (move,), 0, job.milliseconds(), job.empties
@@ -477,7 +488,12 @@ class Searcher:
     def _line(
         self, job: _SearchState, step: _Iteration, allowed: int, guess: Line | None, window: tuple[int, int]
     ) -> tuple[Line | None, bool]:
-        """Return the best of ``allowed`` in this iteration, and whether the iteration was finished."""
+        """Return the line of the best of the moves ``allowed`` in this iteration, and whether the iteration was
+        finished.
+
+        ``guess`` is the line of the iteration before. An unfinished iteration has a line only if its best score so far
+        lies inside the window that was being searched.
+        """
         nodes_before = sum(context.nodes for context in self._contexts)
         begun = time.perf_counter()
         lowest, highest = window
@@ -525,7 +541,7 @@ class Searcher:
     def _bound(
         self, job: _SearchState, step: _Iteration, move: int, score: MoverScore, lower: MoverScore, upper: MoverScore
     ) -> None:
-        """Report to ``attempts`` that a score is outside the part of the window that was searched."""
+        """Report to the caller's ``attempts`` that a score is outside the part of the window that was searched."""
         if job.attempt is not None and move != NO_MOVE:
             nodes = sum(context.nodes for context in self._contexts)
             ms = job.milliseconds()
@@ -534,7 +550,7 @@ class Searcher:
     def _root(
         self, job: _SearchState, low: int, high: int, step: _Iteration, allowed: int, hint: int
     ) -> tuple[MoverScore, int]:
-        """Call the compiled search once, with all threads if that is faster."""
+        """Call the compiled search once, with all threads if that is faster; return score and move, or NO_MOVE."""
         main = self._contexts[0]
         root = (job.player, job.opponent, low, high, step.depth, step.selectivity.index, allowed, hint)
         together = self._threads > 1 or job.welcome is not None
@@ -548,7 +564,11 @@ class Searcher:
     def _variation(
         self, job: _SearchState, move: int, step: _Iteration, score: int, *, complete: bool
     ) -> tuple[int, ...]:
-        """Return the principal variation to its full depth from the tables; moves that they lack are searched again."""
+        """Return the principal variation, which begins with ``move``, from the tables, as deep as the search was.
+
+        Moves that the tables lack are searched again, unless the iteration is not ``complete``, a search before the end
+        has the score 64 or -64, or the search is stopped; the line then ends there.
+        """
         engine = self._engine
         context = self._contexts[0]
         player, opponent, value = job.player, job.opponent, score
@@ -593,7 +613,9 @@ class Searcher:
 
 
 def _steps(limits: Limits, empties: int) -> Iterator[_Iteration]:
-    """Yield the iterations: depths of one parity up to the limit; in a search to the end, then rising selectivity."""
+    """Yield the iterations: depths of one parity up to the limit; in a search to the end, then selective passes and the
+    full depth at the requested selectivity.
+    """
     selectivity = limits.selectivity
     if limits.depth <= 0:
         yield _Iteration(0, Selectivity.FULL)

@@ -37,7 +37,9 @@ _OUT_AT = _IN.size
 
 
 Question = tuple[int, int, Limits]
-"""The discs of the side to move, those of the other side, and the limits. The game must not be over."""
+"""The discs of the side to move, the discs of the other side, and the limits, of which depth and selectivity count. The
+game must not be over.
+"""
 
 
 class ShortSearches:
@@ -50,11 +52,12 @@ class ShortSearches:
         self._control = Control()
 
     def stop(self) -> None:
-        """End the present call; its unfinished searches have the result None."""
+        """End the search call that runs now; searches it has not finished have the result None."""
         self._control.interrupt()
 
     def search(self, questions: Sequence[Question]) -> list[Result | None]:
-        """Search at most `MOST_AT_ONCE` positions, with the GIL released.
+        """Search at most `MOST_AT_ONCE` positions, with the GIL released. Returns their results in order, None where
+        `stop` came first.
 
         ``time_ms`` of a result is its share, by nodes, of the call's time.
         """

@@ -18,12 +18,12 @@ from desdaemon.engine.training.labelling.boards import pick, scramble
 from desdaemon.protocol.othello import rules
 
 Progress = Callable[[str, int, int], None]
-"""Called with the name of a count, the number done, and the number of all."""
+"""Called with the name of a count, how much of it is done, and how much there is in all."""
 SILENT: Progress = lambda what, done, total: None  # noqa: E731
 
 F5, PASS = 37, 64
 _ROOM = 1 << 18
-"""Capacity for lines (hundreds) and for shapes (at most 25,000)."""
+"""Number of rows in the buffers for lines (hundreds are needed) and for shapes (25,000 at most)."""
 _U = np.uint64
 
 
@@ -39,9 +39,10 @@ _BLACK, _WHITE = map(_U, rules.START)
 
 
 class PlyFlips(NamedTuple):
-    """A ply: mean and standard deviation of the discs turned by its legal moves, and the mean by the moves played.
+    """Figures of a ply: mean and standard deviation of the discs turned by its legal moves, and the mean for the moves
+    played.
 
-    ``games`` is the number of games that reached it; if it is 0, so are the means.
+    ``games`` is the number of games that reached the ply; if it is 0, so are the means.
     """
 
     ply: int
@@ -52,10 +53,10 @@ class PlyFlips(NamedTuple):
 
 
 def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[PlyFlips]:
-    """Count the discs turned at each ply of random games from the opening position, all legal moves equally likely.
+    """Return the figures of each of 60 plies in ``games`` random games from the opening position.
 
-    Every legal move of every position of a ply has the same weight; passes are no plies. The same seed and number of
-    games give the same figures.
+    Every legal move is equally likely to be played, and every legal move of every position of a ply has the same
+    weight; passes are no plies. The same seed and number of games give the same figures.
     """
     sums = np.zeros((60, 5), np.int64)
     for first in range(0, games, _GAMES_AT_ONCE):
@@ -72,8 +73,8 @@ def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[
 
 @compiled
 def _random_games(state: Any, games: int, sums: Any) -> None:
-    """Play ``games`` games and add to the row of each ply in ``sums`` ((60, 5) int64): legal moves, discs that they
-    turn, squares of these numbers, moves played, discs that these turn.
+    """Play ``games`` games with random numbers from ``state`` and add to the row of each ply in ``sums`` ((60, 5)
+    int64): legal moves, discs that they turn, squares of these numbers, moves played, discs that these turn.
     """
     for _ in range(games):
         player, opponent, ply = _BLACK, _WHITE, 0
@@ -100,7 +101,9 @@ def _random_games(state: Any, games: int, sums: Any) -> None:
 
 
 def mean_of_plies(plies: list[PlyFlips]) -> tuple[float, float]:
-    """Return the mean of all legal moves and that of the moves played, over the plies reached, with equal weights."""
+    """Return the mean discs turned by all legal moves and by the moves played: averages of the plies that a game
+    reached, each with the same weight. Some ply must be reached.
+    """
     reached = [ply for ply in plies if ply.games]
     return sum(ply.mean for ply in reached) / len(reached), sum(ply.played for ply in reached) / len(reached)
 
@@ -113,7 +116,7 @@ def mean_of_plies(plies: list[PlyFlips]) -> tuple[float, float]:
 _PREFIX = 6
 _X_SQUARES = _U(0x0042000000004200)
 _CORNERS = np.zeros((64, 3), np.int64)
-"""For each X-square, its corner and the steps from it along the two edges."""
+"""For each X-square, its corner and the steps from the corner along the two edges."""
 _CORNERS[[9, 14, 49, 54]] = (0, 1, 8), (7, -1, 8), (56, 1, -8), (63, -1, -8)
 
 
@@ -125,7 +128,7 @@ def _after(line: list[int]) -> tuple[int, int]:
 
 
 def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[int]]:
-    """Return all shortest lines that end in a Stoner, without passes; none if it takes more than ``most`` plies.
+    """Return all shortest lines that end in a Stoner, sorted; no lines if it takes more than ``most`` plies.
 
     13 plies take half a minute.
     """
@@ -149,7 +152,8 @@ def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[i
 
 @compiled
 def _note_stoners(player: Any, opponent: Any, played: int, line: Any, lines: Any, number: int) -> int:
-    """Complete ``line`` from ``played`` on in every way that ends with a Stoner, and append each to ``lines``.
+    """Append to ``lines`` every line of ``len(line)`` plies that ends in a Stoner and begins with the first ``played``
+    moves of ``line``; the rest of ``line`` is overwritten.
 
     ``lines`` has ``number`` lines; returns the new number.
     """
@@ -197,9 +201,10 @@ def _is_stoner(mover: Any, other: Any, square: int) -> bool:
 
 @compiled
 def _wins_a_corner(mover: Any, other: Any, far: Any, near: Any) -> bool:
-    """Return whether ``mover`` attacks the far corner and takes it or the near one after every move of ``other``.
+    """Return whether ``mover`` attacks the corner ``far`` and can take it or the corner ``near`` after every move of
+    ``other``.
 
-    ``other`` is to move and must not be able to take either corner.
+    ``other`` is to move; if it can take either corner itself the result is False.
     """
     answers = moves(other, mover)
     if moves(mover, other) & far == _U(0) or answers & (far | near) != _U(0):
@@ -233,11 +238,11 @@ for _axis, (_x, _y) in enumerate(((0, 1), (1, 0), (-1, 1), (1, 1))):
     _LINES += [(squares, _axis) for squares in _squares.values() if squares.bit_count() > 1]
 
 _LONG = [squares for squares, _ in _LINES if squares.bit_count() > 2]
-"""Lines of three squares at least: those of two never join their discs."""
+"""The lines of at least three squares; a line of two never joins its discs."""
 
 
 def _joined(full: list[int]) -> Any:
-    """Return by axis the squares whose line is neither ``full`` nor of two squares."""
+    """Return, by axis, a mask of the squares whose line is neither ``full`` nor of two squares."""
     joined = np.full(4, ~_U(0))
     for squares, axis in _LINES:
         if squares in full or squares not in _LONG:
@@ -246,9 +251,9 @@ def _joined(full: list[int]) -> Any:
 
 
 def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
-    """Yield the sets of lines that a shape of ``discs`` discs may fill, one of each eight mirror images.
+    """Yield the sets of full lines that a shape of ``discs`` discs may have, one of each eight mirror images.
 
-    Each comes with the union of these lines and the centre.
+    Each comes as the union of its lines' squares and the centre, and the list of the lines.
     """
     images = [[_LONG.index(rules.transform(squares, symmetry)) for squares in _LONG] for symmetry in range(8)]
 
@@ -266,9 +271,9 @@ def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
 
 
 def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
-    """Return the sets of ``discs`` squares on which a drawn game may end, one of each eight mirror images.
+    """Return the sets of ``discs`` squares on which a drawn game may end, as masks, one of each eight mirror images.
 
-    Every drawn game ends on one of them, but some of them end no game.
+    Every drawn game with that many discs ends on one of them or an image, but some of them end no game.
     """
     sets, smallest, shapes = list(_full_line_sets(discs)), set[int](), np.zeros(_ROOM, np.uint64)
     for done, (wanted, full) in enumerate(sets):
@@ -279,12 +284,12 @@ def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
 
 
 def canonical(shape: int) -> int:
-    """Return the smallest of the eight mirror images."""
+    """Return the smallest of the eight mirror images of a mask of squares."""
     return min(rules.transform(shape, symmetry) for symmetry in range(8))
 
 
 def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int]]:
-    """Return all shortest games that end in a draw; none if they take more than ``most`` plies.
+    """Return all shortest games that end in a draw, sorted; no games if they take more than ``most`` plies.
 
     20 plies take less than a minute.
     """
@@ -296,7 +301,9 @@ def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int
 
 
 def drawn_games(shapes: list[int], progress: Progress = SILENT, what: str = "games") -> list[list[int]]:
-    """Return the drawn games that end on one of the shapes or a mirror image; ``progress`` shows them as ``what``."""
+    """Return the drawn games that end on one of ``shapes`` or a mirror image of it; ``progress`` calls them
+    ``what``.
+    """
     player, opponent = map(_U, rules.play(*rules.START, F5))
     line, games, number = np.full(64, F5), np.full((_ROOM, 64), -1), 0
     for done, shape in enumerate(shapes):
@@ -320,7 +327,7 @@ def _back(b: Any, axis: int) -> Any:
 
 @compiled
 def _reachable(b: Any) -> Any:
-    """Return the squares behind two of ``b`` in a row, where a move may turn a disc."""
+    """Return the squares behind two discs of ``b`` in a row, where a move may turn a disc."""
     squares = _U(0)
     for axis in range(4):
         squares |= _forward(b & _forward(b, axis), axis) | _back(b & _back(b, axis), axis)
@@ -377,8 +384,8 @@ def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, sha
 
 @compiled
 def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
-    """Return whether discs that cannot be turned any more rule a draw out: by two colours in a cell, or by their
-    number.
+    """Return whether discs that cannot be turned any more rule out a draw: by two colours in one of ``cells``, or by
+    their number.
 
     Discs cannot be turned if all squares of the shape on their lines are occupied.
     """
@@ -404,7 +411,8 @@ def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
 def _fill(player: Any, opponent: Any, shape: Any, cells: Any, line: Any, played: int, games: Any, number: int) -> int:
     """Append to ``games`` every continuation that fills the shape and ends the game drawn.
 
-    ``games`` has ``number`` games; returns the new number.
+    The first ``played`` moves of ``line`` lead to the position; the rest of ``line`` is overwritten. ``games`` has
+    ``number`` games; returns the new number.
     """
     if player | opponent == shape:
         over = moves(player, opponent) | moves(opponent, player) == _U(0)

@@ -45,7 +45,7 @@ from .layout import (
 from .memory import Block
 
 _LOOKS = 4000
-"""Polls for the next search before a helper sleeps, some ten microseconds."""
+"""Number of polls for the next search before a helper sleeps: some ten microseconds."""
 
 _PORTIONS = 16
 """Number of portions in which each thread draws its share of a node limit."""
@@ -56,7 +56,9 @@ HookFunction = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class Context:
-    """The memory of a search thread: the context of `desdaemon.engine.layout`, and its own table."""
+    """The memory of a search thread: its words (`desdaemon.engine.layout`), which are read and set by their offsets in
+    bytes, and its own table.
+    """
 
     def __init__(self) -> None:
         self._memory = Block(CONTEXT_BYTES)
@@ -75,29 +77,32 @@ class Context:
 
     @property
     def nodes(self) -> int:
-        """Nodes visited since the last reset."""
+        """Number of nodes visited since the search began."""
         return self[NODES]
 
 
 class Waiting:
-    """The way in which a team's threads wait: a helper without a search sleeps, a leader that waits for helpers yields.
+    """How a team's threads wait: a helper without a search sleeps, a leader that waits for helpers yields its
+    processor.
 
     Any thread may call it.
     """
 
     spins = _LOOKS
-    """Polls of a thread before it waits."""
+    """Number of polls of a thread before it waits."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._team: Team | None = None
 
     def begin(self, team: Team) -> None:
-        """Tell that a search begins on the leader's thread; the helpers' threads have been started."""
+        """Take note that ``team`` begins a search on this thread, the leader's; the helpers' threads have
+        been started.
+        """
         self._team = team
 
     def wait(self, reason: int, thread: int) -> None:
-        """Wait for a ``HOOK_...`` reason, as the kernels' hook. Must not raise."""
+        """Wait, or wake other threads, for a ``HOOK_...`` reason; the kernels call it as their hook. Must not raise."""
         team = self._team
         if reason == HOOK_WAIT or team is None:
             time.sleep(0)
@@ -110,7 +115,7 @@ class Waiting:
                     self._condition.wait()
 
     def end(self) -> None:
-        """Wake all helpers, so that they leave."""
+        """Wake all sleeping helpers, so that they look whether they must leave."""
         with self._condition:
             self._condition.notify_all()
 
@@ -170,7 +175,7 @@ class Team:
         return 1 + len(self._came)
 
     def prepare(self, nodes: int) -> None:
-        """Prepare a search of at most ``nodes`` nodes (0: no limit), which the threads draw in portions."""
+        """Reset the team for a search of at most ``nodes`` nodes (0: no limit), which the threads draw in portions."""
         words = self._words
         words[TEAM_NODES // WORD] = 0
         words[TEAM_NODE_LIMIT // WORD] = nodes or _NO_LIMIT
@@ -182,7 +187,10 @@ class Team:
         self._came.clear()
 
     def begin(self) -> bool:
-        """Start the own helpers and admit guests. Returns False if that was done before."""
+        """Start the searcher's own helpers and admit guests. Returns False if that was done before in this search.
+
+        If the system refuses more threads, the search goes on with those it has.
+        """
         if self._open:
             return False
         with self._seats:
@@ -200,7 +208,9 @@ class Team:
         return True
 
     def lead(self, *root: int) -> int:
-        """Search one root by all threads, as `kernels.interface.lead_root` does."""
+        """Search one root with all threads and return its score, as `kernels.interface.lead_root` does; ``root`` are
+        its arguments after the context.
+        """
         return int(self._engine.lead_root(self.contexts[0].address, *root))
 
     def end(self) -> None:
@@ -229,7 +239,7 @@ class Team:
             return seat
 
     def help(self, seat: int) -> None:
-        """Search on the calling thread until the search is over or `dismiss` is called."""
+        """Search in ``seat``, from `join`, on the calling thread until the search is over or `dismiss` is called."""
         try:
             self._engine.help_team(self.contexts[seat].address)
         finally:
@@ -242,7 +252,7 @@ class Team:
             self._seats.notify_all()
 
     def dismiss(self, seat: int) -> None:
-        """Make the helper in a seat return, within a millisecond or two if a processor is free for it."""
+        """Tell the helper in ``seat`` to leave; it does within a millisecond or two if a processor is free for it."""
         with self._seats:
             if seat in self._taken:
                 # LEAVE keeps the helper from entering another iteration. Its search polls the stop word far more

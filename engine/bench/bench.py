@@ -36,7 +36,7 @@ from .problems import contradicts, random_problems, read_problems
 
 
 class Measurement(NamedTuple):
-    """A measurement: seconds (median), a count of nodes or of what ``name`` says, and a note."""
+    """A measurement: the median of its seconds, a number of nodes or of what ``name`` says, and a note."""
 
     name: str
     seconds: float
@@ -54,10 +54,10 @@ HEAD = f"{'measurement':44} {'seconds':>9} {'count':>14} {'M/s':>8}"
 
 
 class EngineBench:
-    """The measurements: each method is one, with the name that it has on the command line. For one thread."""
+    """The measurements of `desdaemon bench`, a method for each. One thread at a time may use it."""
 
     def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
-        """``problems`` is a folder of OBF files or None; ``repeat`` is the number of runs for the median."""
+        """``problems`` is a folder of OBF files, None for random positions; times are medians of ``repeat`` runs."""
         self.weights = weights
         self.problems = problems
         self.repeat = repeat
@@ -80,7 +80,11 @@ class EngineBench:
         *,
         bits: int = 21,
     ) -> Measurement:
-        """Measure searches of ``problems`` within ``limits`` of their empties, one thread, each from an empty table."""
+        """Measure single-threaded searches of ``problems``, each within ``limits(empties)`` and from an empty table of
+        2**``bits`` entries.
+
+        The time is the median processor time of all rounds, in seconds.
+        """
         searcher = Searcher(hash_bits=bits, weights=self.weights)
         clock = time.process_time
         seconds, nodes, wrong = [], 0, 0
@@ -98,7 +102,7 @@ class EngineBench:
         return Measurement(name, statistics.median(seconds), nodes, f"{wrong} WRONG" if wrong else "")
 
     def exact(self) -> Iterator[tuple[str, list[Problem], int]]:
-        """Yield the sets of `solve`: name, problems, and the logarithm (base 2) of the number of table entries."""
+        """Yield the sets of problems of `solve`: name, problems, and the table's logarithm (base 2) of entries."""
         for file, first, last, bits in (
             ("fforum-1-19.obf", 0, 19, 16),
             ("fforum-20-39.obf", 0, 20, 21),
@@ -111,7 +115,7 @@ class EngineBench:
                 break
 
     def perft(self) -> list[Measurement]:
-        """Measure perft 11 in both modes, one thread."""
+        """Measure perft 11 in both modes by one thread, in processor time."""
         from desdaemon.engine.counting import perft
 
         rows = []
@@ -125,11 +129,11 @@ class EngineBench:
         return rows
 
     def solve(self) -> list[Measurement]:
-        """Measure exact scores, one thread."""
+        """Measure exact searches by one thread, in processor time."""
         return [self.searched(f"exact {name}", problems, Limits, bits=bits) for name, problems, bits in self.exact()]
 
     def midgame(self) -> list[Measurement]:
-        """Measure levels 12, 16 and 21, one thread."""
+        """Measure searches of levels 12, 16 and 21 (10 and 12 on random positions) by one thread, in processor time."""
         name, problems = self._set("midgame-8.obf", 0, 8, 36)
         levels = (12, 16, 21) if name.startswith("midgame") else (10, 12)
         return [
@@ -150,7 +154,7 @@ class EngineBench:
         return [Measurement("evaluation", statistics.median(seconds), number)]
 
     def short(self) -> list[Measurement]:
-        """Measure level 5 by one thread in wall time: the cost of short questions without a server."""
+        """Measure searches of level 5 by one thread, in wall time: the cost of short questions without a server."""
         number = 500
         problems = [each for empties in range(41, 53, 3) for each in random_problems(number, empties, empties)]
         searcher = Searcher(weights=self.weights)
@@ -268,7 +272,7 @@ _MEASUREMENTS: dict[str, str] = {
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Parse numbers of threads with commas between them: ``2,4``."""
+    """Return the numbers of threads in ``text``, such as ``2,4``. Raises `ArgumentTypeError` outside 2..256."""
     numbers = tuple(int(part) for part in text.split(",") if part.isdecimal())
     if text != ",".join(map(str, numbers)) or not all(2 <= number <= 256 for number in numbers):
         raise argparse.ArgumentTypeError(f"{text!r}: expected numbers from 2 to 256 with commas between")
@@ -292,7 +296,7 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the measurements that are named, by default all but the last; return the exit status."""
+    """Run the measurements that are named, by default all but the signature. Returns the exit status."""
     parser = command_line()
     arguments = parser.parse_args(argv)
     unknown = [what for what in arguments.what if what not in _MEASUREMENTS]
@@ -316,7 +320,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(bench: EngineBench, chosen: Sequence[str], *, as_json: bool) -> None:
-    """Run measurements and print them."""
+    """Run the measurements ``chosen`` and print them, as a table or as one JSON object."""
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
     if not as_json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))

@@ -18,15 +18,20 @@ _MAX = 64
 
 
 def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[Problem]:
-    """Return the problems ``first`` to ``last`` - 1 of an OBF file, counted from 0; raises OSError and BadInput."""
+    """Return the problems ``first`` to ``last`` - 1 of an OBF file, counted from 0; lines without a problem do not
+    count.
+
+    Raises OSError, and BadInput for a malformed line.
+    """
     lines = [parse_problem(line) for line in decoded(path.read_bytes(), str(path)).splitlines()]
     return [problem for problem in lines if problem is not None][first:last]
 
 
 def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int, int] | None:
-    """Return the position with ``empties`` empty squares of a game whose moves ``choose`` picks.
+    """Return the position (mover, opponent) with ``empties`` empty squares of a game whose moves ``choose`` picks.
 
-    ``choose`` gets mover, opponent and legal moves. Returns None if the game ends earlier or the mover must pass there.
+    ``choose`` gets mover, opponent and legal moves. Returns None if the game ends earlier, or if the mover of that
+    position would have to pass.
     """
     engine = library.load(SPEC)
     player, opponent = START
@@ -44,7 +49,11 @@ def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int,
 
 
 def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) -> list[tuple[int, int]]:
-    """Return ``number`` positions of `_game_to`, mover first."""
+    """Return ``number`` positions (mover, opponent) with ``empties`` empty squares, from games whose moves ``choose``
+    picks.
+
+    ``choose`` gets mover, opponent and legal moves. Games that end earlier are played again, so it must vary.
+    """
     found: list[tuple[int, int]] = []
     while len(found) < number:
         position = _game_to(empties, choose)
@@ -54,18 +63,24 @@ def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) 
 
 
 def by_lot(dice: random.Random, legal: int) -> int:
-    """Return one of the legal squares, drawn by lot."""
+    """Return a square of the mask ``legal``, drawn at random."""
     moves = squares(legal)
     return moves[int(dice.random() * len(moves))]
 
 
 def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
-    """Return positions with a legal move and ``empties``, scores unknown, from seeded random play."""
+    """Return ``number`` positions with ``empties`` empty squares and a legal move, without scores, from random play
+    that depends on ``seed`` alone.
+    """
     dice = random.Random(seed)
     positions = games_to(number, empties, lambda _player, _opponent, legal: by_lot(dice, legal))
     return [Problem(Position(*position, True), {}) for position in positions]
 
 
 def contradicts(line: Line, problem: Problem) -> bool:
-    """Return whether an exact line contradicts a problem: another score, or a move that is not among the best."""
+    """Return whether a line with an exact score contradicts a problem that has one: by another score, or by a move that
+    is not among the best.
+
+    A line that is not exact contradicts nothing.
+    """
     return line.exact and problem.best is not None and not line.score == problem.best == problem.scores.get(line.move)

@@ -1,4 +1,4 @@
-"""`desdaemon bench threads`: the speed-up by several threads."""
+"""`desdaemon bench threads`: how much faster several threads search than one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ HASH_BITS = 22
 
 
 class Spread(NamedTuple):
-    """Searches of positions by ``threads`` threads, each search from an empty table.
+    """Figures of searches of several positions by ``threads`` threads, each search from an empty table.
 
-    ``speedup`` is the geometric mean, over the positions, of one thread's time divided by this one. ``extra`` is the
-    share of nodes beyond one thread's, ``longest`` the busiest thread's share of all nodes.
+    ``time`` and ``nodes`` are totals, the time in seconds; ``speedup`` is the geometric mean, over the positions, of
+    one thread's time divided by that of these threads. ``extra`` is the number of nodes beyond one thread's, divided by
+    one thread's; ``longest`` is the busiest thread's share of all nodes; ``wrong`` counts contradicted scores.
     """
 
     threads: int
@@ -41,7 +42,9 @@ class Spread(NamedTuple):
 
 
 class OneSearch(NamedTuple):
-    """A search: time (seconds, or virtual nodes), nodes, the busiest thread's nodes, whether it was wrong."""
+    """A search: its time (seconds, or virtual nodes), nodes, the busiest thread's nodes, and whether its score was
+    wrong.
+    """
 
     time: float
     nodes: int
@@ -50,7 +53,7 @@ class OneSearch(NamedTuple):
 
 
 def spread(threads: int, searches: Sequence[OneSearch], alone: Sequence[OneSearch]) -> Spread:
-    """Sum up searches and compare them with ``alone``, those of one thread."""
+    """Return the figures of ``searches`` compared with ``alone``, the searches of the same positions by one thread."""
     nodes = sum(search.nodes for search in searches)
     return Spread(
         threads,
@@ -66,7 +69,9 @@ def spread(threads: int, searches: Sequence[OneSearch], alone: Sequence[OneSearc
 def measure(
     weights: Weights, problems: Sequence[Problem], limits: Callable[[int], Limits], threads: Sequence[int]
 ) -> Iterator[Spread]:
-    """Search ``problems`` within ``limits`` of their empties by one thread, then by each number of ``threads``."""
+    """Search ``problems`` within ``limits(empties)`` by one thread, then by each number of ``threads``; yield each
+    result.
+    """
     alone: list[OneSearch] = []
     for number in (1, *threads):
         searcher = Searcher(threads=number, hash_bits=HASH_BITS, weights=weights)

@@ -5,6 +5,6 @@ from importlib import import_module
 from typing import Any
 
 INTERPRETED = os.environ.get("DESDAEMON_KERNELS") == "python"
-"""Whether kernels run as Python in this process, by `tests/support/interpreted.py`, which must be on the path."""
+"""Whether kernels run as Python in this process, by `tests/support/interpreted.py`, which must be on Python's path."""
 
 interpreted: Any = import_module("interpreted") if INTERPRETED else None

@@ -1,4 +1,4 @@
-"""`desdaemon kernels`: list the compiled kernels, show their LLVM code or assembly."""
+"""`desdaemon kernels`: list the compiled kernels, or show the LLVM code or assembly of one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the sub-command; return 1 for a kernel that does not exist."""
+    """Run `desdaemon kernels`. Returns the exit status: 1 for a kernel that does not exist or has no code
+    of its own.
+    """
     options = command_line().parse_args(arguments)
     # `desdaemon kernels --help` must not load the compiler.
     from . import jit
@@ -77,12 +79,12 @@ def listing(kernels: dict[str, Kernel], entries: set[str]) -> list[str]:
 
 
 def code_of(module: str, symbol: str) -> str:
-    """Return a function's definition from the text of an LLVM module; "" if it has none."""
+    """Return the definition of the function ``symbol`` from the text of an LLVM module; "" if there is none."""
     match = re.search(rf'^define [^\n]*@"?{re.escape(symbol)}"?\(.*?^}}\n', module, re.MULTILINE | re.DOTALL)
     return match[0] if match else ""
 
 
 def assembly_of(text: str, symbol: str) -> str:
-    """Return a function's lines from an assembly listing; "" if it has none."""
+    """Return the lines of the function ``symbol`` from an assembly listing; "" if there are none."""
     match = re.search(rf"^{re.escape(symbol)}:.*?^\.Lfunc_end\d+:", text, re.MULTILINE | re.DOTALL)
     return match[0] + "\n" if match else ""

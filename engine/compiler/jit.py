@@ -35,7 +35,7 @@ _registry: dict[str, Kernel] = {}
 
 
 class KernelError(Exception):
-    """A kernel that cannot be compiled; the message names it and says why."""
+    """A kernel that cannot be compiled; the message says why."""
 
 
 def _parse(signature: str) -> tuple[Any, tuple[Any, ...]]:
@@ -50,7 +50,10 @@ def _parse(signature: str) -> tuple[Any, tuple[Any, ...]]:
 
 
 class Kernel:
-    """A kernel: its Python function, its signature, and the symbol by which other kernels call it."""
+    """A kernel: its Python function, its signature, and the symbol by which other kernels call it.
+
+    Raises `KernelError` for an unknown signature or a function that raises.
+    """
 
     def __init__(self, function: FunctionType, signature: str, inline: bool) -> None:
         self.function = function
@@ -63,7 +66,7 @@ class Kernel:
             raise KernelError(f"{function.__name__} raises, which a kernel cannot")
 
     def declare(self, module: ir.Module) -> ir.Function:
-        """Return a declaration of this kernel in ``module``, for calls from there."""
+        """Return the declaration of this kernel in ``module``, for calls from that module; it is added if missing."""
         declared = module.globals.get(self.symbol)
         if declared is not None:
             return declared
@@ -71,7 +74,10 @@ class Kernel:
         return ir.Function(module, ir.FunctionType(result, [_I64] * len(self.arguments)), name=self.symbol)
 
     def lower(self) -> tuple[str, str]:
-        """Return numba's unoptimised LLVM module of this kernel, and the function's name in it."""
+        """Return numba's unoptimised LLVM module of this kernel as text, and the function's name in it.
+
+        Raises `KernelError` if the function returns another type than its signature says.
+        """
         flags = compiler.Flags()
         flags.no_compile = True
         flags.no_cpython_wrapper = True
@@ -96,7 +102,9 @@ class Kernel:
         return str(library._final_module), result.fndesc.llvm_func_name
 
     def wrapper(self, mangled: str) -> str:
-        """Return LLVM text of a plain C function around ``mangled``, which returns result and status by pointers."""
+        """Return LLVM text of a plain C function around numba's ``mangled``, which returns result and status by
+        pointers.
+        """
         arguments = ", ".join(f"i64 %a{k}" for k in range(len(self.arguments)))
         attributes = "alwaysinline " if self.inline else ""
         # numba stores a null pointer as the result of a function that returns nothing.
@@ -131,8 +139,8 @@ def _callable(kernel: Kernel) -> Any:
 
 
 def kernel(signature: str, *, inline: bool = False) -> Callable[[Any], Any]:
-    """Register a kernel of ``signature``, such as "i64(u64,u64)" (types i64, u64, void), and make other kernels able to
-    call it.
+    """Return a decorator that registers a kernel of ``signature``, such as "i64(u64,u64)" (types i64, u64, void), and
+    makes it callable by other kernels.
 
     ``inline`` copies its code into every caller. The function may use scalars, the intrinsics of
     `desdaemon.engine.kernels.bits` and other kernels; no arrays, no exceptions, no floating point. A mixed ``uint64 +
@@ -172,16 +180,18 @@ def kernels() -> dict[str, Kernel]:
 
 
 def used_by(modules: Iterable[str], name: str) -> bool:
-    """Return whether the kernel belongs to the package of one of ``modules``."""
+    """Return whether the kernel ``name`` belongs to the package of one of ``modules``. It must have been imported."""
     packages = {module.rpartition(".")[0] for module in modules}
     return _registry[name].function.__module__.rpartition(".")[0] in packages
 
 
 def link(modules: Iterable[str], entries: Mapping[str, str], report: Report | None = None) -> Any:
-    """Compile the kernels of ``modules`` for `host_target` into one optimised LLVM module that exports ``entries``.
+    """Import ``modules`` and compile all kernels registered so far for `host_target` into one optimised LLVM module
+    that exports ``entries``.
 
     ``entries`` maps names of kernels to signatures; the symbol of a kernel is ``desdaemon_<name>``. Raises
-    `KernelError` if an entry is missing or has another signature, or if a kernel calls something from outside.
+    `KernelError` if an entry is missing or has another signature, or if a kernel calls something from outside or uses
+    floating point.
     """
     for module in modules:
         importlib.import_module(module)

@@ -2,7 +2,7 @@
 
 The file of a library is named by a digest of everything that determines its content: the kernels' sources, the versions
 of the compiler, the processor and its features. So no outdated code can be loaded. A child process compiles, which
-keeps numba's memory and an abort of LLVM out of this process. `load` may be called from any thread.
+keeps numba's memory and a crash of LLVM out of this process. Any thread may call `load`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OnProgress = Callable[[str], None]
 
 
 def not_kept(folder: Path, error: OSError) -> None:
-    """Report, once, that ``folder`` cannot be written: everything works without it, but slower."""
+    """Report, once, that ``folder`` cannot be written, so that each start has to compile or expand again."""
     notice.say_once(f"what is compiled cannot be kept in {folder}: {error.strerror}: {_EACH_TIME}")
 
 
@@ -72,9 +72,10 @@ _IMPORTS = re.compile(r"^(?:from +([\w.]+) +import +(?:\(([^)]*)\)|([^\n#]*))|im
 
 
 def imported_sources(modules: Iterable[str]) -> list[Path]:
-    """Return the source files of ``modules`` and of all modules of ours that these import, ordered by name.
+    """Return the source files of ``modules`` and of all modules that these import from desdaemon or from their own top
+    package, ordered by name.
 
-    Import statements outside functions are read as text, because a start waits for this.
+    Only import statements outside functions count. They are read as text, which is fast: a start waits for this.
     """
     found: dict[str, Path] = {}
     waiting = list(modules)
@@ -134,7 +135,7 @@ def _numba_version() -> bytes:
 
 
 def digest(spec: Spec) -> str:
-    """Return the name of this library's file in the cache of this machine."""
+    """Return a digest of sources, compiler, processor and entries, which names this library's file in the cache."""
     import llvmlite
 
     from .target import host_target
@@ -152,7 +153,10 @@ def digest(spec: Spec) -> str:
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of compiled code, private to this user and created if missing; None if none can be written."""
+    """Return the folder of compiled code, private to this user and created if missing.
+
+    A folder that others can write to is reported and not used. Returns None, and reports it once, if no folder is left.
+    """
     for folder in map(Path, folders.caches()):
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -187,7 +191,7 @@ def cached_path(spec: Spec) -> Path | None:
 
 
 def read_cached(spec: Spec) -> bytes | None:
-    """Return the cached object code; None if it is missing or damaged."""
+    """Return the cached object code; None if it is missing or damaged (which is reported)."""
     path = cached_path(spec)
     if path is None:
         return None
@@ -202,7 +206,9 @@ def read_cached(spec: Spec) -> bytes | None:
 
 
 def forget_old(keep: Path, *patterns: str) -> None:
-    """Remove old files that match ``patterns`` from the folder of ``keep``, but not ``keep`` itself."""
+    """Remove files that match ``patterns`` and are older than `_KEEP_DAYS` days from the folder of ``keep``, but not
+    ``keep``.
+    """
     import time
 
     oldest = time.time() - _KEEP_DAYS * 86400
@@ -217,7 +223,8 @@ def forget_old(keep: Path, *patterns: str) -> None:
 def compile_library(spec: Spec, on_progress: OnProgress | None = None) -> bytes:
     """Compile in a child process, write the object code to the cache if there is one, and return it.
 
-    ``on_progress`` gets a line of progress for each kernel; without it `notice` shows progress. Raises `LibraryError`.
+    ``on_progress`` gets a line of progress for each kernel; without it `notice` shows progress. Raises `LibraryError`
+    if the child fails.
     """
     if on_progress is None:
         with notice.Compiling(spec.name) as progress:
@@ -317,7 +324,10 @@ while view:
 
 
 class Library:
-    """Loaded machine code. Each entry is an attribute, a C function that releases the GIL unless it is quick."""
+    """Loaded machine code. Each entry is an attribute, a C function that releases the GIL unless it is quick.
+
+    Raises `LibraryError` if ``code`` lacks an entry.
+    """
 
     def __init__(self, code: bytes, entries: Mapping[str, str], quick: Mapping[str, str] | None = None) -> None:
         import llvmlite.binding as llvm
@@ -351,7 +361,10 @@ _lock = threading.Lock()
 
 
 def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
-    """Return the library, from memory, the cache or the compiler, which takes seconds. Raises `LibraryError`."""
+    """Return the library from memory, else from the cache, else from the compiler, which takes up to a minute.
+
+    Any thread may call it. Raises `LibraryError` if compiling fails.
+    """
     with _lock:
         library = _loaded.get(spec.name)
         if library is None and INTERPRETED:

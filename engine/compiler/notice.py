@@ -1,8 +1,8 @@
 """Messages about the compiler: that it runs if it takes long, its progress, and folders that cannot be written.
 
-Any thread may call this. Messages go to standard error unless `logs.redirect` has set another sink. Progress is one
-line, rewritten, at a terminal; a line every `EVERY_S` seconds elsewhere; at most three lines in a dialogue without a
-terminal.
+Any thread may call its functions. Messages go to standard error unless `logs.redirect` has set another sink. At a
+terminal progress is one line that is rewritten, elsewhere a line every `EVERY_S` seconds; in a dialogue without a
+terminal there are at most three lines.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _lock = threading.Lock()
 
 
 def in_dialogue(free: Callable[[], bool] | None) -> None:
-    """Tell that a dialogue on the standard streams begins.
+    """Take note that a dialogue on the standard streams begins.
 
     ``free`` returns, from any thread, whether the terminal's cursor is at the beginning of a line that is not being
-    edited: only there the line of progress is written, and `wipe` must be called before any other output. None: no
-    terminal.
+    edited: only then the line of progress is written, and `wipe` must be called before any other output. Without a
+    terminal ``free`` is None.
     """
     global _sparse, _free
     _sparse, _free = free is None, free
@@ -60,7 +60,9 @@ def say_once(text: str) -> None:
 
 
 class Compiling:
-    """The context of a library's compilation; call it with the compiler's lines of progress: ``12/89 solve2``."""
+    """A context that reports a library's compilation; call it with the compiler's lines of progress
+    (``12/89 solve2``).
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -46,7 +46,9 @@ def functions(code: bytes) -> list[Symbol]:
 
 
 def lines(code: bytes, symbol: str, address: int) -> list[str]:
-    """Return lines of the map for the functions in the section of ``symbol``, which is loaded at ``address``."""
+    """Return lines of the map for the functions in the section of ``symbol``, which is loaded at ``address``; none if
+    ``code`` has no such function.
+    """
     by_name = {function.name: function for function in functions(code)}
     if symbol not in by_name:
         return []
@@ -59,6 +61,6 @@ def lines(code: bytes, symbol: str, address: int) -> list[str]:
 
 
 def append(code: bytes, symbol: str, address: int) -> None:
-    """Add a loaded library to this process's map."""
+    """Add the loaded library ``code``, whose function ``symbol`` is at ``address``, to this process's map."""
     with Path(f"/tmp/perf-{os.getpid()}.map").open("a", encoding="ascii") as stream:
         stream.writelines(lines(code, symbol, address))

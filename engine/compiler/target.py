@@ -21,17 +21,17 @@ class CompileTarget(NamedTuple):
 
     @property
     def avx512(self) -> bool:
-        """Whether it has 512-bit vectors with a shift count, a rotation and a leading-zero count for each lane."""
+        """Whether there are 512-bit vectors with a shift count, a rotation and a leading-zero count for each lane."""
         return all(self.has(feature) for feature in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"))
 
     @property
     def gfni(self) -> bool:
-        """Whether it multiplies 8 x 8 bit matrices, 512 bits at once."""
+        """Whether the processor multiplies 8 x 8 bit matrices, 512 bits at once."""
         return self.avx512 and self.has("gfni")
 
     @property
     def byte_compression(self) -> bool:
-        """Whether it moves chosen bytes of 512 bits together, and counts the bits of eight words at once."""
+        """Whether the processor moves chosen bytes of 512 bits together, and counts the bits of eight words at once."""
         return self.avx512 and self.has("avx512vbmi2") and self.has("avx512vpopcntdq")
 
     @property
@@ -41,7 +41,7 @@ class CompileTarget(NamedTuple):
 
     @property
     def tier(self) -> str:
-        """A description of the instructions that kernels use, for people."""
+        """The instruction sets that kernels use, described for people."""
         if self.avx512:
             return "AVX-512 with GFNI" if self.gfni else "AVX-512"
         if self.has("avx2"):
@@ -57,14 +57,14 @@ _NAMED = {"x86-64-v2": _X86_64_V2, "x86-64-v3": _X86_64_V3, "x86-64-v4": _X86_64
 
 @cache
 def initialise() -> None:
-    """Initialise LLVM's code generator, which everything else here needs. Cheap."""
+    """Initialise LLVM's code generator; `target_machine` calls it. Cheap, and done once in a process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
 
 @cache
 def host_target() -> CompileTarget:
-    """Return this machine, or the target that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name, as numba reads them."""
+    """Return this machine's target, or the one that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name, as numba reads them."""
     name = os.environ.get("NUMBA_CPU_NAME", "")
     features = os.environ.get("NUMBA_CPU_FEATURES")
     if name and name != "host":

@@ -1,10 +1,10 @@
-"""The score curve, which maps the sum of the weights to a score, as a table for the kernels.
+"""The score curve, which maps the sum of the weights to a score, as tables for the kernels.
 
 With the curve A the score of the sum s is A tanh(s / A) discs; without a curve it is s. The kernels read two tables by
 the absolute value of the sum, whose sign is the score's. The search reads whole discs, rounded and at most 63: a byte
-for each eighth of a disc. The unrounded evaluation reads 128ths of a disc at the eighths' borders, 16 bits each, and
-interpolates. Sums beyond the tables' end, 128 discs, get the first table's last entry or continue the second's last
-segment.
+for each eighth of a disc. The unrounded evaluation reads scores of 16 bits, in 128ths of a disc, at the eighths'
+borders, and interpolates. For sums beyond 128 discs, the tables' end, the search reads the first table's last entry,
+and the unrounded evaluation continues the second table's last segment.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _STEP = 1 << CURVE_STEP_BITS
 
 
 def score(total: float, curve: float | None) -> float:
-    """Return the score in discs for a sum in discs; ``curve`` is A, None for no curve."""
+    """Return the score in discs for ``total``, a sum of weights in discs; ``curve`` is A, or None for no curve."""
     return total if curve is None else curve * math.tanh(total / curve)
 
 
 @cache
 def table(curve: float | None) -> array[int]:
-    """Return both tables as bytes, one after the other."""
+    """Return the two tables, one after the other, as bytes."""
     # A step has the rounded score of the sum in its middle.
     middles = (score((_STEP * k + (_STEP - 1) / 2) / 128, curve) for k in range(CURVE_STEPS))
     discs = bytes(min(63, math.floor(middle + 0.5)) for middle in middles)

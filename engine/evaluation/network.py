@@ -1,8 +1,8 @@
 """A network of the evaluation as the weights file has it: packed numbers of the layout in `engine.layout`.
 
-A lane has a byte for each packed configuration (`patterns.packing`). For each band of plies lanes are stored one after
-the other, which compresses better than the bytes of a configuration side by side. Only light modules are imported,
-because this runs when the program starts.
+A lane has a byte for each packed configuration (`patterns.packing`). In each band of plies the lanes are stored one
+after the other, which compresses better than to store all bytes of a configuration side by side. Only light modules are
+imported, because this runs when the program starts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LARGEST_LANE = [LINEAR_MOST * LINEAR_SCALE] * LINEAR_LANES + [HIDDEN_ONE**2] * 
 
 
 class Head(NamedTuple):
-    """The numbers of one ply."""
+    """The numbers of a network that belong to one ply."""
 
     bias: tuple[int, ...]
     """Numbers added to the lanes, 16 bits each."""
@@ -56,13 +56,13 @@ class Network(NamedTuple):
     heads: tuple[Head, ...]
     """The heads of all plies."""
     lanes: bytes
-    """For each band and lane, an int8 for each packed configuration."""
+    """For each band and each of its lanes, an int8 for each packed configuration."""
 
 
 def reason_against(bands: tuple[int, ...], heads: tuple[Head, ...]) -> str | None:
     """Return why a network with these bands and heads cannot be used; None if it can.
 
-    The bands must ascend, and all sums must fit 32 bits.
+    The bands must ascend from 0 below `PLIES`, and all sums must fit 32 bits.
     """
     if not bands or bands[0] != 0 or bands[-1] >= PLIES or any(a >= b for a, b in pairwise(bands)):
         return f"bands of plies that begin at {list(bands)[:PLIES]}, expected to ascend from 0 to less than {PLIES}"
@@ -79,14 +79,16 @@ def packed_heads(heads: tuple[Head, ...]) -> bytes:
 
 
 def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
-    """Return the heads in ``content``, the inverse of `packed_heads`; lanes beyond ``lanes`` are 0."""
+    """Return the heads in ``content``, which `packed_heads` made with ``lanes`` lanes; further lanes are 0."""
     numbers = _head_of(lanes).iter_unpack(content)
     nothing = (0,) * (LANES - lanes)
     return tuple(Head(n[:lanes] + nothing, n[lanes:-1] + nothing, n[-1]) for n in numbers)
 
 
 def expanded_heads(network: Network) -> bytes:
-    """Return the heads as the kernels read them, `HEADS_BYTES` bytes; the bands' tables are expected behind them."""
+    """Return the heads as the kernels read them, `HEADS_BYTES` bytes; each refers to its band's table, which must
+    follow these bytes in memory.
+    """
     content = bytearray(HEADS_BYTES)
     for ply, head in enumerate(network.heads):
         place = ply * HEAD_BYTES

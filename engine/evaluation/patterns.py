@@ -57,9 +57,9 @@ class PatternClass(NamedTuple):
     packed_offset: int
     """The index of the class's first weight among the weights of a ply."""
     packed_size: int
-    """The number of weights."""
+    """The number of the class's weights in a ply."""
     table_offset: int
-    """The index of the first entry if the full tables of 3**n configurations are laid end to end."""
+    """The index of the class's first entry if the full tables of 3**n configurations are laid end to end."""
 
     @property
     def length(self) -> int:
@@ -78,7 +78,9 @@ class PatternTable(NamedTuple):
     instances: tuple[tuple[int, ...], ...]
     """The squares of each pattern, most significant digit first."""
     parts: tuple[tuple[int, tuple[int, ...]], ...]
-    """The numbers of the classes and the places of their digits: digit j of a class is digit `places[j]` here."""
+    """The classes of the table: for each its number and the places of its digits, where digit j of a class is digit
+    `places[j]` of the table.
+    """
 
     @property
     def length(self) -> int:
@@ -99,7 +101,7 @@ def _symmetries() -> list[tuple[int, ...]]:
 
 
 def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Return a pattern and its distinct images, with their squares in the pattern's order."""
+    """Return the pattern and its distinct mirror images, the squares of each in the pattern's order."""
     found: dict[frozenset[int], tuple[int, ...]] = {}
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
@@ -108,7 +110,9 @@ def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def _mirror(squares: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the order of the digits under a symmetry that maps the pattern onto itself."""
+    """Return the order of the digits under a symmetry that maps the pattern onto itself, the identity only
+    if no other.
+    """
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
         if seen != squares and set(seen) == set(squares):
@@ -143,7 +147,9 @@ CLASSES = _classes()
 
 
 def _places(part: PatternClass, whole: PatternClass) -> tuple[int, ...] | None:
-    """Return the places of ``part``'s digits in ``whole``; None unless each pattern of ``whole`` contains one."""
+    """Return the places of ``part``'s digits in ``whole``; None unless each pattern of ``whole`` contains just one of
+    ``part``.
+    """
     if len(part.instances) != len(whole.instances):
         return None
     inside = [[small for small in part.instances if set(small) <= set(large)] for large in whole.instances]
@@ -171,13 +177,13 @@ INSTANCES = tuple(instance for pattern in CLASSES for instance in pattern.instan
 """The squares of all patterns, class by class."""
 
 INSTANCE_CLASS = tuple(number for number, pattern in enumerate(CLASSES) for _ in pattern.instances)
-"""The class of each pattern."""
+"""The number of the class of each pattern, in the order of `INSTANCES`."""
 
 EDAX_INSTANCES = INSTANCE_CLASS.index(EDAX_CLASSES)
-"""The number of patterns in Edax's classes."""
+"""Number of patterns in Edax's classes."""
 
 TABLE_SIZE = CLASSES[-1].table_offset + CLASSES[-1].table_size
-"""Number of entries of all full tables, the constant not counted."""
+"""Number of entries of the classes' full tables, the constant not counted."""
 
 CONSTANT = CLASSES[EDAX_CLASSES - 1].packed_offset + CLASSES[EDAX_CLASSES - 1].packed_size
 """The index of the constant among a ply's packed weights."""
@@ -189,7 +195,7 @@ PACKED_SIZE = CLASSES[-1].packed_offset + CLASSES[-1].packed_size
 """Number of weights of a ply."""
 
 NAME = "wide46"
-"""The name of this set of features in weights files. A changed set needs a new name."""
+"""The name of this set of patterns in weights files. A changed set needs a new name."""
 
 
 @cache

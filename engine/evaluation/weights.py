@@ -53,14 +53,14 @@ _AFTER_S = 0.2
 
 
 class Weights:
-    """Weights in memory, immutable and shared by any number of searchers and threads.
+    """Weights in memory, shared by any number of searchers and threads, which only read them.
 
-    ``address`` is passed to the kernels, ``network`` says which kind of weights is there; ``digest`` is that of the
-    file's content, ``source`` its path.
+    ``address`` is what the kernels take, ``network`` whether there is a network at that address rather than linear
+    weights; ``digest`` is that of the file's content, ``source`` the file's path.
     """
 
     def __init__(self, memory: Block | MappedFile, size: int, digest: str, source: Path) -> None:
-        """``memory`` begins with metadata and expanded weights, ``size`` bytes in all. Raises ValueError."""
+        """``memory`` begins with ``size`` bytes: metadata, which raises ValueError if unusable, and weights."""
         self._memory = memory
         self._size = size
         self._checker: threading.Thread | None = None
@@ -72,7 +72,11 @@ class Weights:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Weights:
-        """Read a weights file of any known format, the shipped weights without a path. Raises `WeightsError`."""
+        """Read a weights file of any known format, or the shipped weights if there is no path.
+
+        The expanded form is mapped from the cache, where a thread verifies it later, or made and kept there. Raises
+        `WeightsError`.
+        """
         source = Path(path) if path is not None else SHIPPED
         try:
             content = source.read_bytes()
@@ -101,7 +105,7 @@ class Weights:
     def _check(self, cached: Path, descriptor: int) -> None:
         """Verify the mapped file, open as ``descriptor``; replace damaged weights in memory and in the cache.
 
-        A search before that may have read wrong weights, but nothing else.
+        A search before that may have read wrong weights, but has read no other memory.
         """
         time.sleep(_AFTER_S)
         platform.lower_thread(_NICENESS)
@@ -120,7 +124,7 @@ class Weights:
 
 
 def _blocks(size: int) -> list[int]:
-    """Return the sizes of the blocks of ``size`` bytes."""
+    """Return the sizes of the blocks, each with its own checksum, that ``size`` bytes are divided into."""
     return [min(_BLOCK, size - start) for start in range(0, size, _BLOCK)]
 
 
@@ -129,9 +133,9 @@ def _packed(sums: list[int]) -> bytes:
 
 
 def _mapped(path: Path) -> tuple[MappedFile, int]:
-    """Map the cached expansion ``path``; return it and its size without checksums.
+    """Map the cached expansion ``path``; return the mapping and its size without checksums.
 
-    Raises OSError, and ValueError if its size is wrong or the first block does not match its checksum.
+    Raises OSError, and ValueError if the size is wrong or the first block does not match its checksum.
     """
     memory = MappedFile(path)
     sizes = _LINEAR_BYTES, *(HEADS_BYTES + bands * NETWORK_TABLE_BYTES for bands in range(1, MOST_BANDS + 1))
@@ -144,7 +148,9 @@ def _mapped(path: Path) -> tuple[MappedFile, int]:
 
 
 def _keep(path: Path, memory: Block) -> None:
-    """Write the expansion that `_mapped` reads."""
+    """Write ``memory`` with checksums to ``path``, for `_mapped`, and remove old files of its kind; failures are
+    reported.
+    """
     # No copy, because every other thread would wait while it is made.
     content = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
     sums = [zlib.crc32(content[start : start + _BLOCK]) for start in range(0, memory.size, _BLOCK)]

@@ -67,7 +67,7 @@ _FILE_LIMIT = _SHIPPED_HEADER.size + _RECORD_LIMIT + max(PACKED_BYTES, (MOST_BAN
 
 
 class WeightsError(ValueError):
-    """A weights file that cannot be used; the message names it and says why."""
+    """A weights file that cannot be used; the message names the file and says why."""
 
 
 def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
@@ -82,10 +82,11 @@ def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[bytes | Network, dict[str, Any]]:
-    """Read a shipped weights file or an Edax eval.dat, which may be xz-compressed; raises `WeightsError`.
+    """Read a shipped weights file or an Edax eval.dat, which may be xz-compressed.
 
-    Returns a network, or the packed table of linear weights (61 * WEIGHTS_PER_PLY int16 little endian, 128 a disc, for
-    the side to move), and the file's record (of an eval.dat: its version and date).
+    Returns a network, or the packed table of linear weights (61 * WEIGHTS_PER_PLY int16, little endian, in 128ths of a
+    disc for the side to move), and the file's record (of an eval.dat: its version and date). Raises `WeightsError` for
+    an unreadable or damaged file.
     """
     name = os.fspath(path)
     try:
@@ -109,9 +110,10 @@ def read(path: str | os.PathLike[str]) -> tuple[bytes | Network, dict[str, Any]]
 def write_shipped(
     path: str | os.PathLike[str], weights: bytes | Network, record: dict[str, Any], *, small: bool = False
 ) -> None:
-    """Write the shipped format; the file is replaced as a whole.
+    """Write ``weights`` and ``record`` in the shipped format; an old file is replaced as a whole.
 
-    ``small`` takes twenty times as long for a file a third smaller.
+    ``small`` takes twenty times as long for a file a third smaller. Raises ValueError for weights of the wrong size or
+    a record over `_RECORD_LIMIT` bytes, and OSError.
     """
     from hashlib import blake2b
 
@@ -145,7 +147,8 @@ def write_edax(
 ) -> None:
     """Write linear weights as Edax's eval.dat, version 3.2.5, with ``date``; it has no place for the record.
 
-    Raises `WeightsError` if the wide classes have weights or the record has a score curve.
+    Raises `WeightsError` if the wide classes have weights or the record has a score curve, ValueError for a table of
+    the wrong size.
     """
     _check_packed(packed)
     curve = weights_metadata.of_record(record or {}).curve
@@ -166,7 +169,9 @@ def write_edax(
 
 
 def widened(table: bytes | memoryview) -> bytes:
-    """Return the packed table of our set for one of Edax's set (61 * EDAX_WEIGHTS_PER_PLY int16)."""
+    """Return ``table``, packed weights of Edax's set (61 * EDAX_WEIGHTS_PER_PLY int16), as a table of our set whose
+    wide classes weigh nothing.
+    """
     nothing = bytes(2 * (WEIGHTS_PER_PLY - EDAX_WEIGHTS_PER_PLY))
     step = 2 * EDAX_WEIGHTS_PER_PLY
     return b"".join(part for ply in range(PLIES) for part in (table[step * ply : step * (ply + 1)], nothing))
@@ -196,7 +201,7 @@ def _packed_network(network: Network) -> bytes:
 
 
 def _parse_network(name: str, content: memoryview, lanes: int) -> Network:
-    """Read the network of a file whose checksum is right, so that an error is the writer's."""
+    """Return the network in ``content``, whose checksum is right, so that a `WeightsError` is the writer's fault."""
     number = content[0] if content else 0
     heads = 1 + number
     first = heads + PLIES * packed_head_bytes(lanes)

@@ -1,6 +1,6 @@
 """The metadata of weights that a search needs: the score curve, and the error model of ProbCut.
 
-Both are entries of the weights file's record; absent or null they have defaults. In the cache folder they stand before
+Both are entries of the weights file's record, with defaults if absent or null. In the cache folder they stand before
 the expanded weights, as JSON padded with zero bytes.
 """
 
@@ -14,20 +14,20 @@ from desdaemon.engine.probcut import ErrorModel, model_of
 LEAST_CURVE, GREATEST_CURVE = 30, 1000
 
 BYTES = 4096
-"""Bytes of the metadata in the cache."""
+"""Size of the metadata in the cache folder, in bytes."""
 
 
 class WeightsMetadata(NamedTuple):
     """The metadata of one set of weights."""
 
     curve: float | None = None
-    """The score of the sum s (discs) of the weights is curve * tanh(s / curve) discs; None: s itself."""
+    """The score of a sum of weights, s discs, is curve * tanh(s / curve) discs; None stands for a score of s."""
     probcut: ErrorModel | None = None
-    """The error of shallow searches with these weights; None: `probcut.DEFAULT`."""
+    """The error model of shallow searches with these weights; None stands for `probcut.DEFAULT`."""
 
 
 def of_record(record: dict[str, Any]) -> WeightsMetadata:
-    """Return the metadata in a weights file's record; raises ValueError, which says why, for unusable values."""
+    """Return the metadata in a weights file's record. Raises ValueError, with the reason, for unusable values."""
     curve, errors = record.get("curve"), record.get("probcut")
     if curve is not None:
         number = isinstance(curve, int | float) and not isinstance(curve, bool)
@@ -51,7 +51,7 @@ def packed(metadata: WeightsMetadata) -> bytes:
 
 
 def unpacked(content: bytes) -> WeightsMetadata:
-    """Return the metadata in ``content``, the inverse of `packed`; raises ValueError."""
+    """Return the metadata in ``content``, which `packed` made. Raises ValueError for anything else."""
     record = json.loads(content.rstrip(b"\0"))
     if not isinstance(record, dict):
         raise ValueError("not a JSON object")

@@ -330,9 +330,7 @@ _LINE_OFFSETS = [256 * (line & ((1 << s) - 1)).bit_count() for s in range(64) fo
 
 
 def _outflanks(place, others):
-    """Return a mask of the squares of a line of 8 where a disc of the mover would make a move on ``place`` turn discs
-    of ``others``.
-    """
+    """Return a mask of the squares of a line of 8 whose disc makes a move on ``place`` turn discs of ``others``."""
     squares = 0
     for step in (1, -1):
         k = place + step
@@ -463,9 +461,7 @@ _TRANSPOSITION = ((0x00AA00AA00AA00AA, 7), (0x0000CCCC0000CCCC, 14), (0x00000000
 
 
 def _emit_transpose(b, board, lanes=0):
-    """Emit code that mirrors each board of a vector of ``lanes`` at the diagonal A1-H8; one scalar board if ``lanes``
-    is 0.
-    """
+    """Emit code that mirrors each of ``lanes`` boards in a vector at the diagonal A1-H8; a scalar board if 0."""
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)

@@ -152,9 +152,7 @@ def make_draft(depth, selectivity):
 
 @kernel("i64(u64,u64)", inline=True)
 def covers(have, need):
-    """Return 1 if a result of draft ``have`` serves where ``need`` is required: at least as deep and as reliable; else
-    0.
-    """
+    """Return 1 if a result of draft ``have`` is at least as deep and as reliable as ``need`` demands, else 0."""
     if (have & U(255)) >= (need & U(255)) and (have >> U(8)) >= (need >> U(8)):
         return 1
     return 0
@@ -162,9 +160,7 @@ def covers(have, need):
 
 @kernel("void(u64,u64,u64)")
 def put(bucket, key, d):
-    """Write an entry in place of the board's old one, or else of the oldest of the bucket's four (of these, the
-    cheapest).
-    """
+    """Write an entry in place of the board's old one, or else of the oldest, then cheapest, of the bucket's four."""
     place = bucket
     least = ~U(0)
     other = bucket

@@ -65,9 +65,7 @@ _CORNERS_AND_REST = 0xFFBDFFFFFFFFBDFF
 
 @kernel("i64(u64,i64,u64)", inline=True)
 def solve1(p, alpha, x):
-    """Return the score of a board whose only empty square is ``x``. The turned discs are only counted, no board is
-    made.
-    """
+    """Return the score of a board whose only empty square is ``x``; turned discs are counted, no board is made."""
     score = 2 * popc(p) - 62
     turned = last_flips(x, p)
     if turned:
@@ -130,9 +128,7 @@ def solve2(ctx, p, o, alpha, x1, x2):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,u64)", inline=True)
 def _best_of_three(ctx, p, o, alpha, x1, x2, x3):
-    """Return the best score of the mover's moves on three empty squares, or the first above ``alpha``; -INFINITE if
-    there is no move.
-    """
+    """Return the best score of three moves, or the first above ``alpha``; -INFINITE if none is legal."""
     best = -INFINITE
     if neighbours(x1) & o:
         f = flip(x1, p, o)
@@ -344,7 +340,7 @@ def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve(ctx, p, o, alpha, empty, odd, empties):
-    """Return the score with up to about 12 empties, by the function for their number. It means nothing if UNWIND is set
+    """Return the score with up to about 12 empties, by the function for them; meaningless if UNWIND is set
     on return.
     """
     if empties > PARITY_TO:

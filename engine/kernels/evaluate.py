@@ -184,9 +184,7 @@ played ``square`` and turned ``flips``.
 
 
 def _entries(b, features, side):
-    """Emit code for the indices of the mover's entries, counted from the start of all tables; yield vectors of 16
-    int32.
-    """
+    """Emit code for the indices of the mover's entries, from the start of all tables; yield vectors of 16 int32."""
     sign = _sign(b, side)
     kind = ir.VectorType(i32, _LANES_AT_ONCE)
     middles = table_address(b, "pattern_middles", _MIDDLES + [0] * (-FEATURES % _LANES_AT_ONCE), i32)
@@ -324,9 +322,7 @@ def set_features(p, o, target):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def weighted_result(ctx, features, side, empties):
-    """Return the result of the network, if there is one, or of the linear weights, before the curve: in 128ths of a
-    disc for the side to move.
-    """
+    """Return the sum of the network, or of the linear weights, for ``side``, before the curve, in 128ths of a disc."""
     ply = 60 - empties
     # Boards set up by hand may have fewer than four discs.
     if ply < 0:

@@ -233,9 +233,7 @@ def help_team(ctx):
 
 @kernel("u64(u64,u64,u64,i64,i64)")
 def known_move(ctx, p, o, depth, selectivity):
-    """Return the position's best move if a table has its exact score, of this depth and selectivity or better, else
-    NO_MOVE.
-    """
+    """Return the best move if a table has an exact score of this depth and selectivity or better, else NO_MOVE."""
     draft = make_draft(depth, selectivity)
     key = key_of(ctx, p, o)
     for place in range(2):

@@ -620,8 +620,8 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64)")
 def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features):
-    """Return the score of an open-window node of any depth, by the steps that the module lists. It means nothing if
-    UNWIND is set on return.
+    """Return the score of an open-window node of any depth, by the module's steps; meaningless if UNWIND is
+    then set.
     """
     # 1
     count(ctx, U(1))

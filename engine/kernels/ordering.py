@@ -117,9 +117,7 @@ def looked_at(value, data):
 
 
 def _emit_flips_of_eight(b, p, o, legal):
-    """Emit code for the discs that the first eight of the moves ``legal`` turn; return their vector and the other
-    moves.
-    """
+    """Emit code for the discs that the first eight of ``legal`` turn; return their vector and the other moves."""
     entry_block = b.block
     loop, done = b.append_basic_block("flips.loop"), b.append_basic_block("flips.done")
     b.branch(loop)
@@ -287,9 +285,7 @@ def turned_by(ranked, row):
 
 @kernel("u64(u64,u64)", inline=True)
 def replies_to(ranked, row):
-    """Return a mask of the opponent's replies to the move of ``row``; ``ranked`` is the address that `rank_moves`
-    filled.
-    """
+    """Return a mask of the opponent's replies to the move of ``row``; `rank_moves` filled the address ``ranked``."""
     return ld64(ranked + U(2 * RANKED_COLUMN) + (row << U(3)))
 
 

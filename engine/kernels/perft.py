@@ -71,9 +71,7 @@ def _every(value):
 
 
 def _emit_highest(b, v, step):
-    """Emit code for the highest set bit of each lane, whose bits are multiples of ``step`` apart. A lane of 0 gives 0
-    or a stray bit.
-    """
+    """Emit code for the highest of each lane's bits, which are ``step`` apart; a lane of 0 gives 0 or a stray bit."""
     if AVX512:
         counts = b.call(external(b, "llvm.ctlz.v8i64", v8, [v8, i1]), [v, const(0, i1)])
         return call(b, "llvm.x86.avx512.psrlv.q.512", v8, _every(1 << 63), counts)
@@ -252,9 +250,7 @@ def perft_add(memory, lines):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_file(player, opponent, square, depth, mode, memory):
-    """Put a board into the bucket of ``square``, a legal move with which ``depth`` plies are left; a full bucket is
-    played.
-    """
+    """Put a board with ``depth`` plies left into the bucket of its move ``square``, which is played if full."""
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -292,9 +288,7 @@ def perft_file_all(children, union, depth, mode, memory):
 
 @kernel("void(u64,i64,i64,u64)")
 def perft_play(square, depth, mode, memory):
-    """Play the boards that wait for ``square`` with ``depth`` plies left, eight at a time; up to seven stay in the
-    bucket.
-    """
+    """Play the boards that wait for ``square`` with ``depth`` plies left, eight at a time; up to seven stay."""
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -320,9 +314,7 @@ def perft_play(square, depth, mode, memory):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_play_stuck(boards, stuck, square, depth, mode, memory):
-    """Play ``square`` on the boards in the mask ``stuck`` of eight at ``boards``: those whose opponent then has no
-    move.
-    """
+    """Play ``square`` on those of eight boards in the mask ``stuck``: their opponent then has no move."""
     while stuck != U(0):
         board = boards + (ctz(stuck) << U(3))
         stuck = blsr(stuck)

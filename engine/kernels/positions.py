@@ -26,9 +26,7 @@ ENDED_GAMES_DROPPED = 3
 
 @kernel("void(u64,u64,i64)")
 def boards_canonical(players, opponents, number):
-    """Replace each of ``number`` boards by the smallest of its eight images; ``players`` and ``opponents`` are
-    addresses of arrays of words.
-    """
+    """Replace each board by the smallest of its eight images, in arrays of ``number`` words at two addresses."""
     board = stack_buf(16)
     for place in range(number):
         offset = i2u(place) << U(3)

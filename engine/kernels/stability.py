@@ -139,9 +139,7 @@ def stability_bound(ctx, p, o):
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def _turned_on_edge(own, other, place):
-    """Return the discs of ``other`` that a move of ``own`` on ``place`` (0..7) turns along the edge; masks
-    of 8 bits.
-    """
+    """Return the discs of ``other`` that a move of ``own`` on ``place`` (0..7) turns on the edge; masks of 8 bits."""
     turned = U(0)
     run = U(0)
     k = place + U(1)

@@ -31,7 +31,9 @@ class StageOption(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """A sub-command; ``run`` gets the parsed options and the command line, which its output records."""
+    """A sub-command of `desdaemon train`. ``run`` gets the parsed options and the command line, which its output
+    records.
+    """
 
     name: str
     run: Callable[[argparse.Namespace, str], None]
@@ -40,10 +42,10 @@ class Stage(NamedTuple):
 
 
 RemoteScores = Callable[[str, str, Path, int], "ScoreChunks"]
-"""Returns a function that scores chunks on a cluster; raises `BadInput` without a scheduler.
+"""Returns a function that scores chunks on a cluster; raises `BadInput` if there is no scheduler at the address.
 
-The arguments are the scheduler's address, the folder of certificates or "", the weights, and the logarithm (base 2) of
-the entries of a search's table.
+The arguments are the scheduler's address, the folder of certificates or "", the file of weights, and the logarithm
+(base 2) of the number of entries of a search's table.
 """
 
 
@@ -151,7 +153,11 @@ def _adjudicate(options: argparse.Namespace, _command: str) -> None:
 
 
 def _fitted_curve(options: argparse.Namespace) -> float | None:
-    """Return the curve of the options, else that of the weights to start from; None for the patterns of eval.dat."""
+    """Return the curve to fit with: that of the options, else that of the weights to start from.
+
+    Returns None, the straight line, without weights to start from, and with the patterns of eval.dat unless the options
+    say otherwise.
+    """
     from desdaemon.engine.evaluation.weights_file import read_packed
     from desdaemon.engine.evaluation.weights_metadata import of_record
 
@@ -163,7 +169,7 @@ def _fitted_curve(options: argparse.Namespace) -> float | None:
 
 
 def _fit_task(options: argparse.Namespace, command: str) -> FitTask:
-    """Return the task for the options that both fits have."""
+    """Return the task for the options that the stages `fit` and `fit-network` share."""
     from .fitting.dataset import FitTask, Mixture
 
     return FitTask(
@@ -501,10 +507,10 @@ def command_line(*, cluster: bool = False) -> Parser:
 
 
 def main(argv: list[str], remote: RemoteScores | None = None) -> int:
-    """Run one stage; return 0 if it is done, 1 if its input cannot be used, 2 for a bad command line.
+    """Run one stage. Returns the exit status: 0 if it is done, 1 if its input cannot be used, 2 for a bad command line.
 
-    ``remote`` comes from the caller, because the cluster is in a package above this one; without it stage `label` has
-    no option for a cluster.
+    ``remote`` scores positions on a cluster; the caller passes it, because the cluster is in a package above this one.
+    Without it stage `label` has no option for a cluster.
     """
     from desdaemon.engine.evaluation.weights_file import WeightsError
 

@@ -12,24 +12,26 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile ``function`` at its first call; it then runs without the GIL."""
+    """Return ``function`` compiled by numba at its first call. It runs without the GIL."""
     return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: Function) -> Function:
-    """Compile a small helper into each compiled function that calls it."""
+    """Return ``function``, a small helper, for numba to compile into each compiled function that calls it."""
     return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
 
 
 def inlined_kernel(kernel: Any) -> Any:
-    """Return a kernel of `engine.kernels`, which must call only intrinsics, as a helper like those of `inlined`."""
+    """Return a kernel of `engine.kernels` that calls only intrinsics as a helper, as `inlined` does."""
     return inlined(kernel.kernel.function)
 
 
 def spread(work: Callable[[int, int], Any], total: int, threads: int) -> list[Any]:
-    """Call work(begin, end) for ``threads`` parts of range(total), each on a thread; return the results in order.
+    """Call work(begin, end) for at most ``threads`` parts of range(total), each on a thread; return the results in
+    order.
 
-    The parts depend on the arguments alone, so that sums over them are reproducible.
+    The parts depend on the arguments alone, so that sums over them are reproducible. If ``total`` is 0, work(0, 0) is
+    called.
     """
     count = max(1, min(total, threads))
     bounds = [total * k // count for k in range(count + 1)]

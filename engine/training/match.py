@@ -24,16 +24,18 @@ from .labelling import boards
 from .store import StageProgress, write_line
 
 HASH_BITS = 20
-"""Logarithm (base 2) of the entries of each side's table: a search of 0.1 s visits three million nodes."""
+"""Logarithm (base 2) of the number of entries of each side's table: a search of 0.1 s visits three million nodes."""
 
 DECIDED_AT = 12
-"""Empties at which a game is decided by an exact search."""
+"""Number of empty squares at which a game is decided by an exact search."""
 
 CLOSE_TO = 10.0
-"""Most discs from 0 of an opening by both sides' evaluations, on average."""
+"""Most discs by which an opening may differ from 0 in the mean of both sides' evaluations."""
 
 BALANCED_BY = Limits(11, Selectivity(73))
-"""The searches that choose balanced openings: an odd depth and the even one below, whose errors have opposite signs."""
+"""Limits of the searches that choose balanced openings; each is repeated one ply shallower, because odd and even depths
+err in opposite directions.
+"""
 
 
 class PairsPlan(NamedTuple):
@@ -44,23 +46,23 @@ class PairsPlan(NamedTuple):
     limits: Limits
     """Limits of the search for a move."""
     plies: int = 8
-    """Random moves of an opening."""
+    """Number of random moves that make an opening."""
     seed: int = 1
     workers: int = 1
-    """Pairs played at once; for equal times each needs a core."""
+    """Number of pairs played at once; for equal times each needs a core."""
     balanced: float | None = None
-    """Most discs from 0 of an opening by search; None: no search."""
+    """Most discs by which an opening may differ from 0 in searches (`BALANCED_BY`); None for no searches."""
 
 
 class PairsOutcome(NamedTuple):
-    """The result of a match for the first weights."""
+    """The result of a match for the first weights. The standard errors are NaN for fewer than two pairs."""
 
     pairs: int
     wins: int
     draws: int
     losses: int
     discs: float
-    """Mean score of a game."""
+    """Mean score of a game, in discs."""
     discs_error: float
     """Standard error of `discs`."""
     share: float
@@ -69,7 +71,7 @@ class PairsOutcome(NamedTuple):
 
 
 def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: Limits) -> int:
-    """Play a game; return the score of sides[0], who moves first, in discs."""
+    """Play a game from a position in which sides[0] is to move; return its score for sides[0], in discs."""
     mover = 0
     while not rules.is_over(player, opponent):
         if rules.must_pass(player, opponent):
@@ -87,7 +89,7 @@ def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: 
 
 
 def _searched(judge: Searcher, player: int, opponent: int) -> float:
-    """Return the score of an opening by the searches of `BALANCED_BY`, in discs for the side to move."""
+    """Return the mean of the scores of an opening by the searches of `BALANCED_BY`, in discs for the side to move."""
     depth = BALANCED_BY.depth
     return mean(
         judge.search(player, opponent, BALANCED_BY._replace(depth=plies)).lines[0].score for plies in (depth, depth - 1)
@@ -97,9 +99,11 @@ def _searched(judge: Searcher, player: int, opponent: int) -> float:
 def openings(
     count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher], balanced: float | None = None
 ) -> list[tuple[int, int]]:
-    """Return distinct positions after ``plies`` random moves that both judges' evaluations find even, on average.
+    """Return ``count`` distinct positions after ``plies`` random moves whose mean evaluation by both judges is within
+    `CLOSE_TO` discs of 0.
 
-    With ``balanced`` a search must find them within that many discs of 0.
+    With ``balanced`` their mean score by both judges' searches must also be within that many discs of 0. Runs until
+    there are enough.
     """
     found: list[tuple[int, int]] = []
     known: set[tuple[int, int]] = set()
@@ -122,7 +126,7 @@ def openings(
 
 
 def outcome(pairs: list[tuple[int, int]]) -> PairsOutcome:
-    """Return the outcome of pairs of scores, in discs for the first weights."""
+    """Return the outcome of pairs of games; each pair is two scores in discs for the first weights."""
     scores = np.array(pairs, np.float64).reshape(-1, 2)
     shares = np.where(scores > 0, 1.0, np.where(scores < 0, 0.0, 0.5))
     root = max(1.0, len(scores)) ** 0.5
@@ -139,7 +143,7 @@ def outcome(pairs: list[tuple[int, int]]) -> PairsOutcome:
 
 
 def compete(first: Path, second: Path, plan: PairsPlan) -> PairsOutcome:
-    """Play the games of ``plan``."""
+    """Play the games of ``plan`` between two weights files and return the outcome, with progress on stderr."""
     progress = StageProgress("match")
     loaded = Weights.load(first), Weights.load(second)
     teams: SimpleQueue[tuple[Searcher, Searcher]] = SimpleQueue()
@@ -171,7 +175,7 @@ def compete(first: Path, second: Path, plan: PairsPlan) -> PairsOutcome:
 
 
 def run(first: Path, second: Path, plan: PairsPlan) -> None:
-    """Play the games and print the outcome."""
+    """Play the games of ``plan`` between two weights files and print the outcome."""
     result = compete(first, second, plan)
     how = f"{plan.limits.time_ms} ms a move" if plan.limits.time_ms else f"depth {plan.limits.depth}"
     if plan.balanced is not None:

@@ -18,11 +18,11 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class TrainingError(ValueError):
-    """Unusable input of a stage; the message names it and says what was expected."""
+    """Unusable input of a stage; the message names the input and says what was expected."""
 
 
 def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool = False) -> None:
-    """Write arrays and the record of how they were made."""
+    """Write arrays, and the record of how they were made, to an npz file; missing folders are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = np.frombuffer(json.dumps(record, sort_keys=True).encode(), np.uint8)
     write = np.savez_compressed if compress else np.savez
@@ -31,12 +31,12 @@ def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool =
 
 
 def save_json(path: Path, content: dict[str, Any], *, indent: int | None = None) -> None:
-    """Write a JSON object."""
+    """Write a JSON object to ``path``, an old file replaced as a whole."""
     files.replace(path, (json.dumps(content, indent=indent) + "\n").encode())
 
 
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """Return arrays and record of a file that `save` wrote; raises `TrainingError`."""
+    """Return arrays and record of a file that `save` wrote. Raises `TrainingError` for any other or missing file."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -47,7 +47,7 @@ def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
 
 
 def digest(*arrays: NDArray[Any]) -> str:
-    """Return a short BLAKE2b of the arrays' contents, by which sets of data are compared."""
+    """Return a short BLAKE2b digest of the arrays' contents, to tell whether two sets of data are the same."""
     state = blake2b(digest_size=8)
     for array in arrays:
         state.update(np.ascontiguousarray(array).data)
@@ -68,12 +68,12 @@ class StageProgress:
         return time.perf_counter() - self._begun
 
     def say(self, text: str) -> None:
-        """Write a line."""
+        """Write a line with ``text`` to stderr."""
         self._last = self.seconds
         logs.echo(f"{self._stage} {self._last:7.1f} s  {text}")
 
     def now_and_then(self, text: str) -> None:
-        """Write a line unless the last is less than two seconds old."""
+        """Write a line with ``text`` to stderr, unless the last line is less than two seconds old."""
         if self.seconds - self._last >= 2.0:
             self.say(text)
 

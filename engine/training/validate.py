@@ -1,10 +1,10 @@
 """Stage `validate`: the errors of the evaluation against exact scores.
 
 The static evaluation is compared with the truth files, positions of games and perturbed ones with exact scores. For
-each kind and number of empties a table has the root mean square, mean absolute and mean error in discs (evaluation less
-exact score, both for the side to move). Openings have no exact scores: the main lines, all near 0, are searched at
-level 16, and positions of held-out games at 50 empties are searched at a low and a high level, whose difference at
-least lacks the low one's horizon.
+each kind of position and number of empties a table has the root mean square, mean absolute and mean error in discs
+(evaluation minus exact score, both for the side to move). Openings have no exact scores: the main lines, all near 0,
+are searched at level 16. Positions of held-out games at 50 empties are searched at a low and a high level; the
+difference of the scores shows what the low level does not see.
 """
 
 from __future__ import annotations
@@ -36,21 +36,23 @@ MAIN_LINES = ("", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5d6c3d3c4", "f5f6e6f4", 
 """Openings that are searched, all near 0."""
 
 LEVEL = 16
-"""Level of these searches."""
+"""Level of the searches of `MAIN_LINES`."""
 
 STATIC = Limits(0)
 """Limits of a static evaluation."""
 
 DEEP_PLY = 10
-"""Ply at which a low level is compared with a high one."""
+"""Ply of the positions that are searched at a low and a high level."""
 
 
 Static = Callable[[boards.Boards, boards.Boards, int], NDArray[np.float32]]
-"""Returns static scores of positions of one ply: float32 discs for the side to move."""
+"""Returns the static scores of positions of one ply, given boards of the sides to move, boards of the others, and the
+ply: float32, in discs for the side to move.
+"""
 
 
 def static_of(weights_path: Path) -> Static:
-    """Return the static scores of a weights file of either kind, computed by the engine."""
+    """Return a function that gives the static scores of a weights file of either kind, as the engine computes them."""
     searcher = Searcher(hash_bits=10, weights=Weights.load(weights_path))
 
     def scores(players: boards.Boards, opponents: boards.Boards, _ply: int) -> NDArray[np.float32]:
@@ -63,14 +65,16 @@ def static_of(weights_path: Path) -> Static:
 
 
 def static_of_sums(weights: features.Weights, curve: float | None) -> Static:
-    """Return the static scores of linear weights, computed in floating point."""
+    """Return a function that gives the static scores of linear weights, computed in floating point."""
     return lambda players, opponents, ply: curves.scores(
         features.predict(features.index(players, opponents), weights[ply]), curve
     )
 
 
 def table(static: Static, truth: list[Truth]) -> list[dict[str, Any]]:
-    """Return a row of errors, in discs, for each part of the truth files."""
+    """Return a dict for each item of ``truth``: positions (the kind), empties, count, and rmse, mae and bias in discs
+    (static minus exact score).
+    """
     rows = []
     for part in truth:
         scores = static(part.players, part.opponents, 60 - part.empties)
@@ -89,7 +93,7 @@ def table(static: Static, truth: list[Truth]) -> list[dict[str, Any]]:
 
 
 def say(rows: list[dict[str, Any]], progress: StageProgress) -> None:
-    """Print the rows of `table`."""
+    """Write the rows of `table` to stderr."""
     for row in rows:
         progress.say(
             f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"
@@ -113,7 +117,7 @@ def _after(line: str) -> tuple[int, int]:
 
 
 def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
-    """Return the scores of `MAIN_LINES` at a level, in discs for the side to move."""
+    """Return the scores of `MAIN_LINES` by searches at ``level``, in discs for the side to move."""
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
     scores = {}
     for line in MAIN_LINES:
@@ -124,9 +128,10 @@ def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
 
 
 def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, high: int) -> Any:
-    """Return scores at level ``low`` less those at level ``high`` of up to ``count`` positions, an array in discs.
+    """Return scores at level ``low`` minus those at level ``high`` of up to ``count`` positions, an array in discs.
 
-    The positions are of held-out games at ply `DEEP_PLY`; both levels use the same weights.
+    The positions are those of held-out games at ply `DEEP_PLY` in ``rows``, arrays of stage `positions`; both levels
+    use the same weights.
     """
     usable = (rows["plies"] == DEEP_PLY) & (rows["kinds"] == HUMAN) & rows["held"]
     chosen = np.random.default_rng([1, 5]).permutation(np.flatnonzero(usable))[:count]
@@ -144,7 +149,7 @@ def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, 
 
 
 def run(weights_path: Path, truth_files: list[Path]) -> None:
-    """Print the table and the static evaluation of the openings."""
+    """Print the table of errors of a weights file, and its static evaluation of the openings."""
     record, static = read(weights_path)[1], static_of(weights_path)
     write_line(f"{weights_path}: {record.get('name', record.get('format', 'unnamed'))}")
     write_line("positions  empties  count    RMSE     MAE    bias")
@@ -157,7 +162,7 @@ def run(weights_path: Path, truth_files: list[Path]) -> None:
 
 
 def run_searches(weights_path: Path, positions: Path | None, *, count: int, high: int) -> None:
-    """Print the openings' scores and, with a file of positions, level 12 against level ``high``."""
+    """Print the openings' scores at `LEVEL` and, with a file of positions, level 12 against level ``high``."""
     write_line(f"openings at level {LEVEL}: " + ", ".join(f"{k} {v:+d}" for k, v in searched(weights_path).items()))
     if positions:
         errors = low_against_high(weights_path, load(positions)[0], count=count, low=12, high=high)

@@ -20,11 +20,11 @@ NO_LABEL = -128
 """The label in a label file of a row without one."""
 
 EXACT = 255
-"""The depth in a label file of an exact score."""
+"""The depth that a label file gives for an exact score."""
 
 
 BALANCED = 1000
-"""Rows of each parity that a kind of position needs in a ply for `Dataset.balanced`."""
+"""Number of rows of each parity that a kind of position needs in a ply to be balanced (`Dataset.balanced`)."""
 
 
 class Mixture(NamedTuple):
@@ -40,7 +40,10 @@ class Mixture(NamedTuple):
 
 
 class Dataset:
-    """The rows of a positions file with their labels; later labels replace earlier ones."""
+    """The rows of a positions file with their labels.
+
+    ``arrays`` and ``record`` are those of the file; without ``calibration`` labels are used as they are.
+    """
 
     def __init__(
         self, arrays: Arrays, record: dict[str, Any], mixture: Mixture, calibration: Calibration | None = None
@@ -55,7 +58,10 @@ class Dataset:
         self.depths = np.zeros(count, np.uint8)
 
     def add(self, rows: NDArray[np.int64], values: NDArray[np.int8], depths: NDArray[np.uint8]) -> None:
-        """Set the labels of some rows; the label of a search never replaces an exact one."""
+        """Set the labels (discs for the side to move) and their depths of some rows, in place of earlier ones.
+
+        The label of a search never replaces an exact one, and NO_LABEL replaces none.
+        """
         keep = (self.depths[rows] != EXACT) | (depths == EXACT)
         keep &= values != NO_LABEL
         self.values[rows[keep]] = values[keep]
@@ -65,7 +71,8 @@ class Dataset:
         return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
 
     def corrected(self, ply: int) -> NDArray[np.float32]:
-        """Return the labels of a ply's rows, calibrated if the ply has coefficients, then balanced.
+        """Return the labels of a ply's rows in discs: those of inexact searches of at least `LEAST_DEPTH` plies are
+        calibrated if the ply has coefficients, then odd and even depths are shifted to one mean (`balanced`).
 
         The coefficients bring the labels of both parities to exact scores by straight lines in the ply, for all kinds
         of positions together. Balancing removes the difference between the parities that is left.
@@ -78,8 +85,8 @@ class Dataset:
         return self.balanced(part, values)
 
     def balanced(self, part: slice, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return ``values``, the labels of the rows ``part``, with odd and even depths shifted to one mean for each
-        kind.
+        """Return ``values``, the labels of the rows ``part``, with the searched ones of odd and of even depths shifted
+        to one mean for each kind of position. Kinds with fewer than `BALANCED` rows of either parity stay as they are.
 
         A search takes the maximum of noisy values, so scores of odd depths, whose last move is the side to move's, are
         too high on average, those of even depths too low. Rows are labelled in random order, so there is no other
@@ -97,7 +104,7 @@ class Dataset:
         return values
 
     def rows(self, ply: int, held: bool = False) -> Rows:
-        """Return the labelled rows of a ply, either the held-out ones or the others."""
+        """Return the rows of a ply that have a label or a game result, either the held-out ones or the others."""
         part, mixture = self.ply(ply), self.mixture
         arrays = {name: array[part] for name, array in self.arrays.items()}
         values, depths = self.corrected(ply), self.depths[part]
@@ -119,7 +126,10 @@ class Dataset:
 
 
 class Datasets:
-    """Several positions files with their label files, as one."""
+    """Several positions files with their label files, as one.
+
+    Raises `TrainingError` for a label file that belongs to none of the positions files.
+    """
 
     def __init__(
         self, sources: list[Path], labels: list[Path], mixture: Mixture, calibration: Calibration | None = None
@@ -137,11 +147,11 @@ class Datasets:
             self.label_records.append(record)
 
     def rows(self, ply: int, held: bool = False) -> Rows:
-        """Return the labelled rows of a ply from all files, either the held-out ones or the others."""
+        """Return the rows of a ply with a label or a game result from all files: the held-out ones or the others."""
         return Rows(*(np.concatenate(column) for column in zip(*(p.rows(ply, held) for p in self.parts), strict=True)))
 
     def labelled_by_depth(self) -> dict[str, int]:
-        """Return the number of rows by the depth of their label; "0" counts rows without one."""
+        """Return the number of rows by the depth of their label, as text; "0" counts rows without a label."""
         depths = np.concatenate([part.depths for part in self.parts])
         return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}
 
@@ -167,20 +177,20 @@ class FitTask(NamedTuple):
     start: Path | None
     """Weights to begin from; plies outside the fit are copied from them."""
     calibrated: list[Path]
-    """Files of coefficients that correct search labels; the first with a ply serves it."""
+    """Files of coefficients that correct search labels; the first that has a ply serves for it."""
     first: int
     last: int
     truth_files: list[Path]
     command: str
 
     def data(self) -> Datasets:
-        """Read the rows."""
+        """Read the positions, labels and coefficients of the task."""
         return Datasets(self.sources, self.label_files, self.mixture, calibration.read_all(self.calibrated))
 
     def record(
         self, data: Datasets, curve: float | None, options: dict[str, Any], origin: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return a weights record of data and options; ``origin`` is the record of ``start``."""
+        """Return the fitted weights' record, from data and options; ``origin`` is the record of ``start``, or empty."""
         return {
             **weights_metadata.to_record(weights_metadata.WeightsMetadata(curve=curve)),
             "name": self.name,

@@ -2,7 +2,7 @@
 
 A row of indices has a uint16 for each pattern: the packed number of its configuration within its class. With `OFFSETS`
 added it is the index of a weight of a ply. The constant has no index. Rows may have Edax's patterns only; the weights
-of the others are then left alone.
+of the other patterns are then left alone.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _index(
 
 
 def index(players: Boards, opponents: Boards, threads: int = 1, instances: int = len(patterns.INSTANCES)) -> Indices:
-    """Return the indices of boards, uint16 (rows, instances)."""
+    """Return the indices of boards, uint16 (boards, ``instances``): those of the first ``instances`` patterns."""
     out = np.empty((len(players), instances), np.uint16)
 
     def work(begin: int, end: int) -> None:
@@ -84,7 +84,7 @@ def _predict(indices: Indices, offsets: NDArray[np.int64], weights: Weights, out
 
 
 def predict(indices: Indices, weights: Weights, threads: int = 1) -> NDArray[np.float32]:
-    """Return for each row the sum of one ply's weights (PACKED_SIZE, discs), not clipped."""
+    """Return for each row of indices the sum of its weights, in discs, which may exceed 64; ``weights`` are a ply's."""
     out = np.empty(len(indices), np.float32)
 
     def work(begin: int, end: int) -> None:
@@ -121,7 +121,7 @@ def _scatter(indices: Indices, offsets: NDArray[np.int64], values: NDArray[np.fl
 
 
 def normal(indices: Indices, strengths: NDArray[np.float32], direction: Weights, threads: int) -> Weights:
-    """Return X'SX times ``direction``: X is the matrix of rows (how often each uses a weight), S their strengths."""
+    """Return X'SX times ``direction``: X is how often each row uses each weight, S the diagonal of ``strengths``."""
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros_like(direction)
@@ -132,7 +132,7 @@ def normal(indices: Indices, strengths: NDArray[np.float32], direction: Weights,
 
 
 def scatter(indices: Indices, values: NDArray[np.float32], size: int, threads: int) -> Weights:
-    """Return X' times ``values``: for each weight the sum over the rows that use it."""
+    """Return X' times ``values``, with X as in `normal`: for each of ``size`` weights the sum over rows that use it."""
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros(size, np.float32)
@@ -165,7 +165,7 @@ def _squares_of(indices: Indices, offsets: NDArray[np.int64], strengths: NDArray
 
 
 def diagonal(indices: Indices, strengths: NDArray[np.float32], size: int, threads: int) -> Weights:
-    """Return the diagonal of X'SX; a weight that a row uses twice counts four times."""
+    """Return the diagonal of the matrix X'SX of `normal`; a weight that a row uses twice counts four times."""
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros(size, np.float32)

@@ -18,7 +18,11 @@ from .dataset import Datasets, FitTask
 def held_out_errors(
     data: Datasets, weights: features.Weights, plies: range, curve: float | None, threads: int
 ) -> dict[str, float]:
-    """Return the root mean square error, in discs, against the labels of held-out rows, by ply."""
+    """Return the root mean square error of linear weights against the labels of held-out rows, in discs, by ply as
+    text.
+
+    Plies without held-out rows are left out.
+    """
     errors = {}
     for ply in plies:
         rows = data.rows(ply, held=True)
@@ -29,7 +33,10 @@ def held_out_errors(
 
 
 def run(task: FitTask, options: ridge.RidgeOptions) -> None:
-    """Fit weights and write the shipped format; its record has data, options and validation figures."""
+    """Fit weights and write them in the shipped format; their record has data, options and validation figures.
+
+    The record is also written beside them as JSON.
+    """
     progress = StageProgress("fit")
     data = task.data()
     first, last = task.first, task.last

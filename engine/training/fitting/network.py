@@ -40,13 +40,15 @@ from .ridge import Rows, errors_of
 Floats = NDArray[np.float32]
 
 LINEAR_DISCS = 10.0
-"""The fixed factor of the first linear lane, and the second's initial factor at the ends of its band."""
+"""Discs by which a linear lane of 1 changes the result: the fixed factor of the first linear lane, and the initial
+factor of the second at the last ply of its band (at the first ply with the other sign).
+"""
 
 _EIGHTHS = 8 * LINEAR_DISCS
-"""Stored units of a linear lane: eighths of a disc at the factor LINEAR_DISCS."""
+"""Stored units of a linear lane of 1: eighths of a disc."""
 
 _UNITS = 128
-"""Units of the network's result in a disc."""
+"""Number of units of the network's result in a disc."""
 
 _LARGEST = 127
 """Largest stored value of a lane."""
@@ -71,18 +73,18 @@ _COLUMNS = np.array(
     ],
     np.int64,
 )
-"""The patterns of the widest class of each table."""
+"""The indices of the patterns that belong to the widest class of a table."""
 
 _OFFSETS = features.OFFSETS[_COLUMNS]
 
 
 class NetworkOptions(NamedTuple):
-    """The options of a fit."""
+    """The options of a network's fit."""
 
     bands: tuple[int, ...]
     """The first ply of each band."""
     passes: int = 8
-    """Passes over all rows."""
+    """Number of passes over all rows."""
     rate: float = 0.05
     """Size of the first steps."""
     curve: float = 80.0
@@ -92,20 +94,22 @@ class NetworkOptions(NamedTuple):
 
 
 class BandWeights(NamedTuple):
-    """The network of one band of plies in float32; hidden lanes are clamped to 0 .. 1."""
+    """The network of one band of plies in float32; hidden lanes are clamped to 0 .. 1 when it is evaluated."""
 
     lanes: Floats
-    """(packed places, LANES)."""
+    """The lanes of each packed configuration: (PACKED_SIZE, LANES)."""
     bias: Floats
-    """(plies, LANES)."""
+    """Numbers added to the lanes: (plies, LANES)."""
     factors: Floats
-    """(plies, LANES), in discs."""
+    """Factors of the lanes, in discs: (plies, LANES)."""
     constants: Floats
-    """(plies), in discs."""
+    """Numbers added to the result, in discs: (plies,)."""
 
     @classmethod
     def begun(cls, plies: int, rng: np.random.Generator) -> BandWeights:
-        """Return small random numbers: hidden lanes in the middle of their range, linear ones at 0."""
+        """Return the numbers that a fit of ``plies`` plies begins with: small random hidden lanes, biases in the middle
+        of their range, linear lanes of 0.
+        """
         lanes = rng.normal(0, _SPREAD, (patterns.PACKED_SIZE, LANES)).astype(np.float32)
         lanes[:, :LINEAR_LANES] = 0
         bias = np.full((plies, LANES), 0.5, np.float32)
@@ -117,7 +121,7 @@ class BandWeights(NamedTuple):
         return cls(lanes, bias, factors, constants)
 
     def heads(self) -> tuple[Head, ...]:
-        """Return the heads as they are stored."""
+        """Return the heads rounded to the units of a weights file."""
         linear = np.arange(LANES) < LINEAR_LANES
         bias = np.rint(self.bias * np.where(linear, _EIGHTHS, HIDDEN_ONE)).astype(int)
         one = _UNITS * 2**NETWORK_SHIFT
@@ -130,7 +134,7 @@ class BandWeights(NamedTuple):
         )
 
     def packed_lanes(self) -> bytes:
-        """Return the lanes as they are stored."""
+        """Return the lanes rounded to the int8 units of a weights file, limited to -127..127, lane by lane."""
         units = np.where(np.arange(LANES) < LINEAR_LANES, _EIGHTHS, HIDDEN_ONE).astype(np.float32)
         stored: NDArray[np.int8] = np.clip(np.rint(self.lanes * units), -_LARGEST, _LARGEST).T.astype(np.int8)
         return stored.tobytes()
@@ -156,7 +160,9 @@ def _descend(
     rate: np.float32,
     curve: np.float32,
 ) -> None:
-    """Make one pass over the rows in ``order``; ``seen`` holds the sums of squared gradients so far."""
+    """Make one pass over the rows in ``order``: change ``band`` by the gradient of each, and add its square to
+    ``seen``, the sums that set the step sizes.
+    """
     zero, one = np.float32(0), np.float32(1)
     hidden, pulls = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     places = np.empty(columns.shape[0], np.int64)
@@ -210,7 +216,7 @@ def _results(
     band: BandWeights,
     out: Floats,
 ) -> None:
-    """Write the network's results in discs for the rows from begin to end to ``out``."""
+    """Write the network's results in discs, before the curve, for the rows ``begin`` to ``end`` - 1 to ``out``."""
     hidden = np.empty(LANES, np.float32)
     for i in range(begin, end):
         ply = rows.plies[i]
@@ -247,7 +253,7 @@ def _used(indices: features.Indices) -> NDArray[np.bool_]:
 
 
 def _error(band: BandWeights, rows: _BandRows, options: NetworkOptions) -> float:
-    """Return the root mean square error in discs."""
+    """Return the root mean square error of the network's scores against the rows' labels, in discs."""
     results = np.empty(len(rows.labels), np.float32)
 
     def work(begin: int, end: int) -> None:
@@ -264,7 +270,10 @@ def fit_band(
     options: NetworkOptions,
     said: StageProgress,
 ) -> BandWeights:
-    """Fit the network of the plies ``plies``. Raises `TrainingError` if one of them has no rows."""
+    """Return the network of ``plies`` fitted to their rows; ``held_of`` gives the rows on which progress is reported.
+
+    Raises `TrainingError` if a ply has no rows.
+    """
     rng = np.random.default_rng([options.seed, plies.start])
     rows, held = _gathered(rows_of, plies, options.threads), _gathered(held_of, plies, options.threads)
     without = sorted(set(range(len(plies))) - set(rows.plies.tolist()))
@@ -290,10 +299,11 @@ def fit_band(
 
 
 def run(task: FitTask, options: NetworkOptions) -> None:
-    """Fit the bands within the task's plies and write the shipped format; its record has data, options and validation
-    figures.
+    """Fit the bands within the task's plies and write the network in the shipped format; its record has data, options
+    and validation figures, and is also written beside it as JSON.
 
-    Other bands are those of the task's start, a network with the same bands.
+    Other bands are those of the task's start, a network with the same bands. Raises `TrainingError` if a band is
+    neither fitted nor there.
     """
     progress = StageProgress("fit-network")
     data = task.data()

@@ -29,13 +29,13 @@ from desdaemon.engine.training.store import StageProgress
 from . import curves, features
 
 UNITS = 128
-"""Units of a stored weight in a disc."""
+"""Number of units of a stored weight in a disc."""
 
 _LARGEST = 32000
 
 
 class Rows(NamedTuple):
-    """The rows of one ply: labels in discs for the side to move, strengths relative."""
+    """The rows of one ply: boards, labels in discs for the side to move, and their relative strengths."""
 
     players: Boards
     opponents: Boards
@@ -44,25 +44,25 @@ class Rows(NamedTuple):
 
 
 class RidgeOptions(NamedTuple):
-    """The parameters of the fit."""
+    """The options of a linear fit."""
 
     ridge: float = 1.0
-    """Rows' worth of pull towards 0."""
+    """Strength of the pull towards 0, in rows."""
     tie: float = 200.0
-    """Rows' worth of pull towards the neighbouring plies."""
+    """Strength of the pull towards the neighbouring plies, in rows."""
     sweeps: int = 2
-    """Passes over the plies: from the last to the first, back, and so on."""
+    """Number of passes over the plies: from the last to the first, back, and so on."""
     iterations: int = 25
     """Most steps of conjugate gradient for each ply and pass, all rounds together."""
     tolerance: float = 2e-3
-    """A ply is done if the preconditioned residual has shrunk to this fraction of its first value."""
+    """A round of a ply is done when its preconditioned residual has shrunk to this fraction of its first value."""
     threads: int = 1
     wide: bool = True
     """Fit the weights of the wide classes too, not only those of Edax's."""
     curve: float | None = None
-    """The score curve A in discs; None: the straight line."""
+    """The score curve A in discs; None for the straight line."""
     rounds: int = 3
-    """Linear fits for each ply and pass if there is a curve."""
+    """Number of linear fits for each ply and pass if there is a curve."""
 
 
 def solve(
@@ -74,7 +74,9 @@ def solve(
     tie: float,
     options: RidgeOptions,
 ) -> tuple[features.Weights, int]:
-    """Fit one ply from ``begin``; return its weights and the number of steps taken."""
+    """Fit one ply's weights from ``begin``, pulled towards ``prior`` by ``tie``; return them and the number
+    of steps.
+    """
     weights, taken = begin.astype(np.float32, copy=True), 0
     rounds = 1 if options.curve is None else options.rounds
     for k in range(rounds):
@@ -95,7 +97,9 @@ def _improve(
     tie: float,
     options: RidgeOptions,
 ) -> int:
-    """Change the weights so that the rows' sums grow by ``errors`` over ``strengths``; return the number of steps."""
+    """Change ``weights`` so that the rows' sums grow by about ``errors`` / ``strengths``; return the number
+    of steps.
+    """
     threads = options.threads
     pull = np.float32(options.ridge + tie)
     residual = features.scatter(indices, errors, len(weights), threads)
@@ -120,7 +124,7 @@ def _improve(
 
 
 def errors_of(predicted: NDArray[np.float32], labels: NDArray[np.float32]) -> tuple[float, float, float]:
-    """Return root mean square, mean absolute and mean error in discs, predictions clipped to -64..64."""
+    """Return root mean square, mean absolute and mean error (predicted minus label), predictions clipped to -64..64."""
     difference = np.clip(predicted, -64, 64).astype(np.float64) - labels
     return (
         float(np.sqrt((difference**2).mean())),
@@ -138,9 +142,10 @@ def fit(
     last: int = PLIES - 1,
     said: StageProgress | None = None,
 ) -> features.Weights:
-    """Fit plies first..last; return float32 weights (61, PACKED_SIZE) in discs, other plies as in ``start``.
+    """Fit plies first..last and return float32 weights (61, PACKED_SIZE) in discs; other plies are as in ``start``,
+    else 0.
 
-    rows_of(ply) returns the training rows of a ply; it is called once for each pass.
+    rows_of(ply) returns the training rows of a ply; it is called once for each pass. ``said`` reports progress.
     """
     weights = np.zeros((PLIES, PACKED_SIZE), np.float32) if start is None else start.copy()
     solved = np.zeros(PLIES, np.bool_)
@@ -166,7 +171,7 @@ def fit(
 
 
 def pack(weights: features.Weights) -> bytes:
-    """Return weights in discs as the packed int16 table of a weights file."""
+    """Return weights in discs as the packed int16 table of a weights file, rounded and limited to 250 discs."""
     units = np.clip(np.rint(weights * UNITS), -_LARGEST, _LARGEST)
     return units.astype("<i2").tobytes()
 

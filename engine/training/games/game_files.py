@@ -22,15 +22,19 @@ _LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
 
 
 def read_wthor(path: Path) -> NDArray[np.uint8]:
-    """Return squares (games, 60) uint8, 0 = A1, NO_SQUARE after the last move; raises `BadInput`.
+    """Return the squares (games, 60) of a WTHOR file, uint8, 0 = A1, NO_SQUARE after the last move.
 
-    Records that cannot be read are left out, with a message.
+    Raises `TrainingError` for a truncated file or another board size, OSError.
     """
     return _rows([game.moves for game in wthor.parse(path.read_bytes(), str(path), logs.message).games.values()])
 
 
 def read_lines(path: Path) -> NDArray[np.uint8]:
-    """Return squares (games, 60) uint8 of a text file with one game a line; blank lines are skipped."""
+    """Return the squares (games, 60) uint8, as `read_wthor` does, of a text file with one game a line; blank lines are
+    skipped.
+
+    Raises `TrainingError`, with the number of the line, for anything else, OSError.
+    """
     games = []
     try:
         lines = path.read_text(encoding="utf-8-sig").lower().splitlines()
@@ -53,7 +57,11 @@ def _rows(games: list[bytes]) -> NDArray[np.uint8]:
 
 
 def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
-    """Return the squares of all files (of folders: their .wtb files by name) and a line about each file."""
+    """Return the squares of all files, as one array, and a line about each file; a folder stands for its .wtb files by
+    name.
+
+    Raises `TrainingError` if there is no file or one is unusable.
+    """
     files: list[Path] = []
     for path in paths:
         files += sorted(path.glob("*.wtb")) if path.is_dir() else [path]
@@ -71,7 +79,7 @@ def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
 
 
 def verify(squares: NDArray[np.uint8]) -> tuple[Arrays, dict[str, int]]:
-    """Replay games and drop illegal and repeated ones; the start's four symmetries count as the same.
+    """Replay games and drop illegal, empty and repeated ones; the start's four symmetries count as the same.
 
     Returns arrays (squares (games, 60) uint8, lengths uint8, scores int8 in discs for the first player, finished bool)
     and counts for the record.
@@ -104,7 +112,7 @@ def verify(squares: NDArray[np.uint8]) -> tuple[Arrays, dict[str, int]]:
 
 
 def run(sources: list[Path], out: Path) -> None:
-    """Read, verify and write the games of ``sources``."""
+    """Read and verify the games of ``sources``, and write them to ``out``."""
     progress = StageProgress("games")
     squares, files = read_files(sources)
     progress.say(f"{len(squares)} records in {len(files)} files")

@@ -32,7 +32,7 @@ final_score = inlined_kernel(kernels.final_score)
 
 @inlined
 def scramble(state: Any) -> Any:
-    """Return splitmix64's output for a state."""
+    """Return the pseudo-random word that splitmix64 makes of ``state``."""
     state = (state ^ (state >> _U(30))) * _U(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> _U(27))) * _U(0x94D049BB133111EB)
     return state ^ (state >> _U(31))
@@ -40,13 +40,13 @@ def scramble(state: Any) -> Any:
 
 @inlined
 def draw(stream: Any, number: Any) -> Any:
-    """Return random word ``number`` of ``stream``."""
+    """Return random word ``number`` of ``stream``, a seed."""
     return scramble(stream + _U(number) * _U(0x9E3779B97F4A7C15))
 
 
 @inlined
 def pick(mask: Any, word: Any) -> Any:
-    """Return a square of ``mask`` chosen by a random word."""
+    """Return a square of ``mask``, which has at least one, chosen by a random word."""
     # The high half times the number of choices, because a remainder would be biased by its low bits.
     skip = ((word >> _U(32)) * _U(popc(mask))) >> _U(32)
     while skip > _U(0):
@@ -64,8 +64,9 @@ def replay(
 ) -> int:
     """Play every game from the start position; return the number of games with an illegal move.
 
-    squares: (games, 60). Written: lengths, scores (discs for the first player) and finished, all (games,). A game ends
-    at its first NO_SQUARE or by the rules; an illegal move makes its length 0.
+    squares: (games, 60), 0 = A1. Written: lengths, scores (discs for the first player at the game's last position) and
+    finished, all (games,). A game ends at its first NO_SQUARE; an illegal move, or one after the end, makes its length
+    0. Passes are made where they are forced.
     """
     illegal = 0
     for game in range(squares.shape[0]):
@@ -111,8 +112,9 @@ def expand(
 ) -> int:
     """Write every position of the games with first <= ply <= last, side to move first; return their number.
 
-    A position in which the side to move must pass is written for both sides; one in which neither can move only if the
-    board is full. turns is 1 if the side to move began the game, else -1.
+    A position in which the side to move must pass is written for both sides. A position in which neither can move is
+    written only if the board is full. ``games`` gets the number of the game, ``turns`` 1 if the side to move began the
+    game, else -1. The four arrays must have room for two positions of each ply.
     """
     count = 0
     for game in range(squares.shape[0]):
@@ -144,7 +146,11 @@ def expand(
 
 @compiled
 def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: int, keep: NDArray[np.bool_]) -> None:
-    """Play steps[i] random moves on board i, in place; keep[i] becomes False if the game ends on the way."""
+    """Play steps[i] random moves on board i, in place, passes made; keep[i] is set to whether the game goes on after
+    them.
+
+    The moves depend on ``seed`` and i alone.
+    """
     for i in range(players.shape[0]):
         player = players[i]
         opponent = opponents[i]
@@ -172,9 +178,9 @@ def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: i
 def successors(
     players: Boards, opponents: Boards, out_players: Boards, out_opponents: Boards, parents: NDArray[np.int64]
 ) -> int:
-    """Write all positions one move later, side to move first, passes made; return their number.
+    """Write all positions one move later, side to move first, a forced pass made before the move; return their number.
 
-    parents: for each the number of the board that it comes from, ascending.
+    ``parents`` gets for each position the number of the board that it comes from, ascending.
     """
     count = 0
     for i in range(players.shape[0]):
@@ -198,7 +204,7 @@ def successors(
 def canonize(players: Boards, opponents: Boards) -> None:
     """Replace every board by the smallest (player, opponent) of its eight symmetric images, in place.
 
-    Raises ValueError for arrays that are not contiguous.
+    Raises ValueError for arrays that are not contiguous in memory.
     """
     if not (players.flags.c_contiguous and opponents.flags.c_contiguous):
         raise ValueError("boards that are not contiguous")

@@ -21,7 +21,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from . import calibration, labels
 
 _HASH_BITS = 20
-"""Logarithm (base 2) of the entries of a table: these searches are deeper than those of labels."""
+"""Logarithm (base 2) of the number of entries of a table: these searches are deeper than those of labels."""
 
 
 def run(
@@ -40,9 +40,12 @@ def run(
     seconds: float = 0.0,
     command: str,
 ) -> None:
-    """Score up to ``count`` labelled rows of each ply first..last; fit and write the coefficients.
+    """Score up to ``count`` labelled rows of each ply first..last; fit the coefficients and write them to ``out`` as
+    JSON.
 
-    Rows are searched to ``depths``, in plies or EXACT, at ``selectivity``.
+    Rows are searched to each of ``depths``, in plies or EXACT, at ``selectivity``, and the means of the scores count;
+    the searches of all depths end after ``seconds`` in all (0: no limit). Raises `TrainingError` if there are too few
+    rows.
     """
     progress = StageProgress("calibrate")
     data = Datasets(sources, label_files, Mixture())

@@ -30,13 +30,13 @@ FEWEST = 100
 """Fewest samples for a fit."""
 
 DOUBT = 100
-"""Samples' worth of pull of c0's four lines towards one number, because some parities may have few labels."""
+"""Strength, in samples, of the pull of c0's four lines towards one number, as some parities may have few labels."""
 
 Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Plies, depths, search labels and exact scores of positions; scores are discs for the side to move."""
+    """Plies, depths in plies, search labels and exact scores of positions; scores are discs for the side to move."""
 
     plies: NDArray[np.int64]
     depths: NDArray[np.int64]
@@ -49,7 +49,7 @@ class Samples(NamedTuple):
 
 
 class Coefficients(NamedTuple):
-    """The coefficients of a ply: c0 for odd and for even depths, c1, c3."""
+    """The coefficients of a ply: c0 for odd and for even depths of search, c1, c3."""
 
     odd: float = 0.0
     even: float = 0.0
@@ -57,7 +57,7 @@ class Coefficients(NamedTuple):
     cubic: float = 0.0
 
     def corrected(self, labels: NDArray[Any], depths: NDArray[Any]) -> Floats:
-        """Return corrected labels in discs, clamped to -64..64."""
+        """Return the corrected labels of searches of ``depths`` plies, in discs, clamped to -64..64."""
         values = labels.astype(np.float64)
         moved = np.where(depths % 2 == 1, self.odd, self.even) + self.linear * values + self.cubic * values**3 / 4096
         return np.clip(moved, -64, 64)
@@ -68,7 +68,10 @@ Calibration = dict[int, Coefficients]
 
 
 def fit(samples: Samples, first: int, last: int) -> Calibration:
-    """Fit plies first..last by least squares over all samples; raises `TrainingError` for fewer than FEWEST."""
+    """Return the coefficients of plies first..last, fitted by least squares to all samples together.
+
+    Raises `TrainingError` for fewer than `FEWEST` samples.
+    """
     if len(samples.labels) < FEWEST:
         raise TrainingError(
             f"{len(samples.labels)} positions with a label and an exact score, at least {FEWEST} needed"
@@ -97,7 +100,9 @@ def fit(samples: Samples, first: int, last: int) -> Calibration:
 
 
 def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
-    """Return rows by ply and depth: samples, root mean square and mean of label less exact score, before and after."""
+    """Return a dict for each ply and depth: ply, depth, number of samples, and, before and after the correction, root
+    mean square and mean of label minus exact score in discs.
+    """
     rows = []
     for ply, depth in sorted({(int(p), int(d)) for p, d in zip(samples.plies, samples.depths, strict=True)}):
         part = samples.where((samples.plies == ply) & (samples.depths == depth))
@@ -111,7 +116,7 @@ def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> Calibration:
-    """Return the coefficients in a file of stage `calibrate`; raises `TrainingError`."""
+    """Return the coefficients in a file of stage `calibrate`. Raises `TrainingError` for any other file, OSError."""
     try:
         read_fields = json.loads(path.read_text())["coefficients"]
         coefficients = {int(ply): Coefficients(**fields) for ply, fields in read_fields.items()}
@@ -124,7 +129,7 @@ def read(path: Path) -> Calibration:
 
 
 def read_all(paths: Sequence[Path]) -> Calibration:
-    """Return the coefficients of several files; the first with a ply serves it."""
+    """Return the coefficients of several files together; for a ply in more than one the first file counts."""
     found: Calibration = {}
     for path in reversed(paths):
         found |= read(path)

@@ -20,7 +20,7 @@ _BOARD_BYTES = 8
 
 
 class BoardChunk(NamedTuple):
-    """Boards as 64-bit words, of the sides to move and of the others; depth in plies, selectivity in percent."""
+    """Boards, sides to move and others, as bytes of 64-bit words; depth in plies, selectivity in percent."""
 
     players: bytes
     opponents: bytes
@@ -39,14 +39,19 @@ class BoardChunk(NamedTuple):
 
 
 ScoreChunks = Callable[[Iterable[BoardChunk]], Iterator[tuple[int, bytes | None]]]
-"""Scores chunks: yields, in any order, the number of a chunk from 0 and a signed byte for each position.
+"""Scores chunks: yields, in any order, the number of a chunk from 0 and the scores of its positions.
 
-The bytes are discs for the side to move; they are None after a stop. Raises `Unfinished` if it cannot continue.
+Scores are signed bytes, discs for the side to move; None instead means that the chunk was stopped. Raises `Unfinished`
+if it cannot continue.
 """
 
 
 def score_chunk(searcher: Searcher, chunk: BoardChunk, control: Control) -> bytes | None:
-    """Return a signed byte for each position, discs for the side to move; None after a stop by ``control``."""
+    """Return a signed byte for each position, its score in discs for the side to move; None after a stop by
+    ``control``.
+
+    The table is cleared first.
+    """
     boards = array("Q", chunk.players), array("Q", chunk.opponents)
     number = len(boards[0])
     scores = array("q", bytes(_BOARD_BYTES * number))

@@ -28,16 +28,20 @@ from .boards import Boards
 from .chunks import CHUNK, BoardChunk, ScoreChunks, score_chunk
 
 HASH_BITS = 17
-"""Logarithm (base 2) of the entries of a table: label searches are short, and their tables stay in the cache."""
+"""Logarithm (base 2) of a table's number of entries: label searches are short, and their tables stay in the cache."""
 
 _WAITING = 4
-"""Chunks handed out ahead for each thread."""
+"""Number of chunks handed out ahead for each thread."""
 
 _SAVE_EVERY = 60.0
 
 
 def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return up to ``count`` rows of each ply first..last that ``skip`` does not mark, in the order of labelling."""
+    """Return up to ``count`` rows of each ply first..last, without those that ``skip`` marks, in the order of
+    labelling.
+
+    ``skip`` is a mask of all rows of ``arrays``; marked rows count among the ``count``.
+    """
     rows, ranks = [], []
     starts = np.searchsorted(arrays["plies"], np.arange(62))
     for ply in range(first, last + 1):
@@ -50,7 +54,10 @@ def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: N
 
 
 def score_here(weights: Path, workers: int, hash_bits: int) -> ScoreChunks:
-    """Return a function that scores chunks by ``workers`` threads of this process, each with its own searcher."""
+    """Return a function that scores chunks by ``workers`` threads of this process, each with its own searcher.
+
+    If the caller leaves the iteration early, the searches under way are stopped.
+    """
 
     def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:
         searchers: SimpleQueue[Searcher] = SimpleQueue()
@@ -93,10 +100,11 @@ def search_all(
     progress: StageProgress,
     checkpoint: Callable[[NDArray[np.int8]], None] = lambda values: None,
 ) -> NDArray[np.int8]:
-    """Return int8 scores (discs) of boards; NO_LABEL for those not reached before a stop or ``seconds`` (0: no limit).
+    """Return int8 scores of boards in discs for the side to move; NO_LABEL for boards not reached before a stop or
+    ``seconds`` (0: no limit).
 
-    ``checkpoint`` is called with the scores now and then and at the end, even after an error. Raises `Unfinished` as
-    ``score`` does.
+    A ``depth`` of EXACT searches to the end at 100 %, whatever ``selectivity`` is. ``checkpoint`` is called with the
+    scores now and then and at the end, even after an error. Raises `Unfinished` if ``score`` cannot continue.
     """
     values = np.full(len(players), NO_LABEL, np.int8)
     plies, percent = (60, Selectivity.FULL) if depth == EXACT else (depth, selectivity)
@@ -144,9 +152,11 @@ def run(
     skip: list[Path],
     command: str,
 ) -> None:
-    """Label up to ``count`` rows of each ply first..last of a positions file; depth EXACT (255) reads to the end.
+    """Label up to ``count`` rows of each ply first..last of a positions file and write the labels to ``out``.
 
-    Rows labelled in the files ``skip`` are left out, and labels that ``out`` has are kept.
+    A ``depth`` of EXACT (255) searches to the end. Rows labelled in the files ``skip`` are left out. Labels that
+    ``out`` already has for chosen rows are kept; raises `TrainingError` if they are of other positions, depth or
+    selectivity.
     """
     progress = StageProgress("label")
     arrays, record = load(source)
@@ -199,9 +209,11 @@ def run(
 
 
 def adjudicate(games_file: Path, source: Path, label_files: list[Path], out: Path) -> None:
-    """Give each game, finished or not, the exact score of its earliest position that has one.
+    """Write the games to ``out`` with, for each, the exact score of its earliest position that has one in the label
+    files; the game then counts as finished. Other games are left as they are.
 
-    Results of games are full of endgame mistakes; exact scores at 12 to 16 empties are not.
+    Results of games are full of endgame mistakes; exact scores at 12 to 16 empties are not. Raises `TrainingError` for
+    labels of other positions than those of ``source``.
     """
     from . import positions
 

@@ -34,7 +34,7 @@ HELD_OUT_SHARE = 20
 
 
 class Truth(NamedTuple):
-    """Positions with exact scores (discs, side to move) of one kind and number of empties."""
+    """Positions of one kind and number of empties, with exact scores in discs for the side to move."""
 
     kind: str
     empties: int
@@ -44,7 +44,8 @@ class Truth(NamedTuple):
 
 
 def read_truth(paths: list[Path]) -> list[Truth]:
-    """Read truth files: arrays P<ply>, O<ply> (boards, side to move first) and y<ply> (discs).
+    """Return the positions of truth files: npz files with arrays P<ply>, O<ply> (boards, side to move first) and y<ply>
+    (discs).
 
     "diverse" in a file's name means that its positions are perturbed ones.
     """
@@ -61,7 +62,7 @@ def read_truth(paths: list[Path]) -> list[Truth]:
 
 
 def keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]:
-    """Return a uint64 hash for each canonical board; two boards have the same with a chance of 2**-64."""
+    """Return a uint64 hash for each canonical board; two different boards get the same hash with a chance of 2**-64."""
     mixed = (players ^ (players >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(32))) + opponents
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0x94D049BB133111EB)
@@ -93,7 +94,10 @@ class Visits(NamedTuple):
 
 
 def visit(games: Arrays) -> Visits:
-    """Return the visits of games (arrays of stage `games`); the result of an unfinished game is NaN."""
+    """Return a row for each position of each of ``games`` (arrays of stage `games`), canonical and sorted by ply.
+
+    Results are in discs for the side to move, NaN for unfinished games.
+    """
     most = int(games["lengths"].astype(np.int64).sum()) * 2 + 2 * len(games["lengths"])
     players, opponents = np.empty(most, np.uint64), np.empty(most, np.uint64)
     number, turns = np.empty(most, np.int32), np.empty(most, np.int8)
@@ -110,7 +114,9 @@ def visit(games: Arrays) -> Visits:
 
 
 def hold_out(visits: Visits, games: int, seed: int, truth: list[Truth]) -> NDArray[np.bool_]:
-    """Return a mask of the games that are used for validation only."""
+    """Return a mask of ``games`` games that are used for validation only: one in `HELD_OUT_SHARE` by lot, and all that
+    visit a human position of ``truth``.
+    """
     held: NDArray[np.bool_] = np.random.default_rng([seed, 1]).random(games) < 1 / HELD_OUT_SHARE
     for part in truth:
         if part.kind == "human":
@@ -131,7 +137,7 @@ def _rows(
     ply: int,
     kind: int,
 ) -> Arrays:
-    """Return rows of one ply in which equal canonical boards are one."""
+    """Return rows of one ply and kind, one for each distinct canonical board; results of NaN do not enter the means."""
     _, first, which = np.unique(keys(players, opponents), return_index=True, return_inverse=True)
     every = len(first)
     trained = np.bincount(which, weights=~held, minlength=every) > 0
@@ -166,7 +172,11 @@ def played(visits: Visits, held: NDArray[np.bool_], ply: int) -> Arrays:
 
 
 def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, seed: int) -> Arrays:
-    """Return about ``count`` positions of one ply, 1 to 3 random moves off the games' positions."""
+    """Return at most ``count`` positions of one ply, 1 to 3 random moves off the games' positions; games that end on
+    the way and repeated boards are dropped.
+
+    A row is held out if all games that it comes from are.
+    """
     random = np.random.default_rng([seed, 2, ply])
     steps = random.integers(1, 4, count).astype(np.uint8)
     steps = np.minimum(steps, ply).astype(np.uint8)
@@ -194,7 +204,7 @@ def _successors(
 
 
 def openings(last: int) -> list[Arrays]:
-    """Return every position of plies 0 to ``last``, by ply."""
+    """Return rows of every position of plies 0 to ``last``, one set of rows for each ply."""
     players = np.array([boards.START_PLAYER], np.uint64)
     opponents = np.array([boards.START_OPPONENT], np.uint64)
     by_ply = []
@@ -208,7 +218,7 @@ def openings(last: int) -> list[Arrays]:
 
 
 def merge(parts: list[Arrays]) -> Arrays:
-    """Return rows of one ply from several kinds; a board in more than one is of the first."""
+    """Return rows of one ply from several kinds; a board in more than one of ``parts`` is taken from the first."""
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     _, first = np.unique(keys(joined["players"], joined["opponents"]), return_index=True)
     return {name: array[first] for name, array in joined.items()}
@@ -225,9 +235,10 @@ def gather(
     first: int = 0,
     last: int = 60,
 ) -> Arrays:
-    """Return all rows of plies first..last: the games', ``count`` perturbed ones a ply, openings.
+    """Return all rows of plies first..last: positions of the games, up to ``count`` perturbed ones for each ply, and
+    all positions up to ply ``opening_plies`` (-1: none).
 
-    Boards of the truth files or of ``others``, which are sets of positions, are left out.
+    Boards of the truth files or of ``others``, which are sets of rows, are left out.
     """
     progress = StageProgress("positions")
     visits = visit(games)
@@ -270,7 +281,7 @@ def run(
     first: int = 0,
     last: int = 60,
 ) -> None:
-    """Read games and write positions that are not in the files ``except_files``."""
+    """Read games and write the positions of `gather` to ``out``, without those in the files ``except_files``."""
     games, made = load(source)
     truth = read_truth(truth_files)
     others = [load(path) for path in except_files]

@@ -36,16 +36,16 @@ from . import nodes
 from .nodes import Measured
 
 NEAR = 10.0
-"""Most discs between a node's bound and its shallow score for the node to count in fit and check."""
+"""Largest distance in discs of a node's shallow score from its bound for the node to count in fit and check."""
 
 FEWEST = 60
-"""Fewest nodes near their bounds for a fit: before the end, and for each parity of empties at the end."""
+"""Least number of nodes near their bounds for a fit: before the end, and for each parity of empties at the end."""
 
 PROVED_TO = 18
 """Most empties at which searches to the end in the sample are full-width; with more the reference has cuts itself."""
 
 EDGE = 2.0
-"""Discs beyond the margin up to which a cut counts as at its edge."""
+"""Largest number of discs beyond the margin for a cut to count as at its edge."""
 
 BANDS = {"3-5": (3, 5), "6-9": (6, 9), "10-13": (10, 13), "14-18": (14, 18)}
 """Groups of depths in the report, for searches that end before the game does."""
@@ -76,12 +76,12 @@ class Check(NamedTuple):
 
 
 def near(measured: Measured) -> NDArray[np.bool_]:
-    """Return a mask of the nodes whose shallow score is near the bound."""
+    """Return a mask of the nodes whose shallow score is less than `NEAR` discs from the node's null-window bound."""
     return np.asarray(np.abs(measured.shallow - measured.nodes.alphas - 0.5) < NEAR)
 
 
 def fit(measured: Measured) -> ErrorModel:
-    """Return the likeliest model; raises `TrainingError` if too few nodes are near their bounds."""
+    """Return the likeliest error model. Raises `TrainingError` if too few nodes are near their bounds."""
     measured = measured.at(near(measured))
     before, end = measured.at(~measured.to_the_end), measured.at(measured.to_the_end)
     odd = end.nodes.empties % 2 == 1
@@ -123,7 +123,7 @@ def _gamma(
     squares: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the x for which exp(2 columns x) is the likeliest mean of ``squares``, and the deviance."""
+    """Return x for which exp(2 * columns @ x) is the likeliest mean of ``squares``, and the deviance of the fit."""
     root = np.sqrt(weights)[:, None]
     logs = np.full(len(squares), np.log(np.average(squares, weights=weights)))
     solved = np.zeros(columns.shape[1])
@@ -135,7 +135,7 @@ def _gamma(
 
 
 def groups(measured: Measured) -> dict[str, NDArray[np.bool_]]:
-    """Return masks of the groups of nodes in the report, by name."""
+    """Return the masks of the groups of nodes in the report, by the groups' names."""
     depths, empties, end = measured.nodes.depths, measured.nodes.empties, measured.to_the_end
     parts = {"before the end": ~end}
     parts |= {f"depth {name}": ~end & (low <= depths) & (depths <= high) for name, (low, high) in BANDS.items()}
@@ -145,7 +145,7 @@ def groups(measured: Measured) -> dict[str, NDArray[np.bool_]]:
 
 
 def check(measured: Measured, model: ErrorModel) -> list[Check]:
-    """Return the checks of the model, for each selectivity below 100 % and each group."""
+    """Return the check of the model for each selectivity below 100 % and each group of nodes."""
     words = table(model)
     alphas, shallow, deep = measured.nodes.alphas, measured.shallow, measured.deep
     static = np.rint(measured.static)
@@ -189,7 +189,11 @@ def _share(which: NDArray[np.bool_]) -> float:
 def gathered(
     arrays: Arrays, weights: Weights, kept: Path, *, about: dict[str, Any], count: int, seed: int, workers: int
 ) -> Measured:
-    """Return all nodes measured; results in the file ``kept`` are not measured again."""
+    """Return all nodes with their scores; results that the file ``kept`` has are not measured again, new ones are added
+    to it.
+
+    ``about`` describes the measurement; raises `TrainingError` if the file's description differs.
+    """
     progress = StageProgress("probcut")
     parts: Arrays = {}
     if kept.exists():
@@ -251,7 +255,12 @@ def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, worker
 
 
 def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> None:
-    """Write ``weights`` to ``out``, with the model that stage `probcut` wrote to ``model`` in its record."""
+    """Write ``weights`` to ``out``, with the model that stage `probcut` wrote to ``model`` in their record, which is
+    also written beside them as JSON.
+
+    ``small`` is that of `write_shipped`. Raises `TrainingError` for another file, or a model measured with other
+    weights.
+    """
     try:
         content = json.loads(model.read_text())
         fitted = model_of(content["model"])

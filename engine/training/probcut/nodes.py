@@ -1,8 +1,8 @@
 """Sampled nodes of the engine's searches with scores of shallow and deep searches: the data of ProbCut's fit.
 
 Positions of held-out games are searched at the limits of levels, and the compiled search keeps a sample of the nodes
-where a cut is tried (`kernels.midgame.sample`), evenly by depth, before and to the end. A node has the bound that it
-was searched with, because its scores matter only near it.
+where a cut is tried (`kernels.midgame.sample`), as many of each depth, and separately of searches to the end. A node
+has the bound that it was searched with, because its scores matter only near the bound.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from desdaemon.engine.training.store import Arrays, StageProgress
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 OPEN = 40
-"""Largest bound of a node in discs; nodes beyond it say little about close games."""
+"""Largest bound of a node in discs, of either sign; nodes beyond it say little about close games."""
 
 CLOSE_TO = 24
-"""Largest evaluation of a position that is searched, in discs."""
+"""Largest evaluation of a position that is searched, in discs, of either sign."""
 
 FULL_COUNT = 2000
-"""Number of searches for which `BEFORE` and `TO_THE_END` say how many nodes are measured."""
+"""Number of searches for which `BEFORE` and `TO_THE_END` give the numbers of nodes that are measured."""
 
 FEWEST = 40
-"""Nodes measured in each class, if it has them, even if fewer searches are requested."""
+"""Least number of nodes measured in each large class that has them, even if few searches are requested."""
 
 BEFORE = {
     **dict.fromkeys(range(3, 9), (1500, 100)),
@@ -48,7 +48,7 @@ BEFORE = {
     17: (30, 98),
     18: (20, 98),
 }
-"""By depth, for searches that end before the game: number of nodes, and percent of the search for the reference."""
+"""By depth, for searches that end before the game: number of nodes, and percent of the reference search."""
 
 TO_THE_END = {
     **dict.fromkeys(range(13, 17), (600, 100)),
@@ -59,13 +59,15 @@ TO_THE_END = {
     21: (80, 98),
     22: (60, 98),
 }
-"""By empties, for searches to the end: number of nodes, and percent of the search for the reference."""
+"""By empties, for searches to the end: number of nodes, and percent of the reference search."""
 
 _CHUNK = 16
 
 
 class Nodes(NamedTuple):
-    """Columns of equal length: boards (mover first), the bound in discs, plies, and the number of the search."""
+    """Columns of equal length: boards (mover first), lower bounds of the null windows, plies, numbers of
+    the searches.
+    """
 
     players: NDArray[np.uint64]
     opponents: NDArray[np.uint64]
@@ -83,23 +85,23 @@ class Nodes(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Nodes with their scores in discs for the mover."""
+    """Nodes with their scores, in discs for the mover."""
 
     nodes: Nodes
     static: NDArray[np.float64]
-    """The unrounded evaluation."""
+    """Unrounded evaluations."""
     shallow: NDArray[np.float64]
-    """The score of the reduced search at the selectivity that searches give it."""
+    """Scores of the reduced searches, at the selectivity that the engine's searches give them."""
     deep: NDArray[np.float64]
 
     @property
     def to_the_end(self) -> NDArray[np.bool_]:
-        """Whether the search goes to the end."""
+        """Whether the deep search of each node goes to the end."""
         return np.asarray(self.nodes.depths >= self.nodes.empties)
 
     @property
     def stand_ins(self) -> NDArray[np.int64]:
-        """Plies of the reduced searches."""
+        """Plies of the reduced search of each node."""
         pairs = zip(self.nodes.empties.tolist(), self.nodes.depths.tolist(), strict=True)
         return np.array([stand_in(empties, depth) for empties, depth in pairs], np.int64)
 
@@ -108,7 +110,9 @@ class Measured(NamedTuple):
 
 
 def limits_of(empties: int, dice: np.random.Generator) -> Limits:
-    """Return random limits: depth and selectivity of a level, and a node limit that most searches do not reach."""
+    """Return random limits for a search with ``empties``: depth and selectivity of a level, and a node limit that most
+    searches do not reach.
+    """
     if empties <= 16 or (empties <= 24 and dice.random() < 0.7):
         return Limits(empties, Selectivity(dice.choice(SELECTIVITIES[:5])), 20_000_000)
     return Limits(
@@ -117,7 +121,11 @@ def limits_of(empties: int, dice: np.random.Generator) -> Limits:
 
 
 def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: int, progress: StageProgress) -> Nodes:
-    """Return nodes of ``count`` searches of held-out positions with 11 to 52 empties whose evaluation is near 0."""
+    """Return nodes of up to ``count`` searches of held-out positions with 11 to 52 empties; positions whose evaluation
+    is over `CLOSE_TO` discs are not searched.
+
+    ``arrays`` are those of stage `positions`.
+    """
     starts = np.searchsorted(arrays["plies"], np.arange(62))
     held = {ply: starts[ply] + np.flatnonzero(arrays["held"][starts[ply] : starts[ply + 1]]) for ply in range(8, 50)}
     plies = [ply for ply, rows in held.items() if len(rows)]
@@ -161,7 +169,10 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
 
 
 def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Limits]]:
-    """Return a random sample of ``nodes`` by class: name, nodes, and limits of the search for the reference score."""
+    """Return a random sample of ``nodes`` by class, as (name, nodes, limits of the search for the reference score).
+
+    The samples shrink with ``count``, the number of searches that the nodes come from (`FULL_COUNT`).
+    """
     sampled = []
     to_the_end = nodes.depths >= nodes.empties
     for name, ending, plan in (("before", False, BEFORE), ("end", True, TO_THE_END)):
@@ -174,7 +185,10 @@ def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Li
 
 
 def measure(nodes: Nodes, truth: Limits, weights: Weights, workers: int) -> Measured:
-    """Search nodes of one class; the table is cleared after every sixteen."""
+    """Return nodes of one class with their scores: static, by the reduced search, and by a search within ``truth``.
+
+    The table is cleared before every sixteen nodes.
+    """
     searchers: SimpleQueue[Searcher] = SimpleQueue()
     for _ in range(workers):
         searchers.put(Searcher(hash_bits=20, weights=weights))
