@@ -17,7 +17,9 @@ __all__ = ["Parser", "add_daemon", "check_writable", "connected", "real", "whole
 
 
 def check_writable(option: str, path: str) -> None:
-    """Raise `BadInput` for a file that could not be written at the end of a run; ``-`` and "" are no files."""
+    """Raise `BadInput`, naming ``option``, for a file that could not be written at the end of a run; ``-`` and "" are
+    no files.
+    """
     if path in ("", "-"):
         return
     place = Path(path)
@@ -30,7 +32,9 @@ def check_writable(option: str, path: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write to standard output and flush; a closed pipe is no error. Raises `BadInput` if the disk is full."""
+    """Write to standard output and flush; a closed pipe is no error. Raises `BadInput` for any other one, such as a
+    full disk.
+    """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -112,8 +112,8 @@ class AsyncClient:
         """Return a client of the daemon at an endpoint, such as ``tcp://host:6464``; None: the one on this machine.
 
         ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) if the file lacks it. Requests
-        wait up to ``patience_s`` for a lost daemon to come back. Raises `NoDaemon`, and `DaemonError` with code
-        ``forbidden`` for refused keys.
+        wait up to ``patience_s`` for a lost daemon to come back. Raises `NoDaemon`, also after ``timeout_s`` without an
+        answer, and `DaemonError` with code ``forbidden`` for refused keys.
         """
         client = cls(lambda: find(endpoint, key, server_key), patience_s)
         try:
@@ -164,7 +164,8 @@ class AsyncClient:
         read_partial: Callable[[Data], P | None] = _as_it_is,  # type: ignore[assignment]
         read_final: Callable[[Data], F] = _as_it_is,  # type: ignore[assignment]
     ) -> AsyncHandle[P, F]:
-        """Make a request. The readers convert the data of partials and of the final for the handle.
+        """Make a request. ``read_partial`` and ``read_final`` convert the data of replies for the handle; a partial
+        read as None is left out.
 
         Raises `DaemonError` for arguments that cannot be sent, and `Forked` in a process that inherited the client.
         """
@@ -190,13 +191,15 @@ class AsyncClient:
         return await handle.result(timeout_s)
 
     async def ping(self, timeout_s: float | None = 5.0) -> float:
-        """Return the milliseconds of a round trip to the daemon."""
+        """Return the milliseconds of a round trip to the daemon. Raises `TimedOut` after ``timeout_s``."""
         began = self._loop.time()
         await self.request("ping", timeout_s=timeout_s)
         return 1000 * (self._loop.time() - began)
 
     def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
-        """Analyse a position; with ``partial_ms`` partials tell the progress."""
+        """Analyse the position after ``moves`` from ``board`` (None: the standard start); with ``partial_ms`` partials
+        tell the progress.
+        """
         return self.start("analyze", analyze_args(board, moves, limits), results.analysed, results.analysed)
 
     def analyze_game(
@@ -206,7 +209,8 @@ class AsyncClient:
         plies: Iterable[int] | None = None,
         **limits: Unpack[AnalysisLimits],
     ) -> GameAnalysis:
-        """Analyse plies of a game, by default all. Each finished ply is a partial; the final has all.
+        """Analyse plies of a game from ``board`` (None: the standard start), by default all. Each finished ply is a
+        partial; the final has all.
 
         With ``partial_ms`` partials with ``done`` false tell the progress of each ply too.
         """
@@ -266,7 +270,9 @@ class AsyncClient:
         return await self.start("batch.results", args, _as_it_is, results.batch_page)
 
     async def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> AsyncIterator[BatchResult]:
-        """Yield the results of a batch as they arrive, until the batch is over."""
+        """Yield the results of a batch after the cursor ``after``, as they arrive, until the batch is over. While none
+        is new it asks every ``poll_s`` seconds.
+        """
         while True:
             page = await self.batch_results(job, after)
             for result in page.results:

@@ -68,7 +68,7 @@ class _Loop:
         return self._loop.is_closed()
 
     def call(self, make: Callable[[], T]) -> T:
-        """Call a function that does not wait, on the loop's thread."""
+        """Call ``make``, which must not wait, on the loop's thread, and return its result."""
 
         async def called() -> T:
             return make()
@@ -117,7 +117,7 @@ class Handle(Generic[P, F]):
         return self._loop.run(self._handle.wait(timeout_s))
 
     def result(self, timeout_s: float | None = None) -> F:
-        """Return the final. Raises the reply's error, or `TimedOut`, which cancels the request."""
+        """Return the final. Raises the reply's error, or after ``timeout_s`` `TimedOut`, which cancels the request."""
         return self._loop.run(self._handle.result(timeout_s))
 
     def __iter__(self) -> Iterator[P]:

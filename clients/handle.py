@@ -74,7 +74,7 @@ class AsyncHandle(Generic[P, F]):
         return self.done
 
     async def result(self, timeout_s: float | None = None) -> F:
-        """Return the final. Raises the reply's error, or `TimedOut`, which cancels the request.
+        """Return the final. Raises the reply's error, or after ``timeout_s`` `TimedOut`, which cancels the request.
 
         Cancelling the waiting task cancels the request too.
         """

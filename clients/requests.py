@@ -62,7 +62,7 @@ BatchItem = str | Mapping[str, str | int]
 
 
 def batch_args(items: Iterable[BatchItem] | None, file: str | None, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `analyze.batch`."""
+    """Return the arguments of `analyze.batch`, for ``items`` or the ``file`` that the daemon reads."""
     args: dict[str, Any] = dict(limits)
     if items is not None:
         args["items"] = [{"moves": item} if isinstance(item, str) else dict(item) for item in items]

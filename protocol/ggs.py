@@ -250,7 +250,7 @@ def _of_service(words: list[str], block: ServerBlock) -> Message | None:
 
 
 def _request(words: list[str]) -> Request | None:
-    """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``."""
+    """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``; None for another form."""
     sign, id, _, challenger, clock, type, rated, *opponent = words
     if not _ID.fullmatch(id) or rated not in ("R", "U"):
         return None
@@ -259,7 +259,7 @@ def _request(words: list[str]) -> Request | None:
 
 
 def _match(words: list[str]) -> ServerMatch | None:
-    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``."""
+    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``; None for another form."""
     sign, _, id, _, first, _, second, type, rated, *rest = words
     if not _ID.fullmatch(id) or rated not in ("R", "U"):
         return None
@@ -310,7 +310,9 @@ def parse_type(text: str) -> GameType:
 
 
 def parse_clock(text: str) -> ServerClock:
-    """Return a clock ``initial/increment/extension``, each ``[[HH:]MM:]SS[,N]`` or empty; raises ValueError."""
+    """Return a clock ``initial/increment/extension``, each ``[[HH:]MM:]SS[,N]`` (N is ignored) or empty; raises
+    ValueError.
+    """
     fields = [field.partition(",")[0] for field in text.split("/")]
     if len(fields) > 3:
         raise ValueError(text)
@@ -376,5 +378,5 @@ def open_line(matches: int) -> str:
 
 
 def play_line(game: str, move: int, score: float, seconds: float) -> str:
-    """Return the line that plays a move."""
+    """Return the line that plays a move in ``game``, with its score in discs for the mover and the seconds it took."""
     return f"tell /os play {game} {move_text(move).lower()}/{score:.2f}/{seconds:.2f}"

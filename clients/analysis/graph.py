@@ -45,7 +45,7 @@ def _described(scores: list[BlackScore]) -> str:
 
 
 def _solved_from(steps: tuple[JudgedMove, ...]) -> int:
-    """Return the index from which all positions have exact scores."""
+    """Return the index of the first move from which on all positions have exact scores."""
     index = len(steps)
     while index and (steps[index - 1].sure in ("exact", "")):
         index -= 1
@@ -53,7 +53,7 @@ def _solved_from(steps: tuple[JudgedMove, ...]) -> int:
 
 
 def _blot(step: JudgedMove, x: float, y: float) -> str:
-    """Return a mistake's mark: a circle for Black, a square on its corner for White."""
+    """Return a mistake's mark around (x, y): a circle for Black, a square on its corner for White."""
     black = step.position.black_to_move
     shape = '<circle r="5"/>' if black else '<path d="M0 -6.5L6.5 0L0 6.5L-6.5 0Z"/>'
     text = f"{step.ply}. {'Black' if black else 'White'} {move_text(step.move)}: {step.grade}, {step.loss} lost"

@@ -208,7 +208,7 @@ def _moves(analysis: GameAnalysis) -> str:
 
 
 def _places(analysis: GameAnalysis, link: str) -> list[dict[str, object]]:
-    """Return the positions of the game for the page's script."""
+    """Return the positions of the game for the page's script, as `ending` takes them."""
     places: list[dict[str, object]] = []
     for ply, step in enumerate(analysis.steps):
         passes = step.move == PASS

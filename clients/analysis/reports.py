@@ -77,7 +77,9 @@ def _row(step: JudgedMove, bar: str, most: int) -> str:
 
 
 def _bar(score: int, largest: int) -> str:
-    """Return a bar from the middle: to the right for Black, to the left for White."""
+    """Return a bar from the middle: to the right for Black, to the left for White; ``largest`` is the score of a whole
+    half.
+    """
     length = round(abs(score) * _HALF / largest)
     if score >= 0:
         return f"{'':{_HALF}}|{'#' * length:{_HALF}}"
@@ -236,7 +238,9 @@ class Collection:
     """
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:
-        """Open the outputs. Raises `BadInput` if one cannot be written."""
+        """Open the outputs, "" for none; ``board`` is the ``link`` of `page`. Raises `BadInput` if one cannot be
+        written.
+        """
         self._rows: list[GameRow] = []
         self._engine = ""
         self._files = contextlib.ExitStack()

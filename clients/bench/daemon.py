@@ -57,7 +57,7 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def random_line(dice: random.Random, plies: int) -> str:
-    """Return a line of random legal moves from the standard start, without passes."""
+    """Return a line of ``plies`` random legal moves from the standard start, without passes."""
     while True:
         player, opponent = rules.START
         moves: list[int] = []
@@ -147,7 +147,7 @@ class BenchDaemon:
 
     @property
     def memory_mb(self) -> float:
-        """The daemon's own resident memory, MB, without files that it shares with other processes."""
+        """The daemon's own resident memory, MiB, without files that it shares with other processes."""
         return platform.own_bytes(self.process.pid) / (1 << 20)
 
     @property
@@ -214,7 +214,7 @@ class BenchPeer:
         return data
 
     def timed(self, op: str, args: dict[str, Any] | None = None) -> float:
-        """Return the seconds from a request to its final or error."""
+        """Return the seconds from sending a request to its final or error."""
         began = time.perf_counter()
         self._final(self.send(op, args))
         return time.perf_counter() - began
@@ -276,7 +276,7 @@ class BenchPeer:
         return waits
 
     def first_reply(self, op: str, args: dict[str, Any]) -> float:
-        """Return the seconds to the first reply of a request."""
+        """Return the seconds from sending a request to its first reply."""
         began = time.perf_counter()
         number = self.send(op, args)
         while self._reply()["id"] != number:

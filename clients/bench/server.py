@@ -59,7 +59,7 @@ Measure = Callable[[BenchDaemon, int], list[MeasuredFigure]]
 
 
 def command_line(program: str = "desdaemon bench server", measurements: Mapping[str, Measure] | None = None) -> Parser:
-    """Return the command line's parser, with the names of the measurements."""
+    """Return the parser of the command line of ``program``, with the names of the measurements."""
     names = sorted(measurements or MEASUREMENTS)
     parser = Parser(program, description="Measure a daemon under load from many clients.")
     parser.add_argument(
@@ -81,7 +81,9 @@ def main(arguments: list[str]) -> int:
 
 
 def run(program: str, measurements: Mapping[str, Measure], arguments: list[str]) -> int:
-    """Take each measurement with a new daemon. Returns as `main`."""
+    """Take each measurement with a new daemon and print the figures, errors under the name ``program``. Returns as
+    `main`.
+    """
     named = command_line(program, measurements).parse_args(arguments)
     figures: list[MeasuredFigure] = []
     try:
@@ -120,7 +122,7 @@ def machine() -> dict[str, str | int]:
 
 
 def table(figures: list[MeasuredFigure], heading: str = "measured with all search threads busy") -> str:
-    """Return the figures as a table for people."""
+    """Return the figures as a table for people, below a line about the machine."""
     about = machine()
     width = max(44, *(len(figure.name) + 1 for figure in figures))
     lines = [
@@ -187,7 +189,7 @@ def _partials(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 
 
 def _batches(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Measure four clients that look up positions in lists."""
+    """Measure four clients that look up positions in lists; the number of requests is divided by ``divisor``."""
     with BenchPeer(daemon.ipc) as admin:
         lines = [random_line(random.Random(seed), 12) for seed in range(1500)]
         for line in lines[:40]:

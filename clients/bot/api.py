@@ -70,7 +70,7 @@ class Api:
             self._patiently(lambda: self._once("POST", path, form or {}))
 
     def lines(self, path: str) -> Iterator[dict[str, Any]]:
-        """Yield the objects of a stream until the server ends it; a broken stream is asked for again.
+        """Yield the objects of the stream at ``path`` until the server ends it; a broken stream is asked for again.
 
         Raises `ApiRefusal`, and `InterruptedError` once ``pauses`` is set.
         """
@@ -138,7 +138,9 @@ class Api:
     def _ask(
         self, method: str, path: str, form: Mapping[str, str] | None
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Send a request and return its response, of status 200. Raises `ApiRefusal` and `_Later`."""
+        """Send a request. Returns the open connection and the response, of status 200; raises `ApiRefusal` and
+        `_Later`.
+        """
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._host, self._port, timeout=SILENCE_S)
         headers = dict(self._headers)

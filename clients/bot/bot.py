@@ -110,7 +110,9 @@ class Bot:
         most: int,
         games_file: str,
     ) -> None:
-        """Up to ``most`` games are played at a time; finished ones go to ``games_file`` unless it is ""."""
+        """``command`` starts the engine, which speaks ``protocol``. Up to ``most`` games are played at a time; finished
+        ones go to ``games_file`` unless it is "".
+        """
         self._api = api
         self._rules = rules
         self._command, self._protocol, self._groups = command, protocol, groups
@@ -261,8 +263,8 @@ class _Game:
                 self._api.post(f"{self._where}/move/{quote(self._table.move_name(position, move), safe='@')}")
 
     def _chosen(self, turn: BotTurn) -> int:
-        """Return the engine's move, restarting an engine that fails. At the third fault resigns and raises
-        `EngineFault`.
+        """Return a forced pass or the engine's move; restart an engine that fails. At fault number `_FAULTS` resign and
+        raise `EngineFault`.
         """
         position = turn.record.final
         if position.must_pass:
@@ -308,7 +310,7 @@ class _Game:
 
 
 def _rules(accept: str, rated: bool, clock: str) -> Rules:
-    """Return the rules in the options. Raises `BadInput`."""
+    """Return the rules for challenges in the options ``--accept``, ``--rated`` and ``--clock``. Raises `BadInput`."""
     names = {name.strip().lower() for name in accept.split(",") if name.strip()}
     least, colon, most = clock.partition(":")
     try:

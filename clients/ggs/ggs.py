@@ -107,7 +107,9 @@ def play(
     settings: SessionSettings,
     margin_s: float,
 ) -> int:
-    """Play with an engine in this process. Returns 0, or 1 if that failed; raises `BadInput`."""
+    """Play with an engine in this process that keeps ``margin_s`` seconds on the clock. Returns 0, or 1 if that failed;
+    raises `BadInput`.
+    """
     if not re.fullmatch(r"\S{1,20}", login) or not login.isprintable():
         raise BadInput(f"login {quoted(login)}: expected a name without blanks")
     check_writable("--games", outside.records)
@@ -125,7 +127,9 @@ def play(
 
 
 def _settings(named: argparse.Namespace) -> SessionSettings:
-    """Return the settings of the configuration file, with those of the command line."""
+    """Return the settings of the configuration file, with those of the command line. The book comes from the command
+    line alone.
+    """
     settings = SessionSettings()
     if os.path.isfile(path := configuration_path()):  # noqa: PTH113
         configure(settings, path, "")

@@ -175,7 +175,7 @@ class Player:
         return [*instructions, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
 
     def tick(self, now: float) -> list[Instruction]:
-        """Keep the connection alive, and repeat the offer."""
+        """Keep the connection alive, and repeat the offer. After the last match and its record end the program."""
         if not self._online:
             return []
         if self._done and now >= self._waits_until:

@@ -13,7 +13,7 @@ from desdaemon.protocol.othello.notation import Position, moves_text
 
 
 def head(title: str, more: str = "") -> str:
-    """Return the beginning of a page, up to the start of its body; ``more`` is added to its head."""
+    """Return the beginning of a page, up to the start of its body. ``title`` is HTML; ``more`` is added to the head."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -33,14 +33,17 @@ def _resource(name: str) -> str:
 
 
 def players_heading(black: str, white: str) -> str:
-    """Return the heading of a game's page."""
+    """Return the heading of a game's page: the names of Black and White, with their discs."""
     return f"""<h1><span class="player"><span class="stone black"></span>{escape(black)}</span>
 <span class="against">against</span>
 <span class="player"><span class="stone white"></span>{escape(white)}</span></h1>"""
 
 
 def stepping_board(picture: str, plies: int, start: int, sentence: str, links: str = "") -> str:
-    """Return the section of a board with its controls, which the page's script needs; ``start`` is the ply shown."""
+    """Return the section of a board (``picture``) with its controls, which the page's script needs.
+
+    ``start`` is the ply shown, of ``plies``, and ``sentence`` is about it; ``links`` is HTML below.
+    """
     return f"""<section class="game" aria-label="The board">
 {picture}
 <div class="steps" id="steps" hidden>
@@ -75,7 +78,10 @@ def ending(moves: Sequence[int], places: Sequence[Mapping[str, object]]) -> str:
 
 
 def table(label: str, kind: str, heads: Sequence[tuple[str, str]], rows: Sequence[str]) -> str:
-    """Return a table that scrolls, by keyboard too, if it is too wide; ``heads`` are columns' names and classes."""
+    """Return a table that scrolls, by keyboard too, if it is too wide.
+
+    ``label`` is its name for screen readers, ``kind`` its class; ``heads`` are columns' names and classes.
+    """
     top = "".join(
         f'<th scope="col"{f" class={chr(34)}{style}{chr(34)}" if style else ""}>{name}</th>' for name, style in heads
     )

@@ -18,9 +18,9 @@ INNER = HEIGHT - TOP - BOTTOM
 def board(
     position: Position, title: str, *, played: int = PASS, best: int = PASS, name: str = "", small: bool = False
 ) -> str:
-    """Return a board with coordinates.
+    """Return a board with coordinates; ``title`` is its text for screen readers.
 
-    ``played`` gets a ring, ``best`` a cross; ``name`` becomes the picture's id.
+    ``played`` gets a ring, ``best`` a cross; ``name`` becomes the picture's id. A ``small`` one has a class of its own.
     """
     identity = f' id="{name}"' if name else ""
     kind = "board small" if small else "board"
@@ -40,7 +40,9 @@ def board(
 
 
 def _mark(kind: str, square: int) -> str:
-    """Return the ring for the played move or the cross for the best; off the board hidden, for a script to move."""
+    """Return the ring (``kind`` ``played``) or the cross (``best``) on a square; for `PASS` it is off the board, for a
+    script to move.
+    """
     x, y = centre_of(square) if square != PASS else (-99, -99)
     shape = '<circle r="12"/>' if kind == "played" else '<path d="M-8 0H8M0 -8V8"/>'
     return f'<g class="mark {kind}" transform="translate({x} {y})">{shape}</g>'
@@ -65,7 +67,7 @@ class Chart(NamedTuple):
         return TOP + (self.largest - value) * INNER / (2 * self.largest)
 
     def line(self, points: Iterable[tuple[int, float]]) -> str:
-        """Return the path through places and values, without its first letter."""
+        """Return the data of an SVG path through places and values, without the ``M`` at its beginning."""
         return "L".join(f"{self.x(at):.1f} {self.y(value):.1f}" for at, value in points)
 
     def svg(self, label: str, under: str, over: str, marks: Iterable[int]) -> str:

@@ -49,7 +49,7 @@ class Place(NamedTuple):
         return any(given in (f"{host}{self._port_text}", f"{host}:{self.port}") for host in self.hosts)
 
     def knows_origin(self, origin: str, host: str) -> bool:
-        """Whether an Origin header is that of the gateway's page, under the name that ``host`` asks for."""
+        """Return whether an Origin header is that of the gateway's page, under the name that ``host`` asks for."""
         return bool(origin) and self.knows_host(host) and origin.strip().lower() == f"{self.scheme}://{host}".lower()
 
 
@@ -65,7 +65,7 @@ class Access:
         self._now = now
 
     def knows_token(self, given: str) -> bool:
-        """Whether ``given`` is the token of this start."""
+        """Return whether ``given`` is the token of this start."""
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     def cookie(self) -> str:
@@ -74,7 +74,7 @@ class Access:
         return f"{issued}.{self._signature(issued)}"
 
     def knows_cookie(self, given: str) -> bool:
-        """Whether ``given`` is a cookie signed with the key and not too old."""
+        """Return whether ``given`` is a cookie signed with the key and not too old."""
         issued, _, signature = given.partition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(issued).encode()):
             return False

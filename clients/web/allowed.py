@@ -96,7 +96,9 @@ def operations(role: str) -> list[str]:
 
 
 def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list[str]]:
-    """Return a request's operation, arguments and warnings about them. Raises `RequestError`."""
+    """Return a request's operation, arguments and warnings about them. Raises `RequestError`, also for what a page of
+    ``role`` may not request.
+    """
     operation, given = check_request(message, _OPERATIONS)
     needed = _NEEDED.get(operation.name)
     if needed is None:

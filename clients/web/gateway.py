@@ -135,7 +135,7 @@ class Gateway:
             await asyncio.sleep(_RETRY_S)
 
     def tell(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Forward an event to the tabs that want it."""
+        """Forward an event of a topic to the tabs that want it."""
         for socket in self.tabs:
             if socket.tab:
                 socket.tab.tell(topic, data)
@@ -165,7 +165,7 @@ class _Guarded(RequestHandler):
         self.finish(text)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Send a line without details."""
+        """Send the status as a line without details."""
         self._refuse(status_code, f"{status_code}\n")
 
 
@@ -207,7 +207,7 @@ class _File(_Guarded):
         super().prepare()
 
     def get(self, name: str) -> None:
-        """Send a file of the page."""
+        """Send the page (``name`` "") or one of its files, packed if the browser takes that; others do not exist."""
         file = self.gateway.files.get(name or "index.html")
         if file is None:
             self._refuse(404, "404\n")

@@ -27,7 +27,7 @@ _END_S = 20.0
 
 
 def make_book(path: str) -> None:
-    """Make a new book in a file. Raises `NoDaemon` if that fails."""
+    """Make a new book in the file ``path``, by another process. Raises `NoDaemon` if that fails."""
     lines = f'book new\nbook save "{path}"\nquit\n'
     done = subprocess.run([*OWN_COMMAND, "-q", "-n", "1"], input=lines, capture_output=True, text=True)
     if not Path(path).is_file():

@@ -46,7 +46,7 @@ class Unwanted(Exception):
 class Tab:
     """One open page: ``client`` is its client of the daemon, ``role`` the highest role that it may have.
 
-    ``wake`` is called when a frame is put into the outbox.
+    ``wake`` is called when a frame is put into the outbox; ``pool`` runs what takes long.
     """
 
     def __init__(

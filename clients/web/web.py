@@ -193,7 +193,11 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """Yield the addresses to try to listen at: the port asked for, or the default one and those after it."""
+    """Yield the addresses to try to listen at: the port asked for (0: any free one), or the default one and those after
+    it.
+
+    Browsers may use ``names``, the ``host`` and names of the loopback for them.
+    """
     from .access import Place
 
     shown = f"[{host}]" if ":" in host else host

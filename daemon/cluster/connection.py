@@ -44,7 +44,7 @@ MISSING = "the cluster needs dask.distributed: pip install distributed"
 def configure() -> None:
     """Import dask and set it up for searches. Raises `BadInput` if it is not installed.
 
-    The user's own settings of dask take precedence. Its log lines are not shown, because this package reports in its
+    The user's own settings of dask take precedence. Dask's log lines are not shown, because this package reports in its
     own words.
     """
     try:
@@ -166,7 +166,7 @@ def security(tls: str) -> Security | None:
 
 
 def connect(text: str, tls: str) -> Client:
-    """Return a client of the scheduler that ``text`` names.
+    """Return a client of the scheduler that ``text`` names; ``tls`` is the folder of keys, "" without encryption.
 
     Raises `BadInput` if the text names none, and `Unfinished` if the scheduler does not answer or refuses.
     """

@@ -253,7 +253,9 @@ class ClusterSearches(Generic[S, A]):
         self._done.put(_Done(batch.number, "", answers, None))
 
     def _take_all(self, window: SearchWindow[S, A], helping: set[int], wait_s: float) -> None:
-        """Handle all finished batches; wait up to ``wait_s`` for the first."""
+        """Handle all finished batches; wait up to ``wait_s`` seconds for the first. Batches searched here are removed
+        from ``helping``.
+        """
         with contextlib.suppress(queue.Empty):
             done = self._done.get(timeout=wait_s)
             while True:
@@ -368,7 +370,9 @@ class ClusterSearches(Generic[S, A]):
         self._figures(len(self._addresses), slots, busy)
 
     def _listen(self, address: str, name: str, last_seen: float, now: float) -> None:
-        """Tell that the scheduler has not heard from a worker for `QUIET_S`."""
+        """Note when the scheduler last heard of a worker (``last_seen``), and tell once that it has been silent for
+        `QUIET_S`.
+        """
         seen_before, since = self._seen.get(address, (0.0, now))
         if last_seen != seen_before:
             self._seen[address] = last_seen, now
@@ -391,7 +395,7 @@ class ClusterSearches(Generic[S, A]):
                 window.refused(number)
 
     def _end(self) -> None:
-        """Stop this job's searches at the workers."""
+        """End the run: cancel its batches and stop its searches at the workers, waiting up to `_STOP_S`."""
         self._stopped.set()
         with contextlib.suppress(Exception):
             if self._client.status == "running":
@@ -557,7 +561,8 @@ def cluster_pool(
     on_gone: Callable[[str], None],
     note: Callable[[str], None],
 ) -> ClusterPool:
-    """Return a pool for a book job's searches, by the cluster at ``place`` (address, keys) and ``local`` threads.
+    """Return a pool for a book job's searches, by the cluster at ``place`` (address, folder of keys or "") and
+    ``local`` threads.
 
     The other arguments are those of `ClusterSearches` and `ClusterPool`. Raises `BadInput` if there is no scheduler.
     """

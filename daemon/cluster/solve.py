@@ -29,9 +29,11 @@ def solver(
     here: Callable[[int, int, Limits], Result],
     note: Callable[[str], None],
 ) -> Solver:
-    """Return the searches of the cluster at ``place`` (address, keys). Raises `BadInput` if there is no scheduler.
+    """Return the searches of the cluster at ``place`` (address, folder of keys or ""), with tables of 2 to the power
+    ``hash_bits`` entries.
 
-    ``here`` solves in this process what the cluster cannot, from an empty table.
+    ``here`` solves in this process what the cluster cannot, from an empty table; ``note`` is that of `ClusterSearches`.
+    Raises `BadInput` if there is no scheduler.
     """
 
     def answer(search: Search) -> WorkerAnswer | None:

@@ -133,7 +133,9 @@ class WorkerState:
         return result if result.complete and not control.stopped else None
 
     def _searcher(self, hash_bits: int) -> Searcher:
-        """Return the calling thread's searcher with a table of that size."""
+        """Return the calling thread's searcher with a table of 2 to the power ``hash_bits`` entries; one with another
+        table is dropped.
+        """
         searchers: dict[int, Searcher] = self._local.__dict__.setdefault("solvers", {})
         if hash_bits not in searchers:
             searchers.clear()
@@ -171,7 +173,9 @@ def prepare(name: str, weights: Weights) -> WorkerState:
 
 
 def _asked(expected: tuple[str, str]) -> WorkerState:
-    """Return this process's state if the task is for its identity. Raises `OtherIdentity`."""
+    """Return this process's state if ``expected``, the identity that the task is for, is its own. Raises
+    `OtherIdentity`.
+    """
     if _STATE is None:
         raise OtherIdentity("", "this process was not started by desdaemon cluster worker")
     if _STATE.identity != expected:

@@ -160,7 +160,7 @@ class Costs:
         self._means: dict[tuple[int, int], float] = {}
 
     def known(self, search: AnySearch) -> bool:
-        """Whether searches like this one were timed."""
+        """Return whether searches like this one were timed."""
         return self._key(search) in self._means
 
     def ms(self, search: AnySearch) -> float:
@@ -203,7 +203,7 @@ class SearchWindow(Generic[S, A]):
     # Input
 
     def wants(self) -> bool:
-        """Whether the owner should offer more searches."""
+        """Return whether the owner should offer more searches."""
         if self._complete or self._offered - self._given > max(1, self.slots) * HELD_BATCHES * MOST_IN_BATCH:
             return False
         slots = max(1, self.slots)
@@ -278,7 +278,7 @@ class SearchWindow(Generic[S, A]):
         return None
 
     def refused(self, number: int) -> None:
-        """Send a batch again that no worker could take."""
+        """Send a batch again that no worker could take, under a new number."""
         batch = self._running.pop(number, None)
         if batch is not None:
             self._batches += 1

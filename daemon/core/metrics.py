@@ -128,7 +128,7 @@ class ServerMetrics:
         self._seconds += seconds
 
     def refused(self, code: str) -> None:
-        """Count a request that ended with an error."""
+        """Count a request that ended with an error of this ``code``."""
         self._refused[code] = self._refused.get(code, 0) + 1
 
     def problem(self, what: str, text: str = "") -> None:

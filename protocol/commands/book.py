@@ -581,7 +581,9 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
 
 
 def _words(command: BookCommand, rest: str) -> list[str]:
-    """Split a line at blanks outside quotes; one file name may hold blanks if only numbers and flags follow."""
+    """Split ``rest``, the line after the command, at blanks outside quotes. Without quotes a file name may hold blanks
+    if only numbers and flags follow.
+    """
     kinds = [parameter.kind for parameter in command.parameters if parameter.kind != "flag" and not parameter.named]
     if '"' not in rest and kinds[:1] == ["path"] and set(kinds[1:]) <= {"int"}:
         options = list[str]()

@@ -36,7 +36,9 @@ _EXPECTED = {
 
 
 def expected_value(kind: str, low: int, high: int, choices: tuple[str, ...]) -> str:
-    """Return what a message says was expected for the kinds ``int`` and ``choice``; "" for other kinds."""
+    """Return what a message says was expected: for kind ``int`` a number from ``low`` to ``high``, for ``choice`` the
+    choices; "" for other kinds.
+    """
     if kind == "int":
         return f"a whole number from {low} to {high}"
     return f"one of {' '.join(choices)}" if kind == "choice" else ""

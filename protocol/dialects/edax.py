@@ -147,8 +147,8 @@ def _table_columns(row: SearchRow, shown: int) -> str:
 def board_diagram(
     position: Position, initial: Position, moves: tuple[int, ...], black_ms: float, white_ms: float
 ) -> str:
-    """Return the board that is shown before the prompt: discs and legal moves, counts and times used, the order of the
-    moves.
+    """Return the board that is shown before the prompt: discs and legal moves, counts, the time used by each side, the
+    order of the moves.
 
     ``moves`` led from ``initial`` to ``position``, passes included. The text has no newline at its end.
     """
@@ -280,6 +280,8 @@ def _tally(game: list[JudgedMove]) -> tuple[int, int, int]:
 
 
 def solve_summary(name: str, nodes: int, ms: float, cpu_ms: float) -> str:
-    """Return the line below the problems of `solve`; ``name`` is cut to 30 characters."""
+    """Return the line below the problems of `solve`, with times in ms of wall clock and processor; ``name`` is cut to
+    30 characters.
+    """
     speed = f" ({round(nodes * 1000 / ms)} nodes/s)" if ms >= 1 else ""
     return f"{name[:30]}: {nodes} nodes in {clock_text(ms):>9} (cpu = {clock_text(cpu_ms):>9}){speed}."

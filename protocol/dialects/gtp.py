@@ -106,7 +106,9 @@ def parse_request(line: str) -> GtpRequest | None:
 
 
 def response(id: str, text: str, failed: bool = False) -> str:
-    """Return an answer with the empty line that ends it; ``text`` must not hold an empty line."""
+    """Return an answer, or with ``failed`` an error, and the empty line that ends it; ``text`` must not hold an empty
+    line.
+    """
     blank = " " if text and not text.startswith("\n") else ""
     return f"{'?' if failed else '='}{id}{blank}{text}\n\n"
 
@@ -324,7 +326,9 @@ ENDED_BY_A_LINE = ("lz-analyze", "kata-analyze")
 def live_graphics(
     pv: tuple[int, ...], black_to_move: bool, scores: dict[int, MoverScore], reached: str, done: int
 ) -> str:
-    """Return GoGui's live graphics without the last newline; ``reached`` is the depth, ``done`` a percentage."""
+    """Return GoGui's live graphics without the last newline; ``scores`` are by move, ``reached`` is the depth, ``done``
+    a percentage.
+    """
     sides = "bw" if black_to_move else "wb"
     line = " ".join(f"{sides[ply % 2]} {vertex_text(move).replace('pass', 'PASS')}" for ply, move in enumerate(pv))
     labels = " ".join(f"{vertex_text(move)} {score:+d}" for move, score in scores.items() if move != PASS)

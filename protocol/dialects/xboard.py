@@ -75,7 +75,7 @@ _FEATURES = "setboard=1 playother=1 ping=1 draw=0 sigint=0 sigterm=0 analyze=1 c
 
 
 def feature_line(name: str) -> str:
-    """Return the line with the engine's features, without the final ``done=1``."""
+    """Return the line with the engine's ``name`` and features, without the final ``done=1``."""
     return f'feature myname="{name}" variants="{",".join(XBOARD_VARIANTS)}" {_FEATURES}'
 
 

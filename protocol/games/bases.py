@@ -115,7 +115,7 @@ def _unpacked_name(name: str) -> str:
 
 
 def unpacked(data: bytes, name: str) -> bytes:
-    """Return the content of a file, unpacked if its first bytes are those of a packed one.
+    """Return the content of a file, unpacked if its first bytes are those of a packed one; messages call it ``name``.
 
     Raises `BadInput` for more than `LARGEST_FILE` bytes, or if this Python cannot unpack it.
     """
@@ -191,7 +191,7 @@ def name_of(names: list[str], number: int) -> str:
 
 
 def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
-    """Return the names of the file of names that belongs to a ``.wtb``; none if it is missing.
+    """Return the names of the file of names, ``.jou`` or ``.trn``, that belongs to a ``.wtb``; none if it is missing.
 
     An unreadable one is reported to ``bad``; without ``bad`` it raises `BadInput`.
     """

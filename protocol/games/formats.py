@@ -167,7 +167,9 @@ def sgf_game(text: GameText) -> GameRecord:
 
 
 def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Position, tuple[PlayedMove, ...]]:
-    """Return the initial position and the moves of a game."""
+    """Return the initial position and the moves of a game; ``from_below``: ranks are counted from below. Raises
+    `BadInput`.
+    """
     setup = {"AB": 0, "AW": 0, "AE": 0}
     moves: list[tuple[bool, int, float]] = []
     side = ""
@@ -195,7 +197,9 @@ def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Pos
 
 
 def _sgf_squares(text: str, from_below: bool) -> int:
-    """Return a mask of a square, or of all squares between two corners as in ``aa:hh``."""
+    """Return a mask of a square, or of all squares between two corners as in ``aa:hh``; ``from_below`` as for
+    `_sgf_moves`.
+    """
     first, colon, last = text.partition(":")
     corner = _sgf_square(first, from_below)
     other = _sgf_square(last, from_below) if colon else corner
@@ -228,7 +232,9 @@ def sgf_text(
     comment: str = "",
     notes: Sequence[str] = (),
 ) -> str:
-    """Return a game in SGF, ten moves a line; a move with a note has its own line."""
+    """Return a game in SGF, ten moves a line; a move with a note has its own line. Arguments are those of
+    `game_text`.
+    """
     lines = ["(;GM[2]FF[4]", "CA[UTF-8]", "AP[desdaemon]", "SZ[8]", f"DT[{date}]"]
     if event:
         lines.append(f"EV[{_sgf_escaped(event)}]")
@@ -374,7 +380,9 @@ def pgn_text(
     notes: Sequence[str] = (),
     round: str = "",
 ) -> str:
-    """Return a game in PGN, its result in discs, empty squares counted for the winner."""
+    """Return a game in PGN, its result in discs, empty squares counted for the winner. Arguments are those of
+    `game_text`.
+    """
     score = final_result(record, result)
     ending = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
     black, white = _pgn_escaped(record.black), _pgn_escaped(record.white)

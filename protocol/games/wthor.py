@@ -156,9 +156,10 @@ def _header_bytes(header: WthorHeader) -> bytes:
 
 
 def read_names(path: str, bad: Complain | None = None) -> list[str]:
-    """Read the names of a ``.jou`` or ``.trn`` file; raises `BadInput` and `OSError`.
+    """Read the names of a ``.jou`` or ``.trn`` file; raises `OSError`, and `BadInput` for another extension or header.
 
-    A number of names other than the header's is reported to ``bad`` and the whole ones are read.
+    A number of names other than the header's is reported to ``bad`` and the whole ones are read; without ``bad`` it
+    raises `BadInput`.
     """
     with open(path, "rb") as file:  # noqa: PTH123
         return parse_names(file.read(), path, _name_bytes(path), bad)
@@ -172,7 +173,9 @@ def parse_names(data: bytes, name: str, width: int, bad: Complain | None = None)
 
 
 def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:
-    """Return a file of names, each cut to ``width`` - 1 bytes; letters outside Latin-1 become ``?``."""
+    """Return a file of names, each cut to ``width`` - 1 bytes; letters outside Latin-1 become ``?``. ``made`` is year,
+    month and day.
+    """
     fields = [name.encode("latin-1", "replace")[: width - 1].ljust(width, b"\0") for name in names]
     return _header_bytes(WthorHeader(made, len(names))) + b"".join(fields)
 

@@ -45,7 +45,9 @@ def lines(name: str) -> tuple[tuple[int, ...], ...]:
 
 
 def line(name: str, number: str = "") -> tuple[int, ...]:
-    """Return line ``number`` of a list, counted from 1, or a random one without a number; raises `BadInput`."""
+    """Return line ``number``, counted from 1, of the list ``name``, or a random one without a number; raises
+    `BadInput`.
+    """
     listed = lines(name)
     if not number:
         return random.choice(listed)
@@ -60,7 +62,8 @@ def named(name: str) -> bool:
 
 
 def numbered(positions: list[Position]) -> str:
-    """Return ``XOT 17`` for a game that has passed through the end of line 17, mirrored or not; "" without one.
+    """Return ``XOT 17`` for a game (its positions) that has passed through the end of line 17, mirrored or not; ""
+    without one.
 
     ``XOT-small`` is used only for lines that the large list lacks, or without that list.
     """

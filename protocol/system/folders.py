@@ -33,7 +33,9 @@ def state() -> str:
 
 
 def runtime() -> str:
-    """Return the folder of this user's sockets and connection file: `DESDAEMON_RUNTIME_DIR`, or one of the session."""
+    """Return the folder of this user's sockets and connection file: `DESDAEMON_RUNTIME_DIR`, or else one of the login
+    session or a temporary one.
+    """
     folder = os.environ.get("DESDAEMON_RUNTIME_DIR")
     if folder:
         return folder

@@ -22,7 +22,9 @@ class Log:
     """Writes events with fields, from any thread."""
 
     def __init__(self, level: str = "info", format: str = "text", descriptor: int = 2) -> None:
-        """``level`` of `LEVELS` is the least that is written; ``format`` is ``text`` or ``json``."""
+        """``level`` of `LEVELS` is the least that is written; ``format`` is ``text`` or ``json``; ``descriptor`` is the
+        file to write to.
+        """
         self._least = LEVELS.index(level)
         self._json = format == "json"
         self._descriptor = descriptor

@@ -55,7 +55,7 @@ class KnownLines:
 
 
 def check_list_alone(args: dict[str, Any]) -> None:
-    """Raise `RequestError` if arguments have both a list of positions and a position."""
+    """Raise `RequestError` if the arguments of a request about a list of positions name a position too."""
     if "board" in args or "moves" in args:
         raise RequestError("bad_request", "positions and a position exclude each other", "positions")
 
@@ -100,7 +100,7 @@ def read_board(text: str) -> Position:
 
 
 def read_moves(name: str, texts: list[str]) -> list[int]:
-    """Return the moves of a list argument; raises `RequestError`."""
+    """Return the moves of the list argument ``name``; raises `RequestError`."""
     try:
         return [parse_move(text) for text in texts]
     except BadInput as error:

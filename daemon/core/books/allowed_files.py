@@ -32,7 +32,9 @@ class Files:
         self.reserved: tuple[Path, ...] = ()
 
     def path(self, name: str, *, remote: bool) -> Path:
-        """Return the path that ``name`` stands for. Raises `Forbidden`."""
+        """Return the path that ``name`` stands for; that of a ``remote`` caller is in the data folder. Raises
+        `Forbidden`.
+        """
         if not remote:
             return Path(name).expanduser()
         try:

@@ -300,7 +300,9 @@ class BookJobs:
         return job
 
     def at_once(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
-        """Run short ``work`` on this thread; the job is over on return and never listed."""
+        """Run short ``work`` on this thread. The job is over on return and never listed; ``op`` and ``client`` are for
+        messages.
+        """
         job = BookJob(0, op, client, work)
         job.run()
         return job

@@ -60,7 +60,7 @@ class Looks:
         """Whether that thread was started."""
 
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
-        """Return the reply about a position, or None if it would take long: then `find` on another thread.
+        """Return the reply about a position; None if it would take long, so that `find` must look on another thread.
 
         ``children`` adds the book's data of each legal move.
         """
@@ -95,7 +95,9 @@ class Looks:
         self._grades = None
 
     def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Prepared | None:
-        """Compute the reply; None if its grade needs more than ``most`` positions (None: any number)."""
+        """Compute the reply, with the legal moves if ``children``; None if its grade needs more than ``most`` positions
+        (None: any number).
+        """
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:
             return _NOTHING

@@ -250,8 +250,8 @@ class Books:
         return opened.store.unwritten if opened.store is not None else _changed(opened)
 
     def check_unsaved(self, *, discard: bool) -> None:
-        """Commit what can be committed, then raise `BadInput` if replacing the book in use would lose changes; with
-        ``discard`` never.
+        """Commit what can be committed, then raise `BadInput` if replacing the book in use would lose changes. With
+        ``discard`` give them up instead.
         """
         self.try_commit()
         opened = self.opened
@@ -472,7 +472,7 @@ def _put_away(store: Store) -> None:
 
 
 def _changed(opened: Opened) -> bool:
-    """Whether a book without a store was changed since it was opened or saved."""
+    """Return whether a book without a store was changed since it was opened or saved."""
     return bool(getattr(opened.book.recorder, "changes", False))
 
 

@@ -409,7 +409,7 @@ class QuestionSearch(ResumableSearch):
         )
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """Search for one turn, with a share of the request's node budget if it has one."""
+        """Search for one turn: with a share of the request's node budget if it has one, else up to ``most_nodes``."""
         budget = self._analysis.budget
         share, nodes, again = budget.take() if budget is not None else most_nodes, self.nodes, False
         try:
@@ -517,7 +517,9 @@ class Budget:
             return share
 
     def settle(self, share: int, used: int, *, goes_on: bool) -> None:
-        """Take back the nodes of ``share`` that a turn did not use. ``goes_on``: the search will reserve again."""
+        """Take back the nodes of ``share`` beyond the ``used`` ones after a turn. ``goes_on``: the search will reserve
+        again.
+        """
         with self._lock:
             self._left += share - used
             self._without_share += goes_on
@@ -562,7 +564,10 @@ def _is_enough(move: Data, question: Question) -> bool:
 
 
 def _book_move(books: Books, position: Position, move: int, score: int, level: int | None) -> Data:
-    """Return a move as an item of ``moves``; ``level`` is that of a leaf's search, None for a move into the book."""
+    """Return a move as an item of ``moves``; ``level`` is that of a leaf's search, None for a move into the book.
+
+    ``score`` is in discs for the side that plays it.
+    """
     after = position.after(move)
     lower, upper = score, score
     leaf = level is not None

@@ -176,7 +176,9 @@ class AnalysisCache:
 
 
 def _worth(content: bytes) -> tuple[bool, int, int, int]:
-    """Return the worth of an entry as a sort key: exact, then depth, selectivity, number of lines."""
+    """Return the worth of an entry as a sort key: whether selectivity is full, then depth, selectivity (both of the
+    worst line), and number of lines.
+    """
     lines = list(_unpacked(content, 0, 0))
     depth = min(line.depth for line in lines)
     percent = min(line.selectivity for line in lines)

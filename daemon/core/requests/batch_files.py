@@ -27,7 +27,8 @@ class BatchFile:
     """The file of one batch. ``job`` is the batch's number, ``owner`` the key or client that requested it, ``args`` the
     arguments of `analyze` for all items.
 
-    ``state`` is "" until the batch has ended. Results are numbered in the order of appending.
+    ``state`` is "" until the batch has ended, ``created`` in seconds since 1970. Results are numbered in the order of
+    appending.
     """
 
     def __init__(self, path: Path) -> None:
@@ -120,7 +121,7 @@ class BatchFile:
         return self._read(self._items[number])
 
     def result(self, place: int) -> Data:
-        """Return the result of that number. Raises `OSError`, and `ValueError` for a damaged line."""
+        """Return a result by its number. Raises `OSError`, and `ValueError` for a damaged line."""
         return self._read(self._results[place])
 
     def length(self, place: int) -> int:

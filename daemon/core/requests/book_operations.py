@@ -90,7 +90,9 @@ class BookOperations:
         return data
 
     def _dirty(self) -> bool:
-        """Whether changes may be missing on the disk; during a job, which may be changing the book, always true."""
+        """Return whether changes may be missing on the disk: always true during a job, which may be changing the
+        book.
+        """
         opened = self.books.opened
         if opened is None:
             return False

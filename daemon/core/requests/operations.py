@@ -173,7 +173,7 @@ class Operations:
             self.end(request)
 
     def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
-        """Cancel a request. Returns False if it was over.
+        """Cancel a request with the error ``code``. Returns False if it was over.
 
         The results so far go with the error or, with ``keep``, become the final.
         """

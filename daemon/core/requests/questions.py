@@ -129,7 +129,9 @@ class Question(NamedTuple):
         return max(1, (self.position.moves & allow).bit_count())
 
     def answer(self, moves: list[Data], nodes: int = 0, ms: float = 0.0, **extra: Any) -> Data:
-        """Return the answer as data; ``moves`` are best first, ``ms`` is the time searched."""
+        """Return the answer as data; ``moves`` are best first, ``nodes`` and ``ms`` the cost of the search. ``extra``
+        fields are added.
+        """
         terms = self.terms
         data: Data = {}
         if terms.plies is not None:

@@ -115,7 +115,9 @@ class PendingRequest:
         self._lock = threading.Lock()
 
     def attach(self, cancel: Callable[[], None], found: Callable[[], Data | None] | None = None) -> bool:
-        """Set the functions that end the work and return results so far. Returns False if the request is over."""
+        """Set the functions that end the work (``cancel``) and return the results so far (``found``). Returns False if
+        the request is over.
+        """
         with self._lock:
             if not self.over:
                 self.cancel = cancel
@@ -217,7 +219,7 @@ class Admission:
 
 
 def refusal(identity: str | int | None, error: RequestError) -> Data:
-    """Return the error reply to a message that is no valid request."""
+    """Return the error reply to a message that is no valid request; ``identity`` is its id, None without one."""
     return {"v": constants.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
 
 

@@ -77,7 +77,7 @@ class QuestionQueue(Generic[_Question]):
         self.turn_waiting = False
 
     def put(self, question: _Question, estimated_us: int) -> bool:
-        """Add a question. Returns whether to add a turn to the scheduler."""
+        """Add a question and its estimated µs of work. Returns whether to add a turn to the scheduler."""
         self.waiting.append((question, estimated_us))
         self._total_us += estimated_us
         return self._ask()

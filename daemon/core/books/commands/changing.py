@@ -26,7 +26,7 @@ def _off(run: BookCommandRun) -> Result:
 
 
 def _shown(run: BookCommandRun, name: str, value: int) -> Result:
-    """Return the reply of a command that shows or has set the number ``name``."""
+    """Return the reply of a command that shows or has set the number ``name``, which is ``value`` now."""
     return {name: value, "text": [f"{name} = {value}"] if run.values[_SETTINGS[name]] is None else []}
 
 
