@@ -93,8 +93,8 @@ def test_a_file_of_problems_that_was_not_solved_to_its_end_is_no_success(cluster
     assert owner.end() == 1
     assert "5 positions; 0 erroneous move" in owner.said
     assert owner.said.splitlines()[-1] == (
-        f"desdaemon: {file}: 7 of 12 problems were not solved: the cluster's scheduler has gone: the same command goes "
-        "on once there is one"
+        f"desdaemon: {file}: 7 of 12 problems were not solved: the cluster's scheduler has gone: repeat the command "
+        "once there is one"
     )
 
 
@@ -132,7 +132,7 @@ def test_labels_that_are_not_all_there_are_kept_and_no_success(cluster: Cluster,
     said += labelling.communicate(timeout=TIMEOUT)[1]
     assert labelling.returncode == 1
     assert re.fullmatch(
-        r"desdaemon train: (\d+) of \1 labels are missing: the cluster's scheduler has gone: the same command goes on "
+        r"desdaemon train: (\d+) of \1 labels are missing: the cluster's scheduler has gone: repeat the command "
         "once there is one",
         said.splitlines()[-1],
     )

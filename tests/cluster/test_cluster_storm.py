@@ -237,7 +237,7 @@ def test_the_book_is_that_of_one_thread(
     said = through(trouble, tmp_path, start)
     assert [export.read_bytes() for export in exports] == expected
     if trouble is lost:
-        assert "the same command goes on once there is one" in said[0]
+        assert "repeat the command once there is one" in said[0]
         assert "stopped" in said[0]
     assert "stopped" not in said[-1]
 
@@ -281,4 +281,4 @@ def test_problems_are_solved_as_by_one_thread(
         before = solved_rows(said[0])
         assert len(before) < PROBLEMS
         assert before == by_one_thread[: len(before)]
-        assert "the same command goes on once there is one" in said[0]
+        assert "repeat the command once there is one" in said[0]

@@ -131,7 +131,7 @@ def test_a_daemon_that_could_do_nothing_is_not_started(tmp_path: Path, supervise
         (("-eval-file", str(tmp_path / "missing")), 1, "missing: No such file"),
         (("-eval-file", str(tmp_path / "eval")), 1, "eval: "),
         (("--nonsense",), 2, "nonsense"),
-        (("--metrics", "0.0.0.0:0"), 2, "other machines"),
+        (("--metrics", "0.0.0.0:0"), 2, "--insecure"),
         (("--metrics", "x"), 2, "127.0.0.1:9464"),
     ):
         done = run(tmp_path, *supervised, *arguments)
