@@ -245,25 +245,6 @@ def test_perft_and_count(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "1773\n"
 
 
-def test_solving_from_the_command_line(tmp_path: Path) -> None:
-    file = tmp_path / "two.obf"
-    problem = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; "
-    # The pretended engine answers B1 with +10.
-    file.write_text(f"{problem}G8:+18; B1:+6;\n{problem}B1:+10; G8:+4;\n% end\n")
-    done = run("-solve", str(file), "-l", "60")
-    assert (done.returncode, done.stderr) == (0, b"")
-    lines = done.stdout.decode().split("\n")
-    assert lines[0].startswith(" # | depth|score|")
-    assert lines[2].endswith("Erroneous move: G8 expected, with score +18, error = +12")
-    assert lines[2].startswith("  1|   14   +10        0:00.005")
-    assert "Erroneous" not in lines[3]
-    assert lines[5].startswith(f"{str(file)[:30]}: 24690 nodes in ")
-    assert lines[6] == (
-        "2 positions; 1 erroneous move; 1 erroneous score; "
-        "mean absolute score error = 4.000; mean absolute move error = 6.000"
-    )
-
-
 def test_the_last_protocol_asked_for_counts() -> None:
     assert read_arguments(["-gtp", "--protocol", "nboard"]).protocol == "nboard"
     assert read_arguments(["-l", "5"], protocol="gtp").protocol == "gtp"

@@ -157,7 +157,8 @@ def test_a_killed_daemon_loses_nothing_it_told_of(kills: int, tmp_path: Path) ->
         assert contents(killed.book) == contents(undisturbed.book)
 
 
-@pytest.mark.parametrize("command", [pytest.param(DEVIATE, marks=pytest.mark.slow), "book learn 9 3 5 3 3"])
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [DEVIATE, "book learn 9 3 5 3 3"])
 def test_one_thread_two_threads_and_stops_make_the_same_book(command: str, tmp_path: Path) -> None:
     one = whole_book(tmp_path / "1.book", command, "-book-tasks", "1")
     assert len(one) > 50

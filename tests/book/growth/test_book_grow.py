@@ -325,27 +325,6 @@ def test_threads_make_the_same_book_with_the_same_rows() -> None:
     assert [one.table.entry(row) for row in range(len(one))] == [two.table.entry(row) for row in range(len(two))]
 
 
-@pytest.mark.parametrize("stops", [(1,), (3, 10, 25), (2, 2, 2, 2, 40)])
-def test_stopped_and_gone_on_with_is_the_same_book(stops: tuple[int, ...]) -> None:
-    whole = grown()
-    book = small_book(depth=7)
-    for stop in stops:
-        left = stop
-
-        def on_progress(report: CommandProgress) -> bool:
-            nonlocal left
-            left -= 1
-            return left > 0
-
-        outcome = deviate(book, START, Worker(toy, on_progress=on_progress), 3, 8)
-        assert not outcome.finished
-        verdict = verify(book)
-        assert verdict.clean
-    outcome = deviate(book, START, Worker(toy), 3, 8)
-    assert outcome.finished
-    assert contents(book) == contents(whole)
-
-
 def test_an_unfinished_search_is_not_stored() -> None:
     book = small_book(depth=7)
     asked = 0

@@ -24,7 +24,7 @@ from desdaemon.book.growth.learn import (
     walk,
 )
 from desdaemon.book.growth.rounds import CommandProgress, Worker
-from desdaemon.book.growth.schedule import RECIPES, parse, run
+from desdaemon.book.growth.schedule import RECIPES, parse
 from desdaemon.book.layout import EGAROUCID_LEVELS, GUESSED, HUMAN_LEVEL, MAX_LEVEL, READ, SOLVED
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.readings import egaroucid_reading, in_scale, reading
@@ -488,26 +488,6 @@ def test_a_schedule_on_a_toy_search_alternates_with_correction_until_nothing_cha
             break
     assert not added
     assert verify(book).clean
-
-
-def test_a_stopped_schedule_goes_on() -> None:
-    steps = parse("learn 4 6 12 6 1\nlearn 5 2 4 2 2")
-    whole = small_book(depth=10)
-    assert [outcome.finished for outcome in run(whole, START, steps, Worker(toy))] == [True, True]
-    book = small_book(depth=10)
-    calls = 0
-
-    def on_progress(report: CommandProgress) -> bool:
-        nonlocal calls
-        calls += 1
-        return calls != 5
-
-    assert [outcome.finished for outcome in run(book, START, steps, Worker(toy, on_progress=on_progress))] == [False]
-    assert [outcome.finished for outcome in run(book, START, steps, Worker(toy, on_progress=on_progress))] == [
-        True,
-        True,
-    ]
-    assert contents(book) == contents(whole)
 
 
 def test_learning_beside_a_deviated_book() -> None:
