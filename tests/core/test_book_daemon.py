@@ -197,7 +197,7 @@ def test_a_book_that_cannot_be_opened_is_mentioned_and_not_touched(tmp_path: Pat
         complaints = daemon.errors.decode().splitlines()
         assert complaints[0].startswith("WARNING: book-file = ")
         assert str(path) in complaints[0]
-        assert "there is no book" in complaints[1]
+        assert "no book is open" in complaints[1]
         assert b"F5" in daemon.seen
     assert not missing.exists()
     assert wrong.read_bytes() == b"XADEKOOB and nothing of the kind"
