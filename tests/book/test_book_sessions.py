@@ -145,6 +145,7 @@ COMMANDS: list[Command] = [
     _store,
     _unsearched,
     _errors,
+    _rule,
     lambda session: fix(session.book, session.worker()),
     lambda session: grow.deviate(session.book, session.entry()[:2], session.worker(), 2, 8),
     lambda session: grow.play_out(session.book, session.entry()[:2], session.worker()),

@@ -65,10 +65,6 @@ class Daemon:
         """Wait until the answers or the complaints match."""
         self._until(lambda: bool(re.search(pattern, self.seen) or re.search(pattern, self.errors)), seconds)
 
-    def until_complaints(self, count: int, seconds: float = 60) -> None:
-        """Wait for the complaint of that number."""
-        self._until(lambda: self.errors.count(b"\n") >= count, seconds)
-
     def until_acknowledged(self, positions: int, seconds: float = 60) -> None:
         """Wait for a line of progress that tells of so many positions."""
         self._until(lambda: self.acknowledged() >= positions, seconds)

@@ -28,11 +28,6 @@ def test_limits() -> None:
     assert {row[0].strip("`"): int(row[1]) for row in rows("| limit ")} == ServerLimits()._asdict()
 
 
-def test_files_that_are_named_are_there() -> None:
-    for name in re.findall(r"\]\(([^)#]+)\)", PAGE):
-        assert (ROOT / "docs" / name).is_file(), name
-
-
 def test_systemd_restarts_what_the_unit_starts_and_a_container_has_a_supervisor() -> None:
     unit = (ROOT / "docs" / "desdaemon.service").read_text(encoding="utf-8")
     assert re.search(r"^Restart=(always|on-failure)$", unit, re.MULTILINE)

@@ -113,20 +113,6 @@ def test_threads_are_never_idle_and_nobody_waits_for_ever(
             assert load.waits[f"{number}"], number
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.integers(1, 3), st.lists(st.integers(1, 8), min_size=2, max_size=3), st.floats(0.1, 0.8))
-def test_busy_keys_have_equal_shares(slots: int, connections: list[int], longest_s: float) -> None:
-    load = SimulatedLoad(slots)
-    for key, number in enumerate(connections):
-        for client in range(number):
-            load.stream(
-                "any", f"{key}", f"{key} {client}", lambda: load.dice.uniform(0.001, longest_s), in_flight=max(4, slots)
-            )
-    load.machine.run(60)
-    shares = [load.machine.by_key[f"{key}"] for key in range(len(connections))]
-    assert max(shares) - min(shares) < 0.1 * sum(shares) / len(shares)
-
-
 def test_what_begins_short_has_no_turn_when_it_goes_on() -> None:
     # Each question of the one is short when it comes; the other's wait as long ones, and would never be searched.
     load = SimulatedLoad(1)

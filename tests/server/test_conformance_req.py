@@ -54,7 +54,10 @@ DEALER_ONLY = {"duplicate_id"}
 ELSEWHERE = {"busy", "cancelled", "shutting_down", "internal"}
 
 
-@pytest.fixture(params=[zmq.DEALER, zmq.REQ], ids=["DEALER", "REQ"])
+KINDS = {"DEALER": zmq.DEALER, "REQ": zmq.REQ}
+
+
+@pytest.fixture(params=KINDS.values(), ids=KINDS)
 def kind(request: pytest.FixtureRequest) -> int:
     found: int = request.param
     return found
@@ -106,24 +109,32 @@ def test_cancelled_by_somebody_else(admin: Peer, peer: Peer) -> None:
     assert peer.replies(number)[-1]["error"]["code"] == "cancelled"
 
 
-def test_busy(tmp_path: Path, kind: int) -> None:
-    with serving(tmp_path, "--limit", "queue=1") as served, Peer(served.ipc) as other, Peer(served.ipc, kind) as peer:
+def test_busy(tmp_path: Path) -> None:
+    with serving(tmp_path, "--limit", "queue=1") as served, Peer(served.ipc) as other:
         for seed in range(4):
             other.request("analyze", {"moves": line_of(seed, 5), **ENDLESS})
         assert other.reply()["error"]["code"] == "busy"
-        # A game: something small is let in whatever others do.
-        assert peer.refused("analyze", {**ENDLESS, "plies": [0] * 9}) == "busy"
-        assert peer.final("ping") == {}
+        for kind in KINDS.values():
+            with Peer(served.ipc, kind) as peer:
+                # A game: something small is let in whatever others do.
+                assert peer.refused("analyze", {**ENDLESS, "plies": [0] * 9}) == "busy"
+                assert peer.final("ping") == {}
 
 
-def test_shutting_down(tmp_path: Path, kind: int) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc) as other, Peer(served.ipc, kind) as peer:
-        peer.final("ping")
+def test_shutting_down(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path) as served,
+        Peer(served.ipc) as other,
+        Peer(served.ipc, zmq.DEALER) as dealer,
+        Peer(served.ipc, zmq.REQ) as req,
+    ):
+        assert dealer.final("ping") == req.final("ping") == {}
         # What is short is finished, so that there is time to ask for something else.
         other.request("analyze", {"time_ms": 800, "book": "ignore"})
         until(lambda: other.final("status")["running"] == 1)
         assert other.final("shutdown") == {}
-        assert peer.refused("analyze", {"level": 1}) == "shutting_down"
+        for peer in (dealer, req):
+            assert peer.refused("analyze", {"level": 1}) == "shutting_down"
 
 
 def test_shutdown(tmp_path: Path, kind: int) -> None:
@@ -132,11 +143,13 @@ def test_shutdown(tmp_path: Path, kind: int) -> None:
         assert served.process.wait(60) == 0
 
 
-def test_internal(tmp_path: Path, kind: int) -> None:
-    with serving(tmp_path, program=PRETENDING, FAIL="1") as served, Peer(served.ipc, kind) as peer:
-        error = peer.ask("analyze", {"level": 1})["error"]
-        assert (error["code"], "Traceback" in error["message"]) == ("internal", False)
-        assert peer.final("ping") == {}
+def test_internal(tmp_path: Path) -> None:
+    with serving(tmp_path, program=PRETENDING, FAIL="1") as served:
+        for kind in KINDS.values():
+            with Peer(served.ipc, kind) as peer:
+                error = peer.ask("analyze", {"level": 1})["error"]
+                assert (error["code"], "Traceback" in error["message"]) == ("internal", False)
+                assert peer.final("ping") == {}
 
 
 def test_every_code_is_among_these() -> None:
