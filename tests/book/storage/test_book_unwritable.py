@@ -83,13 +83,13 @@ def test_after_a_full_disk_everything_in_memory_can_be_written_elsewhere(
         if "diff" in command:
             shutil.copy(path, tmp_path / "copy.book")
             command = f"book diff {tmp_path / 'copy.book'}"
-        assert "in memory alone" in do(dialogue, command), command
-    assert "in memory alone" in problem_of(dialogue, "book new 1 6")
+        assert "only in memory" in do(dialogue, command), command
+    assert "only in memory" in problem_of(dialogue, "book new 1 6")
     do(dialogue, f"book export {tmp_path / 'e.txt'}", f"book export {tmp_path / 'e.dat'}")
     assert len(load(tmp_path / "e.dat").book) == len(load(tmp_path / "e.txt").book) == known
     answer = do(dialogue, f"book save {tmp_path / 'elsewhere.book'}")
     assert "is the book in use from now on" in answer
-    assert "in memory alone" not in do(dialogue, "book verify")
+    assert "only in memory" not in do(dialogue, "book verify")
     do(dialogue, "book deviate 3 5")
     wanted = contents(dialogue.book)
     do(dialogue, "book new 1 6")
@@ -127,7 +127,7 @@ def test_room_made_means_that_the_next_command_works(disk: Path, dialogue: BookD
     filler = fill(disk)
     assert "No space left on device" in problem_of(dialogue, "book deviate 3 5")
     filler.unlink()
-    assert "in memory alone" not in do(dialogue, "book deviate 3 5")
+    assert "only in memory" not in do(dialogue, "book deviate 3 5")
     wanted = contents(dialogue.book)
     do(dialogue, "book new 1 6")
     with open_store(path) as store:
