@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
 
 
 def connect(endpoint: str | None = None, **options: Any) -> Client:
-    """Return a `Client` of the daemon at an endpoint, by default the one on this machine; see `Client.connect`."""
+    """Return a `Client` of the daemon at an endpoint, by default the one on this machine; see `AsyncClient.connect`."""
     from .blocking import Client
 
     return Client.connect(endpoint, **options)

@@ -40,9 +40,9 @@ class EngineClient(ABC):
         """The name to show in place of the reported one; "" for none."""
         self.remarks: set[str] = set()
         self.score: float | None = None
-        """What it said of its last move, in discs for itself; None if it said nothing."""
+        """The score that the program gave its last move, in discs for itself; None if it gave none."""
         self.wants_scores = False
-        """Whether to ask for scores where the protocol gives none with a move."""
+        """Whether to ask for scores in a protocol whose moves carry none."""
 
     @property
     def title(self) -> str:

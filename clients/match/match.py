@@ -382,7 +382,7 @@ def _setting(
 
 
 def _folder(option: str, path: str) -> Path | None:
-    """Return the folder of an option, made where it does not exist; None without one. Raises `BadInput`."""
+    """Return an option's folder, made if need be; None without one. Raises `BadInput`."""
     try:
         if path:
             Path(path).mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,7 @@
-"""The pages of a match: one with the running games, the cross table, Elo and a list of the games, and one for each
-finished game.
+"""The pages of a match: an index with the running games, cross table, Elo and list of games; and a page for each game.
 
-They need no other file and no network, only each other. While the match runs the first one loads itself again: files
-can be looked at without a server then, and a server of files is enough for other machines.
+They need no other file and no network. While the match runs the index reloads itself, so that no server is needed, or a
+server of files for other machines.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ setInterval(()=>{if(location.hash!=="#still"){name=key(document.activeElement);l
 })</script>
 <noscript><meta http-equiv="refresh" content="3"></noscript>
 """
-"""Loads the page again and gives the focus back to the link or table that had it."""
+"""Reloads the page, and gives the focus back to the link or table that had it."""
 
 _STATES = {
     "finished": "finished",
@@ -65,7 +64,7 @@ Rating = tuple[float, float, float]
 
 
 class MatchPage:
-    """Writes the pages of a match. Called by the match's main thread."""
+    """Writes the pages of a match. For the match's main thread."""
 
     def __init__(
         self,
@@ -74,7 +73,7 @@ class MatchPage:
         sprt: tuple[float, float] | None,
         described: Callable[[dict[int, Finished]], tuple[list[str], str]],
     ) -> None:
-        """``described`` returns the programs' names and the heading of the match after some games."""
+        """``described`` returns the programs' names and the match's heading, for the games so far."""
         self._folder = folder
         self._schedule = schedule
         self._sprt = sprt
@@ -82,18 +81,18 @@ class MatchPage:
         self._names: list[str] = []
         self._heading = ""
         self._growth: dict[int, list[Rating]] = {}
-        """By the number of games the rating of the first of two programs, or of each of many."""
+        """Ratings after each number of games: of the first of two programs, or of each of several."""
         self._shown_at = -math.inf
 
     def resume(self, games: dict[int, Finished]) -> None:
-        """Write the pages of the games that the journal had."""
+        """Write the pages of the games in the journal."""
         for count in range(1, len(games), 1 + len(games) // _MOST_POINTS):
             self._evaluate(dict(islice(games.items(), count)), -1)
         self.add(games)
         self.show(games, {})
 
     def add(self, games: dict[int, Finished], number: int = -1) -> None:
-        """Write the page of a finished game, or of all: the programs may have said their names just now."""
+        """Write the page of game ``number``, or of all if a program's name has changed."""
         names, self._heading = self._described(games)
         for one in [number] if names == self._names else games:
             place = self._schedule.place(one)
@@ -101,13 +100,13 @@ class MatchPage:
         self._names = names
 
     def show(self, games: dict[int, Finished], running: Mapping[int, RunningGame]) -> None:
-        """Write the first page, unless that was done less than a second ago."""
+        """Write the index, unless that was done less than a second ago."""
         if time.monotonic() >= self._shown_at + _BETWEEN_S:
             self._shown_at = time.monotonic()
             self._write_index(games, running, "", -1)
 
     def finish(self, games: dict[int, Finished], kind: str, failed: int) -> None:
-        """Write the first page for good; ``kind`` is that of the match's ending, ``failed`` as in `outcome`."""
+        """Write the index for the last time; ``kind`` is that of the `Ending`, ``failed`` as in `outcome`."""
         self._write_index(games, {}, _STATES[kind], failed)
 
     def _evaluate(self, games: dict[int, Finished], failed: int) -> MatchOutcome:
@@ -142,7 +141,7 @@ class MatchPage:
         self._write("index.html", "".join([*parts, "</body>\n</html>\n"]))
 
     def _figure(self, number: int, game: RunningGame) -> str:
-        """Return a running game: its board, and each side's clock and last evaluation."""
+        """Return a running game: its board, each side's clock and last evaluation."""
         place = self._schedule.place(number)
         position = game.record.final
         lines = []
@@ -176,7 +175,7 @@ def _file(number: int) -> str:
 
 
 def _clock(game: RunningGame, side: int, thinking: bool) -> str:
-    """Return what is left of a side's time, or what it has used of time without a limit."""
+    """Return the time that a side has left, without a limit the time used."""
     elapsed = 1000 * (time.monotonic() - game.begun) if thinking else 0.0
     limited = game.left[side] < math.inf
     ms = max(0.0, game.left[side] - elapsed) if limited else game.used[side] + elapsed
@@ -188,9 +187,7 @@ def _time(ms: float) -> str:
 
 
 def _evaluations(record: GameRecord, scores: Iterable[float | None], *, black: bool) -> list[tuple[int, float]]:
-    """Return the plies, from 0, of a side's moves of which its program said something, with the scores from Black's
-    side.
-    """
+    """Return the plies, from 0, of a side's moves that its program has evaluated, each with the score for Black."""
     found = []
     position = record.initial
     for at, (played, score) in enumerate(zip(record.moves, scores, strict=False)):
@@ -201,40 +198,40 @@ def _evaluations(record: GameRecord, scores: Iterable[float | None], *, black: b
 
 
 def _said(score: float, *, black: bool) -> str:
-    """Return a program's evaluation from its own side, of a score from Black's."""
+    """Return a program's evaluation, for its own side, of a score for Black."""
     return signed(score if black else 0.0 - score)
 
 
 # The first page
 
 
-def _standings(found: MatchOutcome) -> str:
-    order = ranking(found)
-    cells = cross_table(found)
+def _standings(result: MatchOutcome) -> str:
+    order = ranking(result)
+    cells = cross_table(result)
     heads = ["Program", "Elo", "Games", "Won", "Drawn", "Lost", "Score", "Discs", *map(str, range(1, len(order) + 1))]
     rows = []
     for rank, at in enumerate(order, 1):
-        one = found.standings[at]
-        elo = f"{found.ratings.elo[at]:+.1f} ± {found.ratings.error[at]:.1f}" if found.ratings else ""
+        one = result.standings[at]
+        elo = f"{result.ratings.elo[at]:+.1f} ± {result.ratings.error[at]:.1f}" if result.ratings else ""
         points = [cells.get((at, other), "") for other in order]
         counts = map(str, (one.games, one.wins, one.draws, one.losses))
         values = [elo, *counts, percent(one), f"{one.discs:+.1f}", *points]
-        rows.append(named_row(f"{rank}. {escape(found.names[at])}", values))
+        rows.append(named_row(f"{rank}. {escape(result.names[at])}", values))
     text = table("Standings", "index", [(name, "") for name in heads], rows)
-    rating = found.elo[0]
+    rating = result.elo[0]
     if rating and len(order) == 2:
         text += (
-            f'<p class="legend">Elo of {escape(found.names[0])}: {rating_text(rating)}; likelihood of superiority '
+            f'<p class="legend">Elo of {escape(result.names[0])}: {rating_text(rating)}; likelihood of superiority '
             f"{100 * rating.superiority:.1f} %</p>"
         )
-    if found.test:
-        test = found.test
+    if result.test:
+        test = result.test
         text += f'<p class="legend">SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}</p>'
     return text
 
 
 def elo_graph(growth: Mapping[int, list[Rating]], names: list[str]) -> str:
-    """Return the graph of Elo by the number of games: of two programs the first one's, with its 95 % interval."""
+    """Return the graph of Elo by number of games: for two programs that of the first, with its 95 % interval."""
     counts = sorted(growth)
     counts = sorted({*counts[:: 1 + len(counts) // _MOST_POINTS], counts[-1]})
     finite = [abs(value) for count in counts for rating in growth[count] for value in rating if math.isfinite(value)]
@@ -260,11 +257,11 @@ def elo_graph(growth: Mapping[int, list[Rating]], names: list[str]) -> str:
     return scale.svg(label, "", "".join(over), marks) + legend
 
 
-def _game_table(found: MatchOutcome) -> str:
+def _game_table(result: MatchOutcome) -> str:
     rows = []
-    for number, game in sorted(found.games.items(), reverse=True):
-        place = found.schedule.place(number)
-        names = (f'<td class="text">{escape(found.names[at])}</td>' for at in (place.black, place.white))
+    for number, game in sorted(result.games.items(), reverse=True):
+        place = result.schedule.place(number)
+        names = (f'<td class="text">{escape(result.names[at])}</td>' for at in (place.black, place.white))
         times = "".join(f'<td class="minor">{_time(ms)}</td>' for ms in game.used)
         rows.append(
             f'<tr><th scope="row"><a href="{_file(number)}">{number + 1}</a></th>{"".join(names)}'
@@ -287,7 +284,7 @@ def _game_table(found: MatchOutcome) -> str:
 
 
 def game_page(game: Finished, number: int, black: str, white: str) -> str:
-    """Return the page of a finished game of the match, counted from 0."""
+    """Return the page of a finished game; numbers count from 0."""
     record = game.record
     moves = [played.move for played in record.moves]
     result = winner(game.score) + (f", {game.ending}: {escape(game.note)}" if game.note else "")
@@ -321,7 +318,7 @@ def game_page(game: Finished, number: int, black: str, white: str) -> str:
 
 
 def evaluation_graph(game: Finished) -> str:
-    """Return the graph of what both programs said of their moves, Black's side up, and a legend."""
+    """Return the graph of both programs' evaluations of their moves, Black's advantage up, with a legend."""
     both = [_evaluations(game.record, game.scores, black=black) for black in (True, False)]
     largest = max([8.0, *(abs(score) for own in both for _, score in own)])
     plies = len(game.record.moves) + 1
@@ -340,7 +337,7 @@ def evaluation_graph(game: Finished) -> str:
 
 
 def _positions(record: GameRecord) -> list[Position]:
-    """Return the positions before each move, and the last one."""
+    """Return the position before each move, and the last one."""
     positions = [record.initial]
     for played in record.moves:
         positions.append(positions[-1].after(played.move))
@@ -368,16 +365,16 @@ def _places(game: Finished) -> list[dict[str, object]]:
     ]
 
 
-def _sentence(game: Finished, at: int, position: Position) -> str:
-    """Return a sentence about the move at an index."""
+def _sentence(game: Finished, index: int, position: Position) -> str:
+    """Return a sentence about a move, by its index."""
     side = "Black" if position.black_to_move else "White"
-    move, ms = game.record.moves[at]
+    move, ms = game.record.moves[index]
     if move == PASS:
-        return f"{at + 1}. {side} has to pass."
-    score = game.scores[at] if game.scores else None
+        return f"{index + 1}. {side} has to pass."
+    score = game.scores[index] if game.scores else None
     said = f", says {_said(score, black=position.black_to_move)}" if score is not None else ""
     spent = f", {ms / 1000:.2f} s" if ms else ""
-    return f"{at + 1}. {side} plays {move_text(move)}{said}{spent}."
+    return f"{index + 1}. {side} plays {move_text(move)}{said}{spent}."
 
 
 def _moves(game: Finished) -> str:

@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> int:
     if named.tls_key and not named.tls_certificate:
         parser.error("--tls-key needs --tls-certificate")
     try:
-        # What is wrong is told at once, and not after a daemon has been started or waited for.
+        # Checked first, before a daemon is started or waited for.
         listen, tls = _address(named.listen), _tls(named)
         with _daemon(named) as endpoint, asyncio.Runner(loop_factory=platform.event_loop) as runner:
             return runner.run(_serve(named, endpoint, *listen, tls))

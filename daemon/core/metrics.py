@@ -83,7 +83,7 @@ class ServerMetrics:
         self.searches = 0
         self.clients = 0
         self.restarts = 0
-        """Number of restarts of the daemon by the supervisor."""
+        """Numbers of events that should be rare, by name."""
         self.counters: dict[str, int] = {}
         """Counts of events that should not happen often, by name."""
         self._problems: dict[str, str] = {}

@@ -107,7 +107,7 @@ class PromptingOutput:
         self._free = free
 
     def paged(self, text: str) -> bool:
-        """See `desdaemon.protocol.system.terminal.paged`."""
+        """Show lines page by page, as `desdaemon.protocol.system.terminal.paged` does."""
         from desdaemon.protocol.system.terminal import paged
 
         self._claim()

@@ -20,11 +20,11 @@ class Rank(Enum):
     """Why a connection is to be read."""
 
     FRESH = "fresh"
-    """It was quiet, and has sent something."""
+    """The connection was quiet and has sent something."""
     HANDSHAKE = "handshake"
-    """It has sent something within its handshake."""
+    """The connection has sent something within its handshake."""
     BEHIND = "behind"
-    """It has sent more than was handled, or its peer has left with something unread."""
+    """The connection has sent more than was handled, or its peer has left with something unread."""
 
 
 _SECONDS = {Rank.FRESH: 0.0025, Rank.HANDSHAKE: 0.00125, Rank.BEHIND: 0.00125}
