@@ -28,6 +28,11 @@ class DaemonError(Exception):
         self.found: Any = None
 
 
+def told(error: Exception) -> str:
+    """Return an error's message for people, without the code."""
+    return error.message if isinstance(error, DaemonError) else str(error)
+
+
 class Cancelled(DaemonError):
     """The request was cancelled."""
 

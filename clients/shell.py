@@ -24,7 +24,7 @@ from desdaemon.protocol.system.terminal import ProgressLine, paged
 
 from .arguments import Parser, add_daemon, connected
 from .blocking import Client, Handle
-from .errors import DaemonError
+from .errors import DaemonError, told
 from .results import Data
 
 PROMPT = "desdaemon> "
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
             shell = Shell(client, named.json)
             return shell.run(iter(named.lines) if named.lines else shell.typed_lines())
     except DaemonError as error:
-        logs.message(str(error), "desdaemon shell", level="error")
+        logs.message(error.message, "desdaemon shell", level="error")
         return 1
 
 
@@ -75,7 +75,7 @@ class Shell:
         try:
             done = self._execute(line)
         except (DaemonError, BadInput) as error:
-            logs.echo(str(error))
+            logs.echo(told(error))
             done = False
         if self.client.connections != self._connections:
             self._connections = self.client.connections

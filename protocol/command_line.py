@@ -15,8 +15,9 @@ from desdaemon.protocol.commands.options import whole_number
 from .errors import quoted
 from .spelling import did_you_mean
 
+_MISSING = re.compile(r"the following arguments are required: (.*)")
 _UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")
-_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+_CHOICE = re.compile(r"argument (.*): invalid choice: '([^']*)' \(choose from (.*)\)")
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -39,21 +40,22 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*positional, **named)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
-        text = (
-            message if re.search(": (expected|did you mean) ", message) else f"{message}: {self._suggestion(message)}"
-        )
-        self.exit(2, f"{self.prog}: {text}\n")
+        self.exit(2, f"{self.prog}: {self._plain(message)}\n")
 
-    def _suggestion(self, message: str) -> str:
-        expected = f"what {self.prog} --help shows"
-        unknown = _UNKNOWN.search(message)
+    def _plain(self, message: str) -> str:
+        """Return a message with argparse's own ones in the words of this program."""
+        missing, unknown, choice = (known.search(message) for known in (_MISSING, _UNKNOWN, _CHOICE))
+        if missing:
+            return f"{missing[1]} is missing: see {self.prog} --help"
         if unknown:
             names = [name for action in self._actions for name in action.option_strings]
-            return did_you_mean(unknown[1].partition("=")[0], names, expected)
-        choice = _CHOICE.search(message)
-        return (
-            did_you_mean(choice[1], re.findall(r"[\w.-]+", choice[2]), expected) if choice else f"expected {expected}"
-        )
+            meant = did_you_mean(unknown[1].partition("=")[0], names, f"an argument that {self.prog} --help lists")
+            return f"{quoted(unknown[1])}: {meant}"
+        if choice:
+            names = re.findall(r"[\w.-]+", choice[3])
+            meant = did_you_mean(choice[2], names, f"one of {' '.join(names)}")
+            return f"{choice[1]}: {quoted(choice[2])}: {meant}"
+        return message.removeprefix("argument ")
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:

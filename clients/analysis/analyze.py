@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
-from desdaemon.clients.errors import DaemonError
+from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals
+from desdaemon.clients.pages.parts import winner
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame
 from desdaemon.protocol.games.records import black_score
@@ -22,7 +23,7 @@ from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
-from .game import GameAnalysis, analyze_game, as_json, result_text
+from .game import GameAnalysis, analyze_game, as_json
 from .inputs import games_of
 from .page import page
 from .reports import NOTE_FORMATS, WIDE, Collection, csv_head, csv_line, note_format, table, with_notes
@@ -56,7 +57,7 @@ def main(arguments: list[str]) -> int:
             (_all if options.all else _one)(options, signals)
     except (BadInput, DaemonError) as error:
         if not signals.number:
-            _mention(str(error))
+            _mention(told(error))
             return 1
     return 128 + signals.number if signals.number else 0
 
@@ -188,7 +189,8 @@ def _list(options: argparse.Namespace) -> None:
         result = game.result
         if result is None and record.final.over:
             result = black_score(record.final)
-        print_text(f"{game.number:6}  {names:44}  {result_text(result):16}  {about}".rstrip() + "\n")
+        line = f"{game.number:6}  {names:43}  {winner(result):9}  {about}".rstrip()
+        print_text((line[: _columns() - 1] if sys.stdout.isatty() else line) + "\n")
 
 
 # The work

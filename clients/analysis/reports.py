@@ -14,10 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from desdaemon.clients.pages.parts import winner
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import format_to_write
 from desdaemon.protocol.games.formats import game_text
-from desdaemon.protocol.games.judgement import GRADES, JudgedMove, PlayerSummary
+from desdaemon.protocol.games.judgement import GRADES, JudgedMove
 from desdaemon.protocol.othello.notation import move_text, moves_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
@@ -87,25 +88,25 @@ def _bar(score: int, largest: int) -> str:
 
 
 def summary_lines(analysis: GameAnalysis) -> list[str]:
-    """Return a heading, and a line for each player with the worst move."""
+    """Return a table of the players, and a line for the worst move of each."""
     names = dict(zip((True, False), side_names(analysis.game), strict=True))
     width = max(map(len, names.values()))
     grades = "  ".join(f"{MARKS[name]:>2}" for _, name in GRADES)
-    lines = [f"{'':{width}}  choices  best  accuracy  lost  a move  {grades}  worst"]
-    return lines + [_summary(f"{name:{width}}", analysis.summary(black), analysis) for black, name in names.items()]
-
-
-def _summary(name: str, account: PlayerSummary, analysis: GameAnalysis) -> str:
-    grades = "  ".join(f"{account.grades[grade]:2}" for _, grade in GRADES)
-    worst = ""
-    if account.worst:
-        step = analysis.steps[account.worst - 1]
-        worst = f"{step.ply}. {move_text(step.move)}, {step.loss} worse than {move_text(step.best.move)}"
-        worst += f", gave away {step.turned}" if step.turned else ""
-    return (
-        f"{name}  {account.choices:7}  {account.best:4}  {account.accuracy:6.1f} %  {account.lost:4}  "
-        f"{account.mean:6.2f}  {grades}  {worst}"
-    ).rstrip()
+    table = [f"{'':{width}}  choices  best  accuracy  lost  a move  {grades}"]
+    worst = []
+    for black, name in names.items():
+        account = analysis.summary(black)
+        counts = "  ".join(f"{account.grades[grade]:2}" for _, grade in GRADES)
+        table.append(
+            f"{name:{width}}  {account.choices:7}  {account.best:4}  {account.accuracy:6.1f} %  {account.lost:4}  "
+            f"{account.mean:6.2f}  {counts}"
+        )
+        if account.worst:
+            step = analysis.steps[account.worst - 1]
+            given = f", gave away {step.turned}" if step.turned else ""
+            played, best = move_text(step.move), move_text(step.best.move)
+            worst.append(f"worst of {name}: {step.ply}. {played}, {step.loss} worse than {best}{given}")
+    return table + worst
 
 
 # Comments in a game
@@ -207,13 +208,13 @@ def _csv(cells: list[object]) -> str:
 
 
 def text_line(row: GameRow) -> str:
-    """Return a game as a row of the table on standard output."""
+    """Return a game as a row of the table on standard output, of 79 columns: long names are cut."""
     sides = "  ".join(f"{account.accuracy:5.1f} % {account.lost:4}" for account in row.summaries)
-    names = f"{row.black or '?'} - {row.white or '?'}"
-    return f"{row.number:6}  {names:40}  {result_text(row.result):16}  {sides}\n"
+    names = f"{row.black[:15] or '?'} - {row.white[:15] or '?'}"
+    return f"{row.number:5}  {names:33}  {winner(row.result):9}  {sides}\n"
 
 
-TEXT_HEAD = f"{'game':>6}  {'':40}  {'':16}  {'Black, lost':>12}  {'White, lost':>12}\n"
+TEXT_HEAD = f"{'game':>5}  {'':33}  {'':9}  {'Black, lost':>12}  {'White, lost':>12}\n"
 
 
 def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desdaemon.clients.arguments import Parser, print_text, whole
-from desdaemon.clients.errors import DaemonError, NoDaemon
+from desdaemon.clients.errors import DaemonError, NoDaemon, told
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, logs, platform
@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
         with _daemon(named) as endpoint, asyncio.Runner(loop_factory=platform.event_loop) as runner:
             return runner.run(_serve(named, endpoint, *listen, tls))
     except (BadInput, DaemonError) as error:
-        logs.message(str(error), "desdaemon web", level="error")
+        logs.message(told(error), "desdaemon web", level="error")
         return 1
 
 

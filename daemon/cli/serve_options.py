@@ -32,12 +32,12 @@ desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER]
 
   --bind ENDPOINT      listen on TCP too, such as tcp://127.0.0.1:6464; events
                        are on the next port
-  --ipc PATH|none      where local clients connect; by default desdaemon.sock in
-                       the runtime folder (Windows: TCP on loopback with a key)
-  --keys FOLDER        let in over TCP only clients with a key (desdaemon keys);
-                       needed beyond this machine
+  --ipc PATH|none      where local clients connect; by default desdaemon.sock
+                       in the runtime folder (Windows: loopback TCP with a key)
+  --keys FOLDER        let in over TCP only clients with a key (see desdaemon
+                       keys); needed beyond this machine
   --insecure           listen beyond this machine without keys
-  --data FOLDER        where files that clients name, and the analyses, are kept
+  --data FOLDER        where analyses, and files that clients name, are kept
   --limit NAME=NUMBER  {limits}
   --supervise          restart the daemon within a second when it dies
   --metrics HOST:PORT  answer GET /metrics over HTTP, such as on 127.0.0.1:9464

@@ -323,7 +323,7 @@ def test_the_list_knows_results_that_the_file_does_not_tell(tmp_path: Path, caps
     file = tmp_path / "games.txt"
     file.write_text("e6f4e3f6g5d6e7f5c5\nf5d6\n")
     assert command.main([str(file), "--list"]) == 0
-    assert capsys.readouterr().out == f"{1:6}  {'? - ?':44}  Black wins by 64\n{2:6}  {'? - ?':44}  not finished\n"
+    assert capsys.readouterr().out == f"{1:6}  {'? - ?':43}  Black +64\n{2:6}  ? - ?\n"
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_what_it_refuses(arguments: list[str], line: str, base: str, capsys: pyt
         (["--html", "-", "--json", "-"], "only one of them"),
         (["--key", "mine.key"], "--key needs --server"),
         (["--server", "--threads", "2"], "--threads excludes --server"),
-        (["--level", "3", "--depth", "3"], "expected what desdaemon analyze --help shows"),
+        (["--level", "3", "--depth", "3"], "not allowed with argument --level"),
     ],
 )
 def test_command_lines_that_it_refuses(

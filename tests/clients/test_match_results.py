@@ -343,6 +343,19 @@ def test_a_gauntlet(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(line.count("/2") for line in out.splitlines()) == 4
 
 
+def test_tables_fit_80_columns_however_long_the_names(capsys: pytest.CaptureFixture[str]) -> None:
+    long = ["a program with a very long name, 1.0", "a program with a very long name, 2.0", "another long name, or not"]
+    sides = [fake("gtp", "first"), fake("gtp", "last"), fake("gtp", "resign", 0)]
+    for count in (2, 3):
+        names = [name.replace(",", ";") for name in long[:count]]
+        assert command.main([*sides[:count], "--games", "2", "--names", ",".join(names)]) == 0
+        out = capsys.readouterr().out
+        # Behind the heading and before the sentences about each program.
+        table = [line for line in out.splitlines()[1:] if not line.startswith(("Elo", "a program has won", *names))]
+        assert max(map(len, table)) < 80
+        assert "a progra...name; 1.0" in out
+
+
 def test_the_journal_notices_another_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the program, of files that its command line names, and of what it calls itself."""
     program, weights, journal = tmp_path / "program", tmp_path / "weights.dat", tmp_path / "journal"

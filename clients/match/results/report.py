@@ -79,14 +79,21 @@ def report(result: MatchOutcome, heading: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _table_names(result: MatchOutcome) -> tuple[int, list[str]]:
+    """Return the width of the programs' names in a table of 80 columns, and the names, cut in the middle to fit."""
+    most = 20
+    names = [name if len(name) <= most else f"{name[:8]}...{name[-9:]}" for name in result.names]
+    return max(12, *map(len, names)), names
+
+
 # Two programs
 
 
 def _two(result: MatchOutcome) -> list[str]:
     (account,) = result.tallies
-    width = max(12, *map(len, result.names))
+    width, names = _table_names(result)
     lines = [f"{'':{width}} games   won drawn  lost   score  as Black  as White  discs"]
-    for name, side in zip(result.names, (account, account.seen_from_second()), strict=True):
+    for name, side in zip(names, (account, account.seen_from_second()), strict=True):
         wins, draws, losses = side.total
         lines.append(
             f"{name:{width}} {side.games:5} {wins:5} {draws:5} {losses:5}  {percent(side)}  "
@@ -111,7 +118,7 @@ def _two(result: MatchOutcome) -> list[str]:
 def _many(result: MatchOutcome) -> list[str]:
     """Return the report on many programs: ratings and standings, best first, then the points of each against each."""
     order = ranking(result)
-    width = max(12, *map(len, result.names))
+    width, names = _table_names(result)
     head = f"{'':4}{'':{width}}     Elo  +/-    games   won drawn  lost   score  discs"
     lines = [head]
     for rank, program in enumerate(order, 1):
@@ -122,7 +129,7 @@ def _many(result: MatchOutcome) -> list[str]:
             else f"{'':13}"
         )
         lines.append(
-            f"{rank:3} {result.names[program]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} "
+            f"{rank:3} {names[program]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} "
             f"{one.losses:5}  {percent(one)}  {one.discs:+5.1f}"
         )
     cells = cross_table(result)
@@ -130,7 +137,7 @@ def _many(result: MatchOutcome) -> list[str]:
     lines += ["", f"{'':4}{'':{width}}  " + "  ".join(f"{rank:>{column}}" for rank in range(1, len(order) + 1))]
     for rank, row in enumerate(order, 1):
         points = "  ".join(f"{cells.get((row, other), '-' if row != other else 'x'):>{column}}" for other in order)
-        lines.append(f"{rank:3} {result.names[row]:{width}}  {points}".rstrip())
+        lines.append(f"{rank:3} {names[row]:{width}}  {points}".rstrip())
     lines.append("")
     if result.ratings:
         lines.append("Elo: the likeliest for all games together, their mean 0, with 95 % errors")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.system.terminal import columns
 
 from . import FAULT, WARNING, Finding, shown
 
@@ -84,7 +86,9 @@ def _findings(named: argparse.Namespace) -> Iterator[Finding]:
 
 
 def _text(finding: Finding) -> str:
-    lines = [f"{finding.state:<8} {finding.check:<{_WIDTH}} {finding.text}"]
-    if finding.mend:
-        lines.append(f"{'':8} {'':{_WIDTH}} -> {finding.mend}")
-    return "".join(f"{shown(line)}\n" for line in lines)
+    text = f"{finding.text}\n-> {finding.mend}" if finding.mend else finding.text
+    # Broken where somebody reads it; a report of a fault has whole lines.
+    width = max(40, columns() - 1) - 10 - _WIDTH if sys.stdout.isatty() else 10**6
+    lines = [part for line in text.split("\n") for part in textwrap.wrap(shown(line), width, break_on_hyphens=False)]
+    heads = [f"{finding.state:<8} {finding.check:<{_WIDTH}} ", *[" " * (10 + _WIDTH)] * len(lines)]
+    return "".join(f"{head}{line}\n" for head, line in zip(heads, lines, strict=False))
