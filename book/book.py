@@ -30,24 +30,25 @@ from .record import RESULT, PositionEntry
 from .table import BookTable, Filters
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
-"""A search: (player, opponent, level, mask of excluded moves) -> (move, score in discs for the side to move).
+"""A search: (player, opponent, level, mask of excluded moves) -> (move, score in discs for the side to move), or None
+if it was stopped.
 
-It returns None if it was stopped, is asked only for positions with a move outside the mask, must give the same answer
-to the same question, and is called from several threads at once.
+It is asked only for positions with a move outside the mask, must give the same answer to the same question, and is
+called from several threads at once.
 """
 
 _SLICE = 1 << 15
 _WHOLE = 400
-"""If more than one position in this number has changed, the whole book is processed instead of the changed part."""
+"""If more than one position in this number has changed, the whole book is processed, not only the changed part."""
 
 MOST_GAMES = 1e12
-"""The most games that a result may count: lost games multiply it, and it must stay finite."""
+"""The most games that a result may count: lost games multiply results, which must stay finite."""
 
 _FEW = 1 << 12
 _NOTES = 4096
 
 _IN_PLACE = 1 << 17
-"""Most positions that are removed in place. To remove more, the rest is copied, which can be cancelled."""
+"""Most positions that are removed in place. If more are removed, the others are copied, which can be cancelled."""
 
 
 class Removed(NamedTuple):
@@ -62,7 +63,7 @@ class Edit(NamedTuple):
     """A score set by hand: the canonical position and its entry before the edit.
 
     ``before`` is None if the position was not in the book; ``above`` then has the entries of its parents, whose leaf it
-    may have been. ``linked``: the earlier score came from links.
+    may have been. ``linked`` says whether a move of the position led into the book.
     """
 
     key: tuple[int, int]
@@ -72,7 +73,7 @@ class Edit(NamedTuple):
 
 
 class MoveInBook(NamedTuple):
-    """A link or a leaf of a position, with its score for the side to move there.
+    """A link or the leaf of a position, with its score in discs for the side that plays it.
 
     ``row`` is the row of the position that the move leads to, -1 for the leaf.
     """
@@ -93,12 +94,15 @@ class MoveInBook(NamedTuple):
 
 
 def best_first(moves: Iterable[MoveInBook]) -> list[MoveInBook]:
-    """Return moves by falling score, then by square, those without a score last."""
+    """Return moves by falling score, then by square; moves without a score come last."""
     return sorted(moves, key=lambda known: (not known.scored, -known.score, known.move))
 
 
 class Book:
-    """Positions and options, without a file. One thread at a time may change it; look-ups may run in parallel."""
+    """Positions and options, without a file. One thread at a time may change it; look-ups may run in parallel.
+
+    Changes raise `ReadOnly` if the recorder refuses them, and `Damaged` in a damaged file.
+    """
 
     def __init__(
         self,
@@ -112,7 +116,8 @@ class Book:
         games: Games = NO_GAMES,
     ) -> None:
         """``settled``, ``complete`` and ``counts`` describe a ``table`` from a file: all scores follow from the leaves;
-        no leaf is faulty; the number of positions of each kind. ``games`` are those whose results are counted.
+        no leaf is faulty; the number of positions of each kind. ``links`` are those of a book.dat, ``games`` the games
+        whose results are counted.
         """
         self.table = table or BookTable()
         self._options = options or BookOptions()
@@ -123,24 +128,24 @@ class Book:
         """None while the table is not counted."""
         self.games = games
         self._touched: set[int] | None = set() if settled else None
-        """The only rows whose change other scores do not follow yet; None: any score may be stale."""
+        """Rows whose changes other scores do not follow yet; None if any score may be stale."""
         self._unverified: set[int] | None = set() if complete else None
-        """Only leaves of these rows and of their parents may be faulty; None: any may."""
+        """Rows whose leaf, or whose parents' leaves, may be faulty; None if any leaf may be."""
         self.stale = False
         """Whether anything has changed since the last `negamax` that ran to its end."""
         self.memo: dict[Question, tuple[int, int]] = {}
-        """Results of searches for a command that was stopped before it could use them."""
+        """Results of searches, by question, for a command that was stopped before it could use them."""
         self.edits: list[Edit] = []
         """The scores set by hand since the book was opened, in order."""
         self.steps: dict[int, int] = {}
-        """Steps done of each schedule that was stopped."""
+        """Number of finished steps of each schedule that was stopped, by the schedule's number."""
 
     def __len__(self) -> int:
         return len(self.table)
 
     @property
     def options(self) -> BookOptions:
-        """The options; assigned as a whole."""
+        """The options, which are assigned as a whole."""
         return self._options
 
     @options.setter
@@ -155,16 +160,19 @@ class Book:
     # ------------------------------------------------------------------------------------------------ looking
 
     def entry(self, player: int, opponent: int) -> PositionEntry | None:
-        """Return the entry of a position in any orientation; its moves are those of the canonical board."""
+        """Return the entry of a position in any orientation, None if there is none; its moves are on the canonical
+        board.
+        """
         with self.table.lock:
             row = self.table.find(player, opponent)
             return self.table.entry(row) if row >= 0 else None
 
     def view(self, player: int, opponent: int) -> PositionEntry | None:
-        """Return the entry of a position; under Egaroucid's rule also for one outside the book with moves that lead
-        into it.
+        """Return the entry of a position in any orientation; under Egaroucid's rule also one for a position outside the
+        book with moves that lead into it.
 
-        Its score then follows from these moves, and its level is `NO_LEVEL`.
+        Such an entry's score follows from these moves, and its level is `NO_LEVEL`. Returns None for any other
+        position.
         """
         with self.table.lock:
             entry = self.entry(player, opponent)
@@ -192,7 +200,7 @@ class Book:
         )
 
     def known_moves(self, entry: PositionEntry) -> list[MoveInBook]:
-        """Return the links and the leaf of an entry, best first, then by move; scores of links are the children's."""
+        """Return the links and the leaf of an entry, as moves on the canonical board, best first, then by square."""
         table = self.table
         with table.lock:
             listed = [
@@ -206,7 +214,7 @@ class Book:
         return best_first(listed)
 
     def moves_on(self, player: int, opponent: int) -> list[MoveInBook]:
-        """Return the `known_moves` of a position in any orientation, as moves there; none if `view` is None."""
+        """Return the `known_moves` of a position in any orientation, as moves on it; none if `view` returns None."""
         _, _, symmetry = self.table.canonical(player, opponent)
         with self.table.lock:
             entry = self.view(player, opponent)
@@ -217,13 +225,13 @@ class Book:
         return best_first(move._replace(move=transform_move(move.move, back)) for move in known_moves)
 
     def moves_that_count(self, player: int, opponent: int) -> list[MoveInBook]:
-        """Return the moves that the score follows from: `moves_on` without a leaf that Egaroucid's rule ignores."""
+        """Return the moves that a score follows from: `moves_on`, without a leaf that Egaroucid's rule ignores."""
         moves = self.moves_on(player, opponent)
         links = [move for move in moves if move.linked]
         return links if links and self.options.rule is Rule.EGAROUCID else moves
 
     def scan_faults(self, progress: ProgressCallback = no_progress) -> Iterator[Rows]:
-        """Yield the faults of leaves, some thousand rows at a time, as int64 arrays (n, 2): row and kind."""
+        """Yield faults of leaves (`layout.OPEN` ...), some thousand rows at a time: int64 (n, 2), row and kind."""
         notes = np.empty((_NOTES, 2), np.int64)
         number = np.zeros(1, np.uint64)
         filters = self.table.filters(progress)
@@ -236,11 +244,11 @@ class Book:
             progress("leaves", row, len(self))
 
     def faults(self, progress: ProgressCallback = no_progress) -> Rows:
-        """Return the positions with a faulty leaf (`layout.OPEN` ...): int64 (n, 2), row and kind, by row."""
+        """Return all faults of leaves, int64 (n, 2), by row: the row and the kind (`layout.OPEN` ...)."""
         return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(progress)])
 
     def unverified_rows(self) -> Rows | None:
-        """Return the rows whose leaf may be faulty, ascending; None if any may."""
+        """Return the rows whose leaf may be faulty, ascending; None if any row's may be."""
         if self._unverified is None:
             return None
         rows = set(self._unverified)
@@ -252,7 +260,7 @@ class Book:
         return np.array(sorted(rows), np.int64)
 
     def faults_among(self, rows: Rows, progress: ProgressCallback = no_progress) -> Rows:
-        """Return the faults of ``rows``, in their order, in the form of `faults`."""
+        """Return the faults of ``rows`` in their order, as `faults` does."""
         note = np.empty((1, 2), np.int64)
         number = np.zeros(1, np.uint64)
         filters = Filters()
@@ -267,7 +275,7 @@ class Book:
         return np.concatenate(faults)
 
     def checked(self) -> None:
-        """Note that no leaf is faulty, because the caller has checked or replaced them."""
+        """Take note that no leaf is faulty, because the caller has checked or replaced them."""
         self._unverified = set()
 
     @property
@@ -277,12 +285,12 @@ class Book:
 
     @property
     def state_unknown(self) -> bool:
-        """Whether all scores may be stale and all leaves faulty."""
+        """Whether nothing is known: any score may be stale, and any leaf faulty."""
         return self._touched is None and self._unverified is None
 
     @property
     def complete(self) -> bool:
-        """Whether all leaves are known to be without fault."""
+        """Whether all leaves are known to have no fault."""
         return self._unverified is not None and not self._unverified
 
     # ------------------------------------------------------------------------------------------------ changing
@@ -292,7 +300,7 @@ class Book:
         self.table.sound()
 
     def touch(self, rows: Iterable[int]) -> None:
-        """Mark rows as new or changed: their leaves, and all scores that depend on them, are stale."""
+        """Mark rows as new or changed: their leaves are unverified, and all scores that depend on them are stale."""
         self.stale = True
         for marked in (self._touched, self._unverified):
             if marked is not None:
@@ -304,7 +312,7 @@ class Book:
 
     @property
     def _most_visited(self) -> int:
-        """Changed rows above which a pass over the whole book is faster than a visit to them and their ancestors."""
+        """Number of changed rows above which a pass over the book is faster than visits to them and their ancestors."""
         return max(_FEW, len(self) // _WHOLE)
 
     def forget_state(self) -> None:
@@ -313,7 +321,7 @@ class Book:
         self._touched = self._unverified = None
 
     def put(self, entry: PositionEntry) -> int:
-        """Add or replace a position in canonical form; return its row."""
+        """Add or replace a position, in canonical form, and record the change; return its row."""
         self._begin_change()
         with self.table.lock:
             row, _ = self.table.insert(entry.player, entry.opponent)
@@ -338,7 +346,7 @@ class Book:
         counts.replaced(rows, old, self.table.records(rows))
 
     def overwrite(self, records: Records) -> Rows:
-        """Write positions over those in the book, or add them, as the replay of a journal does. Returns their rows."""
+        """Write positions over those in the book, or add them, and return their rows; the recorder is not told."""
         rows = self.table.rows_of(records)
         with self._replacing(np.unique(rows[rows >= 0])):
             self.table.insert_records(without_counts(records), overwrite=True)
@@ -347,17 +355,19 @@ class Book:
         return rows
 
     def counts(self, progress: ProgressCallback = no_progress) -> Counts:
-        """Return the counts of positions, links, leaves and so on; counts the whole table if they are unknown."""
+        """Return the counts of positions, links, leaves and so on; if unknown, a pass over the table counts them."""
         if self._counts is None or not self._counts.catch_up(self.table):
             self._counts = counted(self.table, progress)
         return self._counts
 
     def known_counts(self) -> Counts | None:
-        """Return the `counts` if they are known, else None."""
+        """Return the `counts` if they are known without a pass over the table, else None."""
         return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:
-        """Add `RECORD`s of positions outside the book, without path counts; the first of repeated ones is used."""
+        """Add `RECORD`s of canonical positions outside the book, without path counts; the first of equal
+        ones is used.
+        """
         self._begin_change()
         first = len(self)
         self.table.insert_records(without_counts(records.copy()))
@@ -367,19 +377,19 @@ class Book:
         self.recorder.changed_many(added)
 
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
-        """Keep the result of a search, over restarts too, until `forget`."""
+        """Keep the result of a search until `forget`, also over restarts."""
         self._begin_change()
         self.memo[question] = answer
         self.recorder.remembered(question, answer)
 
     def forget(self) -> None:
-        """Drop the results that `remember` keeps."""
+        """Drop the results that `remember` has kept."""
         if self.memo:
             self.memo.clear()
             self.recorder.forgotten()
 
     def step(self, schedule: int, done: int) -> None:
-        """Record, over restarts too, how many steps of a schedule are finished; 0 removes the record."""
+        """Record, also over restarts, how many steps of a schedule are finished; 0 removes the record."""
         self._begin_change()
         if done:
             self.steps[schedule] = done
@@ -388,12 +398,15 @@ class Book:
         self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context whose changes are written all or none, and not retried. Raises `ReadOnly`."""
+        """Return a context whose changes are written all or none. Raises `ReadOnly`.
+
+        Within it a failed write is not repeated.
+        """
         self.recorder.allow()
         return self.recorder.hold()
 
     def list_games(self, games: Games) -> None:
-        """Note that the results of these games, which were not counted before, are counted."""
+        """Take note that the results of these games, which were not counted before, are counted."""
         if not len(games):
             return
         self._begin_change()
@@ -401,17 +414,17 @@ class Book:
         self.recorder.counted(games)
 
     def unlist_games(self, games: Games) -> None:
-        """Note that the results of these games are not counted any more."""
+        """Take note that the results of these games are not counted any more."""
         self._begin_change()
         self.games = without(self.games, games["identity"].tolist())
         self.recorder.taken_back(games)
 
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:
-        """Store the games won, drawn and lost by the side to move in a row's position."""
+        """Store the games won, drawn and lost by the side to move in a row's position; see `store_results`."""
         self.store_results(np.array([row], np.int64), np.array([results], RESULT))
 
     def store_results(self, rows: Rows, results: Records) -> None:
-        """Store `RESULT` records for ``rows``, which are distinct."""
+        """Store `RESULT` records for ``rows``, which are distinct; numbers are limited to `MOST_GAMES`, in place."""
         self._begin_change()
         for name in results.dtype.names or ():
             np.minimum(results[name], MOST_GAMES, out=results[name])
@@ -419,8 +432,7 @@ class Book:
         self.recorder.changed_many(rows)
 
     def _lost_links(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback) -> Rows:
-        """Return each kept row that has a link to a marked row, with the best link that it loses if that is better than
-        its leaf.
+        """Return each kept row that has a link to a marked row, with the best link that it loses.
 
         The int64 array (n, 5) has row, move (`KEEPS_LEAF` if the leaf is as good), score, level and number of remaining
         links.
@@ -450,7 +462,7 @@ class Book:
         return np.concatenate(lost)
 
     def _resting_on_hand(self, progress: ProgressCallback) -> Rows:
-        """Return the rows whose score was set by hand, or follows along best moves from one that was."""
+        """Return the rows whose score was set by hand, or follows from such a score along best moves."""
         counts = self.known_counts()
         if counts is not None and HUMAN_LEVEL not in counts.levels:
             return np.empty(0, np.int64)
@@ -468,10 +480,10 @@ class Book:
     def remove(
         self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress, *, leaves: bool = True
     ) -> Removed:
-        """Remove the marked rows and renumber the others.
+        """Remove the marked rows; other rows get new numbers.
 
         With ``leaves``, the best link that a position loses becomes its leaf if it is better. Scores set by hand go
-        with their positions. A cancellation leaves the book unchanged.
+        with their positions. Scores are not recomputed. A cancellation leaves the book unchanged.
         """
         self._begin_change()
         table = self.table
@@ -515,7 +527,7 @@ class Book:
         return Removed(count, int(np.count_nonzero(new)), rows)
 
     def rebuild(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> None:
-        """Remove the marked rows and build a new index, for a table whose index is damaged."""
+        """Remove the marked rows and build a new index, for a table whose index is damaged. No links become leaves."""
         self._begin_change()
         fresh = self.table.without(marked, progress)
         self.recorder.removed(self._keys(marked))
@@ -538,14 +550,14 @@ class Book:
     def catch_up(self, *, threads: int = 1, progress: ProgressCallback = no_progress) -> None:
         """Run `negamax` if scores are `stale`.
 
-        It changes only values that follow from the leaves, so a book that is read-only, or whose changes cannot be
-        written, is updated in memory.
+        It changes only values that follow from the leaves, so it also updates, in memory, a book that is read-only or
+        whose changes cannot be written.
         """
         if self.stale:
             self._negamax(threads, progress)
 
     def settle(self, threads: int, seconds: float) -> None:
-        """Run `negamax`, cancelled after ``seconds``."""
+        """Run `negamax` for at most ``seconds``; scores may be stale afterwards."""
         until = time.monotonic() + seconds
 
         def progress(stage: str, done: int, total: int) -> None:
@@ -595,7 +607,7 @@ class Book:
         return changed
 
     def edited(self, progress: ProgressCallback = no_progress) -> Iterator[PositionEntry]:
-        """Yield the positions whose score was set by hand, by row."""
+        """Yield the positions whose score was set by hand, in order of rows."""
         for number, chunk in enumerate(self.table.chunks()):
             first = number * CHUNK_ROWS
             progress("scan", first, len(self))
@@ -603,5 +615,5 @@ class Book:
                 yield self.table.entry(first + place)
 
     def canonical_move(self, player: int, opponent: int, move: int) -> int:
-        """Return ``move`` on the canonical board of a position."""
+        """Return ``move``, a move of the given board, as a move on the position's canonical board."""
         return transform_move(move, self.table.canonical(player, opponent)[2])

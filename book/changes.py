@@ -1,4 +1,4 @@
-"""The interface of a book's observer."""
+"""The interface of an observer of a book's changes."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from .games import Games
 from .options import BookOptions
 
 Question = tuple[int, int, int, int]
-"""A search as (player, opponent, level, excluded moves)."""
+"""A search: discs of the side to move, discs of the other side, level, mask of excluded moves."""
 
 
 class ChangeObserver:
     """Called around every change of a book, on its thread. This base class allows all and records nothing."""
 
     def allow(self) -> None:
-        """Raise `ReadOnly` if the book must not change."""
+        """Raise `ReadOnly` if the book must not change. Called before each change."""
 
     def begin(self, command: str) -> None:
-        """Note that the following changes are those of ``command``."""
+        """Take note that the following changes are those of ``command``."""
 
     def changed(self, row: int) -> None:
-        """Note that the position in ``row`` was added or changed."""
+        """Take note that the position in ``row`` was added or changed."""
 
     def changed_many(self, rows: Rows) -> None:
-        """Note that the positions in ``rows`` were added or changed."""
+        """Take note that the positions in ``rows`` were added or changed."""
         for row in rows.tolist():
             self.changed(row)
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """Note that positions, in arrays (n, 2), are about to be removed and rows renumbered."""
+        """Take note that positions, in arrays (n, 2) of canonical boards, will be removed and rows renumbered."""
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """Note that `Book.remember` has kept the result of a search."""
+        """Take note that `Book.remember` has kept the result of a search."""
 
     def forgotten(self) -> None:
-        """Note that the remembered searches were dropped."""
+        """Take note that the remembered searches were dropped."""
 
     def counted(self, games: Games) -> None:
-        """Note that the results of these games were counted."""
+        """Take note that the results of ``games`` were counted."""
 
     def taken_back(self, games: Games) -> None:
-        """Note that the results of these games were taken back."""
+        """Take note that the results of ``games`` were taken back."""
 
     def stepped(self, schedule: int, done: int) -> None:
-        """Note that ``done`` steps of a schedule are finished; 0 removes the record."""
+        """Take note that ``done`` steps of a schedule are finished; with 0 the schedule is no longer recorded."""
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context whose changes are written at its end, all or none."""
+        """Return a context; the changes made in it are written at its end, all or none."""
         return contextlib.nullcontext()
 
     def fixed(self) -> None:
-        """Note that all scores, bounds and counts were recomputed from the leaves."""
+        """Take note that all scores, bounds and counts were recomputed from the leaves."""
 
     def options_changed(self, options: BookOptions) -> None:
-        """Note that the options are now these."""
+        """Take note that ``options`` are the book's new options."""

@@ -21,7 +21,7 @@ class Choice(enum.Enum):
     """The results of games; the more games a move has, the less its score counts."""
 
     MIXED = "mixed"
-    """The results, among the moves within the randomness."""
+    """The results, among the moves whose score is within the randomness."""
 
 
 class MoveChoice(NamedTuple):
@@ -43,11 +43,11 @@ PRIOR_GAMES = 10
 """The weight of a search's score in games when it is mixed with the results of games."""
 
 _DISCS = 8
-"""A score of this many discs stands for a share of e / (1 + e) = 73 % of the points."""
+"""A score of this many discs counts as a share of e / (1 + e) = 73 % of the points."""
 
 
 def _results(book: Book, move: MoveInBook) -> tuple[float, float, float]:
-    """Return the games won, drawn and lost by the side that plays a move."""
+    """Return the games won, drawn and lost, as weights, by the side that plays a move; zeros for a leaf."""
     if not move.linked:
         return 0.0, 0.0, 0.0
     won, drawn, lost = book.table.results(move.row)
@@ -57,8 +57,8 @@ def _results(book: Book, move: MoveInBook) -> tuple[float, float, float]:
 def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
     """Draw at random a share of the points that a move may be worth, from its score and the results of its games.
 
-    The draw is from a beta distribution. The more games, the closer it is to their share: 700 of 1000 points mostly
-    beat 8 of 10, and a move without games competes by its score alone.
+    The draw is from a beta distribution. The more games a move has, the closer the draw is to their share: 700 of 1000
+    points mostly beat 8 of 10, and a move without games competes by its score alone.
     """
     won, drawn, lost = _results(book, move)
     expected = 1 / (1 + math.exp(-move.score / _DISCS))
@@ -66,10 +66,10 @@ def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
 
 
 def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> list[MoveInBook]:
-    """Return the moves that may be chosen, best first; none if `Book.view` is None. Raises `OutOfRange`.
+    """Return the moves that may be chosen, best first; none if `Book.view` returns None. Raises `OutOfRange`.
 
-    They are within the randomness of the best, or, with `Choice.RESULTS`, all that have a score. Under Egaroucid's rule
-    a leaf beside links is excluded.
+    Moves without a score and links of too low a level are left out, the leaf if only links are wanted or if Egaroucid's
+    rule ignores it. Moves are within the randomness of the best, unless `Choice.RESULTS` decides.
     """
     within("randomness", settings.randomness, 0, 128)
     moves = [
@@ -84,7 +84,7 @@ def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> 
 
 
 def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: random.Random) -> MoveInBook | None:
-    """Return a move of the book for a position in any orientation, None to leave the book.
+    """Return a move of the book for a position in any orientation, None to leave the book. Raises `OutOfRange`.
 
     By value each candidate is equally likely. By results it is the one with the greatest `_supposed_share`: Thompson
     sampling (W. R. Thompson, Biometrika 25, 1933; O. Chapelle and L. Li, NIPS 2011). Moves that win are played most,
@@ -99,7 +99,9 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
 
 
 def line(book: Book, player: int, opponent: int) -> list[int]:
-    """Return the best line through the book from a position: at each step the first of the best moves."""
+    """Return the best line through the book from a position, as moves on that board: at each step the first of the best
+    moves, the last of which may be a leaf.
+    """
     moves: list[int] = []
     while True:
         choices = book.moves_that_count(player, opponent)

@@ -20,7 +20,9 @@ Records = npt.NDArray[Any]
 
 
 class State(NamedTuple):
-    """The parts of a table."""
+    """The parts of a table that are written to a file: the number of rows, chunks of records, the index's segments and
+    their descriptors, wide path counts, chunks of game results.
+    """
 
     rows: int
     chunks: list[Records]
@@ -36,7 +38,7 @@ def address(array: npt.NDArray[Any]) -> int:
 
 
 def addresses(chunks: list[Records]) -> Words:
-    """Return the addresses of chunks; all but the last must be contiguous."""
+    """Return the addresses of ``chunks``, which must lie one after another in memory, except the last."""
     places: Words = np.arange(len(chunks), dtype=np.uint64) * np.uint64(chunks[0].nbytes) + np.uint64(
         address(chunks[0])
     )
@@ -48,7 +50,7 @@ SlotCount = TypeVar("SlotCount", int, npt.NDArray[np.int64])
 
 
 def segment_bytes(capacity: SlotCount) -> SlotCount:
-    """Return the size of an index segment of ``capacity`` slots: tags padded to a multiple of 8, then 32-bit rows."""
+    """Return the bytes of an index segment of ``capacity`` slots: tags padded to a multiple of 8, then 32-bit rows."""
     return (capacity + 7) // 8 * 8 + 4 * capacity
 
 
@@ -63,7 +65,7 @@ def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
 
 
 def without_counts(records: Records) -> Records:
-    """Clear, in place, the path counts of records and the flags that are valid only in their own table."""
+    """Clear, in place, the path counts of records and the flags that are valid only in their own table; return them."""
     for name in COUNTS:
         records[name] = 0
     records["flags"] &= FLAGS_KEPT

@@ -35,22 +35,22 @@ _SLICE = 1 << 15
 _ALL = (1 << 62) - 1
 
 FEW = 1 << 12
-"""Most new positions that are counted one by one; more are counted by the next pass over the whole book."""
+"""Most new or removed positions that are counted one by one; if there are more, the whole book has to be counted."""
 
 
 class Counts:
-    """The counts of the first ``rows`` rows of a table. For the thread that changes the book."""
+    """The counts of the first ``rows`` rows of a table. Only the thread that changes the book may use it."""
 
     def __init__(self) -> None:
         self.rows = 0
         self.tally: Tally = np.zeros(TALLY_WORDS, np.int64)
         """The counts as the kernels keep them, see `layout.TALLY_WORDS`."""
         self.unreachable = -1
-        """Positions that no line from the initial position leads to; -1: not known."""
+        """Number of positions that no line from the initial position leads to; -1 if it is not known."""
 
     @property
     def kinds(self) -> Tally:
-        """Positions, links, leaves and finished games: int64 (4, 65), by empty squares."""
+        """Numbers of positions, links, leaves and finished games, by empty squares: int64 (4, 65), a view."""
         return self.tally[:TALLY_LEVELS].reshape(TALLY_KINDS, SQUARES)
 
     @property
@@ -64,7 +64,7 @@ class Counts:
         return _named(self.tally[TALLY_SCORES:])
 
     def packed(self) -> npt.NDArray[np.uint64]:
-        """Return the counts as words for a file."""
+        """Return the counts as `WORDS` words for a file."""
         words = np.zeros(WORDS, np.int64)
         words[: len(self.tally)] = self.tally
         words[-2:] = self.rows, self.unreachable
@@ -72,7 +72,7 @@ class Counts:
 
     @classmethod
     def unpacked(cls, words: npt.NDArray[np.uint64]) -> Counts:
-        """Return the counts of the words that `packed` returned."""
+        """Return the counts in ``words``, which `packed` made."""
         counts = cls()
         values = words.view(np.int64)
         counts.tally = values[: len(counts.tally)].copy()
@@ -85,7 +85,7 @@ class Counts:
         return counted and not (self.tally < 0).any() and -1 <= self.unreachable <= rows
 
     def _count(self, records: Records, sign: int) -> None:
-        """Count levels, scores and leaves of records; ``sign`` -1 subtracts them."""
+        """Count levels, scores and leaves of records; with a ``sign`` of -1 subtract them."""
         for name, first in (("level", TALLY_LEVELS), ("score", TALLY_SCORES)):
             values = records[name].astype(np.int64) + TALLY_BIAS
             self.tally[first : first + 256] += sign * np.bincount(values, minlength=256)
@@ -94,13 +94,13 @@ class Counts:
         self.kinds[TALLY_LEAVES] += sign * np.bincount(empties, minlength=SQUARES)
 
     def replaced(self, rows: Rows, old: Records, new: Records) -> None:
-        """Update the counts for changed records."""
+        """Update the counts for changed records of ``rows``: levels, scores and leaves. Links are not affected."""
         counted = rows < self.rows
         self._count(old[counted], -1)
         self._count(new[counted], 1)
 
     def replaced_one(self, old: PositionEntry, new: PositionEntry) -> None:
-        """Update the counts for one changed position; faster than `replaced`."""
+        """Update the counts for one changed position, faster than `replaced` does."""
         for entry, sign in ((old, -1), (new, 1)):
             self.tally[TALLY_LEVELS + TALLY_BIAS + entry.level] += sign
             self.tally[TALLY_SCORES + TALLY_BIAS + entry.score] += sign
@@ -108,7 +108,7 @@ class Counts:
                 self.kinds[TALLY_LEAVES, entry.empties] += sign
 
     def _count_rows(self, table: BookTable, rows: Rows, limit: int, sign: int) -> None:
-        """Add rows to the counts by empty squares, or subtract them (``sign`` -1).
+        """Add rows to the counts by empty squares or, with a ``sign`` of -1, subtract them.
 
         Only links to rows below ``limit`` are counted.
         """
@@ -119,7 +119,7 @@ class Counts:
         self.tally[:TALLY_LEVELS] += sign * tally
 
     def catch_up(self, table: BookTable) -> bool:
-        """Count the positions added since the last count. Returns False if they are too many."""
+        """Count the positions added since the last count. Returns False, counting nothing, if there are too many."""
         if len(table) - self.rows > FEW:
             return False
         added = np.arange(self.rows, len(table), dtype=np.int64)
@@ -146,7 +146,7 @@ class Counts:
     def before_removal(self, table: BookTable, rows: Rows) -> Records | None:
         """Subtract rows that are about to be removed. Returns the records of their parents for `after_removal`.
 
-        Returns None if these are too many to list: the whole table has to be counted.
+        Returns None if rows or parents are too many: then the whole table has to be counted.
         """
         if len(rows) > FEW or not self.catch_up(table):
             return None
@@ -163,16 +163,16 @@ class Counts:
         return table.records(parents)
 
     def after_removal(self, table: BookTable, parents: Records) -> None:
-        """Count the parents of removed positions again."""
+        """Count the ``parents`` of removed positions, from `before_removal`, again."""
         self._count_rows(table, table.rows_of(parents), _ALL, 1)
         self.rows = len(table)
         self.unreachable = -1
 
 
 def parents_of(table: BookTable, rows: Rows) -> tuple[Rows, int] | None:
-    """Return the rows that lead to any of ``rows``, and the number of ``rows`` without a parent.
+    """Return the rows that lead to any of ``rows``, ascending, and the number of ``rows`` without a parent.
 
-    Returns None if one has too many parents to list.
+    Returns None if a row has too many parents to list.
     """
     found: set[int] = set()
     orphans = 0
@@ -190,7 +190,7 @@ def _named(values: Tally) -> dict[int, int]:
 
 
 def counted(table: BookTable, progress: ProgressCallback = no_progress) -> Counts:
-    """Return the counts of a whole table."""
+    """Return the counts of a whole table, except the unreachable positions."""
     counts = Counts()
     filters = table.filters(progress)
     for start, end in slices(len(table), _SLICE, "count", progress):

@@ -1,4 +1,4 @@
-"""The errors of the book library. A message names the file, the byte or line, and the fault."""
+"""The errors of the book library, whose messages have the file, the byte or line, and the fault."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 
 class BookError(Exception):
-    """The base of this package's exceptions."""
+    """The base of the book library's exceptions."""
 
 
 class Unreadable(BookError):
-    """A file of another kind, or a damaged one."""
+    """A file of another kind, or a damaged one; ``offset`` is the byte at fault, None if there is none."""
 
     def __init__(self, path: Path | str, offset: int | None, problem: str) -> None:
         self.path = Path(path)
@@ -21,11 +21,11 @@ class Unreadable(BookError):
 
 
 class Damaged(Unreadable):
-    """A block of the book in use is damaged."""
+    """A block of a book in use is damaged."""
 
 
 class Locked(BookError):
-    """Another process has the book open for writing: ``pid``, 0 if unknown."""
+    """Another process, ``pid`` (0 if unknown), has the book open for writing."""
 
     def __init__(self, path: Path | str, pid: int) -> None:
         self.pid = pid
@@ -38,7 +38,7 @@ class ReadOnly(BookError):
 
 
 class WriteFailed(BookError):
-    """The disk refused a write or a sync: acknowledged changes are safe, the present and later ones are not."""
+    """The disk refused a write or a sync: acknowledged changes are safe, the present and later changes are not."""
 
 
 class NotInBook(BookError):
@@ -46,7 +46,7 @@ class NotInBook(BookError):
 
 
 class OutOfRange(BookError):
-    """A setting is out of range; the message has its name, its value and the range."""
+    """A setting is out of range; the message has the setting's name, its value and the range."""
 
     def __init__(self, name: str, value: int, low: int, high: int) -> None:
         super().__init__(f"{name} {value} is outside {low}..{high}")

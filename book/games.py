@@ -1,4 +1,4 @@
-"""The games whose results a book has counted, so that each is counted once and can be taken back."""
+"""The games whose results a book has counted: so each is counted once and can be taken back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Games = npt.NDArray[Any]
-"""`GAME` records."""
+"""An array of `GAME` records."""
 
 _GAME = struct.Struct("<16sQQ62sbB32s")
 
@@ -27,8 +27,8 @@ GAME = np.dtype(
         ("source", "S32"),
     ]
 )
-"""A game: its start, its squares without passes (255 fills the rest), the final score in discs for the first mover,
-whether it was learned from (`game_results.adjust`), and the name of its source.
+"""A game: a digest that identifies it, its start, its squares without passes (255 fills the rest), the final score in
+discs for the first mover, whether it was learned from (`game_results.adjust`), and the name of its source.
 """
 
 _MOST_MOVES, _LONGEST_SOURCE, _END = 62, 32, b"\xff"
@@ -37,23 +37,23 @@ NO_GAMES: Games = np.empty(0, GAME)
 
 
 def identity(start: tuple[int, int], moves: bytes, about: str) -> bytes:
-    """Return a digest that identifies a game by its start, its moves, and ``about``, such as the players' names."""
+    """Return a digest that identifies a game by its start, its moves, and ``about``, such as its players' names."""
     return hashlib.blake2b(struct.pack("<QQ", *start) + moves + _END + about.encode(), digest_size=16).digest()
 
 
 def squares(moves: bytes) -> bytes:
-    """Return the moves of a game as `GAME` has them, without the filling."""
+    """Return the squares of ``moves`` without passes (64), at most 62, without the filling: as `GAME` has them."""
     return moves.replace(b"\x40", b"")[:_MOST_MOVES].rstrip(_END)
 
 
 def squares_of(positions: Sequence[tuple[int, int]]) -> bytes:
-    """Return the squares played in a line of positions, passes included."""
+    """Return the squares played in a line of positions that includes those of passes."""
     boards = [player | opponent for player, opponent in positions]
     return bytes((second ^ first).bit_length() - 1 for first, second in itertools.pairwise(boards) if second != first)
 
 
 def packed(known: bytes, start: tuple[int, int], moves: bytes, score: int, source: str, *, learned: bool) -> bytes:
-    """Return a `GAME` record with the identity ``known``."""
+    """Return a `GAME` record with the identity ``known``; ``score`` is in discs for the first mover."""
     return _GAME.pack(known, *start, moves.ljust(_MOST_MOVES, _END), score, learned, source_name(source))
 
 
@@ -63,21 +63,21 @@ def unpacked(records: bytes) -> Games:
 
 
 def moves_of(games: Games) -> list[bytes]:
-    """Return the squares of each game."""
+    """Return the squares of each game, without passes and filling."""
     return [moves.rstrip(_END) for moves in games["moves"].tolist()]
 
 
 def source_name(source: str) -> bytes:
-    """Return a source's name as `GAME` has it; a long one loses its beginning."""
+    """Return a source's name as `GAME` has it: of a long name only the last 32 bytes."""
     return source.encode()[-_LONGEST_SOURCE:]
 
 
 COUNTS_WITHOUT_GAMES: Games = unpacked(packed(bytes(16), (0, 0), b"", 0, "", learned=False))
-"""Stands among a book's games if some results were counted without games."""
+"""Stands among a book's games to say that some results were counted without games."""
 
 
 def new_games(games: Games, *before: Games) -> Games:
-    """Return the games that are not in ``before``; of equal games the first."""
+    """Return the games whose identity is in none of ``before``; of equal games the first."""
     seen = {mark for each in before for mark in each["identity"].tolist()}
     fresh = []
     for place, mark in enumerate(games["identity"].tolist()):

@@ -22,7 +22,7 @@ LOWER = 33
 UPPER = 34
 LEVEL = 35
 LEAF_MOVE = 36
-"""An unsigned byte: a square, `PASS`, or from `NO_MOVE` on none."""
+"""An unsigned byte: a square or `PASS`; `NO_MOVE` and above stand for no move."""
 LEAF_SCORE = 37
 LEAF_LEVEL = 38
 FLAGS = 39
@@ -52,9 +52,9 @@ NO_MOVE = 65
 NOT_IN_BOOK = 0xFFFFFFFFFFFFFFFF
 """Stands for a board outside the book in the result of `list_scores`."""
 KEPT, GONE, GONE_BY_HAND = 1, 0, 2
-"""A row for `list_lost`: it stays; it goes; it goes, and its score rests on one that was set by hand."""
+"""Kinds of rows for `list_lost`: one stays; one goes; one goes, and its score rests on a score set by hand."""
 KEEPS_LEAF = 255
-"""Stands for a move: the position's leaf is as good as any link that it loses."""
+"""Stands for a move where the position's leaf is as good as any link that it loses."""
 NO_LEVEL = -1
 """The level of a score of unknown origin, Egaroucid's undefined level."""
 HUMAN_LEVEL = 70
@@ -62,7 +62,7 @@ HUMAN_LEVEL = 70
 SQUARES = 65
 """Length of arrays by 0 to 64 empty squares."""
 SOLVED, READ, GUESSED = 1, 2, 4
-"""Bits of a grade: the ends of the good lines are solved, read to the end with selectivity, or neither."""
+"""Bits of a grade: an end of a good line is solved, read to the end with selectivity, or neither."""
 LEVELS = 129
 """Length of arrays by level, from `NO_LEVEL` on."""
 
@@ -70,20 +70,20 @@ LEVELS = 129
 CHUNKS = 0
 """Address of the addresses of the chunks of records."""
 COUNT = 8
-"""Rows in use."""
+"""Number of rows in use."""
 SEGMENTS = 16
 """Address of the index segments' descriptors."""
 WIDE_TABLE = 24
 """Address of the wide table."""
 WIDE_COUNT = 32
-"""Rows of the wide table in use."""
+"""Number of rows of the wide table in use."""
 WIDE_CAPACITY = 40
 ROW_CAPACITY = 48
 """Number of rows for which there are chunks."""
 FULL = 56
-"""Result: the segment that must grow before `insert_row` can continue."""
+"""Result of `insert_row`: the number of the segment that must grow before it can continue."""
 RESULTS = 64
-"""Address of the addresses of the chunks of game results; 0 without any."""
+"""Address of the addresses of the chunks of game results; 0 if there are none."""
 GUARD = 72
 """Address of the guard of a mapped file; 0 if nothing has to be verified."""
 CONTEXT_WORDS = 16
@@ -96,7 +96,7 @@ SEGMENT_BITS = 10
 # A segment's descriptor.
 SEGMENT_BYTES = 32
 SEGMENT_TAGS = 0
-"""Address of the tags, a byte for each slot, 0 for a free one."""
+"""Address of the tags: a byte for each slot, 0 if the slot is free."""
 SEGMENT_ROWS = 8
 """Address of the slots' 32-bit row numbers."""
 SEGMENT_CAPACITY = 16
@@ -122,11 +122,11 @@ GUARD_FIRST = 0
 GUARD_END = 8
 """Address after the last byte under a checksum."""
 GUARD_SHIFT = 16
-"""Logarithm (base 2) of the bytes of a block."""
+"""Logarithm (base 2) of the size of a block in bytes."""
 GUARD_STATES = 24
-"""Address of a byte for each block (`UNCHECKED` ...)."""
+"""Address of a byte for each block: `UNCHECKED`, `CHECKED` or `DAMAGED`."""
 GUARD_SUMS = 32
-"""Address of the 32-bit checksums."""
+"""Address of the blocks' 32-bit checksums."""
 GUARD_TABLES = 40
 """Address of the eight tables of CRC-32."""
 GUARD_NEXT = 48
@@ -136,9 +136,9 @@ GUARD_SERVED = 56
 GUARD_DAMAGED = 64
 """Number of the first block found to be damaged, plus 1; 0 for none."""
 GUARD_RECORDS_END = 72
-"""Address after the last record, the first of which lies at GUARD_FIRST."""
+"""Address after the last record; the first record lies at GUARD_FIRST."""
 GUARD_RESULTS = 80
-"""Address of the first game result, then of the byte after the last; equal if there are none."""
+"""Address of the first game result, then the one after the last; they are equal if there are no results."""
 GUARD_RESULTS_END = 88
 GUARD_WORDS = 12
 
@@ -153,11 +153,11 @@ UNCHECKED, CHECKED, DAMAGED = range(3)
 # Filters of look-ups: for every number of empty squares two words.
 FILTER_BYTES = 16
 FILTER_BITS = 0
-"""Address of a bit array for the rows with this number of empty squares; 0 if there is no such row."""
+"""Address of a bit array for the rows with this number of empty squares; 0 if there are no such rows."""
 FILTER_MASK = 8
-"""Number of bits, a power of 2, less one; 0 without bits: any position may be in the book."""
+"""Number of bits, a power of 2, minus 1; 0 if there are no bits, so that any position may be in the book."""
 MOST_FILTERED = 1 << 22
-"""Most rows with one number of empty squares that get bits: with more, the bits would not stay in a cache."""
+"""Most rows with one number of empty squares for which there are bits: more bits would not stay in a cache."""
 DENSE_LAYER = 3
 """A layer with this many times the rows of the layer with one empty square more is dense: bits would only cost time."""
 FILTER_BITS_PER_ROW = 16
@@ -190,23 +190,23 @@ OTHER_PASSES = 4
 
 # The arguments of `negamax_rows`: words of its block, and bits of its rule.
 NEGAMAX_CHANGED = 0
-"""Result: the number of rows whose score or bounds changed or, when checking, are wrong."""
+"""Result: the number of rows whose score or bounds changed; when checking, of rows that are wrong."""
 NEGAMAX_FLAGS = 8
-"""Address of a byte for each place in the order, set if anything changed; 0 for none."""
+"""Address of a byte for each place in the order, set to 1 if score, bounds or counts changed; 0 for no flags."""
 NEGAMAX_TALLY = 16
-"""Address of a tally to add counts to (`TALLY_WORDS`); 0 for none."""
+"""Address of a tally to add counts to (`TALLY_WORDS`); 0 for no tally."""
 NEGAMAX_FAULTS = 24
-"""Address of a byte for each place in the order, set to the fault of its leaf (`OPEN` ...); 0 for none."""
+"""Address of a byte for each place in the order, set to the fault of its leaf (`OPEN` ...); 0 to note no faults."""
 NEGAMAX_WORDS = 4
 RULE_EGAROUCID = 1
 """Only links count; a position without links keeps its score; lines count positions."""
 RULE_CHECK_ONLY = 8
-"""Nothing is stored."""
+"""Nothing is stored; differences are only counted."""
 MARGIN_BYTES = 6
-"""Bytes of a margin, 16 bits each: what a leaf's lower and upper bound add to its score, and whether that is exact."""
+"""Bytes of a margin, 16 bits each: what a leaf's two bounds add to its score, and whether the score is exact."""
 
 LAYERS = 130
-"""Number of layers: twice the empty squares, plus 1 if the side to move must pass, which falls along every link."""
+"""Number of layers: twice the empty squares, plus 1 if the side to move must pass; they fall along every link."""
 
 # Counts of a whole book: words, `SQUARES` of each kind by empty squares, then 256 each by level and by score, + 128.
 TALLY_POSITIONS, TALLY_LINKS, TALLY_LEAVES, TALLY_FINISHED = range(4)
@@ -223,7 +223,7 @@ SELECT_TOLERANCE = 8
 SELECT_LOW = 24
 SELECT_HIGH = 40
 SELECT_LEAST = 56
-"""Fewest empty squares of a position that is grown."""
+"""Least number of empty squares of a position whose leaf may be grown."""
 SELECT_MARGINS = 64
 """Address of the margins."""
 DEVIATE, ENHANCE, PLAY, EXTEND = range(4)
@@ -253,7 +253,7 @@ DAT_LINK_BYTES = 2
 DAT_LEAST = DAT_FIXED + DAT_LINK_BYTES
 """Bytes of the shortest record, which has no links."""
 DAT_MOST = 176
-"""At least the bytes of the longest record."""
+"""At least as many bytes as the longest record has."""
 DAT_BOUND = 512
 """Largest absolute value of Edax's bounds."""
 
@@ -290,12 +290,12 @@ EGBK_UNDEFINED_MOVE = 125
 IMPORT_REASON = 0
 """0 if everything was read; `SEGMENT_FULL`, `CHUNK_MISSING`; else the fault of the record where reading stopped."""
 IMPORT_BYTE = 1
-"""The byte of the fault in the record."""
+"""The place of the fault in the record, in bytes."""
 IMPORT_REPEATED = 2
 """Number of repeated positions."""
 IMPORT_LEAST_EMPTIES = 3
 IMPORT_LEVELS = 4
-"""Numbers of unfinished positions by level 0 to `MAX_LEVEL`."""
+"""Numbers of unfinished positions by level, 0 to `MAX_LEVEL`, a word each."""
 IMPORT_PASSES = IMPORT_LEVELS + MAX_LEVEL + 1
-"""By 0 to 64 empty squares, the number of positions after which the other side would have to pass."""
+"""Numbers of positions in which the other side could not move, by 0 to 64 empty squares, a word each."""
 IMPORT_WORDS = IMPORT_PASSES + SQUARES

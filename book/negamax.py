@@ -1,7 +1,8 @@
-"""Negamax over the whole book: scores, bounds and path counts from the leaves, as Edax computes them.
+"""Negamax over the whole book: scores, bounds and path counts, computed from the leaves as Edax does.
 
-A move leads to fewer empty squares, a pass to the same number with a side that can move. So one pass in that order
-finds every child final. Positions that the opening does not reach are updated too; Edax leaves them as they were.
+A move leads to fewer empty squares, a pass to the same number with a side that can move. So one pass over the positions
+in that order finds the scores of all children final. Positions that the opening does not reach are updated too; Edax
+leaves them as they were.
 """
 
 from __future__ import annotations
@@ -65,14 +66,17 @@ def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
 def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
     """Return the margins of leaves, int16 (level + 1, empties, 3), for the kernels.
 
-    A margin is what the lower and the upper bound add to the score (discs), and whether the score is exact. A level
-    below 0 counts as 0, above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
+    A margin is what the lower and the upper bound add to a leaf's score, in discs, and whether the score is exact. A
+    level below 0 counts as 0, above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
     """
     return _margins(options.midgame_error, options.endcut_error)
 
 
 class LayerOrder:
-    """The rows of a table from the end of the game to the opening; invalid as soon as a row is added or removed."""
+    """The rows of a table from the end of the game to the opening.
+
+    It is invalid as soon as a row is added or removed. ``filters`` are the table's.
+    """
 
     def __init__(self, table: BookTable, progress: ProgressCallback = no_progress) -> None:
         self.rows: npt.NDArray[np.uint32] = ARENA.array(len(table), np.uint32)
@@ -91,18 +95,18 @@ class LayerOrder:
         return len(self.rows)
 
     def layers(self) -> list[tuple[int, int]]:
-        """Return the non-empty ranges of `rows` whose positions do not depend on each other."""
+        """Return ranges of places in ``rows``, from the end of the game on; no position depends on one of its range."""
         begins = self._begins.tolist()
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 
     def downwards(self, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
-        """Yield ranges of `rows` from the opening to the end of the game; ``progress`` is called after each."""
+        """Yield ranges of places in ``rows`` from the opening to the game's end; ``progress`` is called after each."""
         for start, end in slices(len(self), _SLICE, stage, progress):
             yield len(self) - end, len(self) - start
 
 
 def _block(tally: npt.NDArray[np.int64] | None = None) -> Words:
-    """Return the block of words for `negamax_rows`."""
+    """Return the words for the kernel `negamax_rows`, which counts in ``tally`` if it is given."""
     block: Words = np.zeros(NEGAMAX_WORDS, np.uint64)
     if tally is not None:
         block[NEGAMAX_TALLY // WORD] = address(tally)
@@ -110,17 +114,17 @@ def _block(tally: npt.NDArray[np.int64] | None = None) -> Words:
 
 
 Replaced = Callable[[npt.NDArray[np.int64], Records, Records], None]
-"""Called after rows changed, with the rows and their records before and after."""
+"""Called after rows have changed, with the rows and their records before and after."""
 
 
 class _Faults:
-    """A buffer for the faults of a slice's leaves, a byte for each place."""
+    """A buffer for the faults of leaves that `negamax_rows` finds, a byte for each of ``size`` places."""
 
     def __init__(self, size: int) -> None:
         self._kinds: Bytes = np.zeros(size, np.uint8)
 
     def begin(self, block: Words, start: int) -> None:
-        """Make `negamax_rows` record faults, from place ``start`` on."""
+        """Make `negamax_rows` record faults in this buffer, from place ``start`` on."""
         block[NEGAMAX_FAULTS // WORD] = address(self._kinds) - start
 
     def end(self, block: Words) -> None:
@@ -128,7 +132,7 @@ class _Faults:
         block[NEGAMAX_FAULTS // WORD] = 0
 
     def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:
-        """Return the recorded places, from 0 on, and the kinds of their faults."""
+        """Return the places with a fault, counted from ``start``, and the kinds of the faults; empty the buffer."""
         # numpy finds the true elements of a bool array many times faster than the bytes that are not 0.
         places = np.flatnonzero(self._kinds != 0)
         kinds = self._kinds[places]
@@ -137,14 +141,14 @@ class _Faults:
 
 
 class FaultyRows:
-    """The rows in which `negamax` finds faulty leaves; ``rows`` is None if there are more than ``most``."""
+    """The rows in which `negamax` finds faulty leaves; ``rows`` becomes None if there are more than ``most``."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self.rows: set[int] | None = set()
 
     def add(self, rows: npt.NDArray[np.uint32]) -> None:
-        """Add rows, if ``rows`` is not None."""
+        """Add rows, unless there are too many already."""
         if self.rows is None or len(self.rows) + len(rows) > self._most:
             self.rows = None
         else:
@@ -153,12 +157,12 @@ class FaultyRows:
 
 _Range = tuple[int, int]
 _Each = Callable[[Callable[[int, int], int], list[_Range]], Iterable[int]]
-"""Calls a function with each of some ranges and returns the results in order."""
+"""Calls a function with each of some ranges; returns the results in order."""
 
 
 @contextlib.contextmanager
 def _pool(threads: int) -> Iterator[_Each]:
-    """Yield a function that works on ranges in parallel, on ``threads`` threads."""
+    """Yield a function that works on ranges in parallel, by ``threads`` threads."""
     if threads == 1:
         yield lambda work, parts: [work(*part) for part in parts]
         return
@@ -167,7 +171,7 @@ def _pool(threads: int) -> Iterator[_Each]:
 
 
 def _parts(start: int, end: int, threads: int) -> list[_Range]:
-    """Return a range in equal parts, one for each thread."""
+    """Return the range ``start..end`` in ``threads`` equal parts."""
     return list(itertools.pairwise(start + (end - start) * k // threads for k in range(threads + 1)))
 
 
@@ -180,7 +184,8 @@ def negamax(
     tally: npt.NDArray[np.int64] | None = None,
     faulty: FaultyRows | None = None,
 ) -> int:
-    """Recompute score, bounds and counts of every position; scores set by hand stay.
+    """Recompute score, bounds and counts of every position; scores set by hand stay, leaves that became links are
+    dropped.
 
     Counts are added to ``tally`` (`counts.Counts.tally`); ``faulty`` gets the rows with faulty leaves. Returns the
     number of rows whose score or bounds changed. After a cancellation positions near the opening are stale until the
@@ -196,7 +201,7 @@ def negamax(
         return int(kernels().negamax_rows(table.context, address(order.rows), start, end, *places))
 
     def run_all(each: _Each, start: int, end: int) -> None:
-        """One slice of one layer, on all threads."""
+        """Process a slice of a layer by all threads, growing the table of wide counts as needed."""
         parts = _parts(start, end, threads)
         while parts:
             parts = [(at, b) for at, (_, b) in zip(each(run, parts), parts, strict=True) if at < b]
@@ -222,10 +227,10 @@ def negamax(
 def check(
     table: BookTable, options: BookOptions, *, threads: int = 1, progress: ProgressCallback = no_progress
 ) -> tuple[int, Rows]:
-    """Verify a table in the order of its rows, without changing it.
+    """Verify a table's scores and leaves without changing it.
 
     Returns the number of rows whose score, bounds or counts do not follow from leaf and children, and the faulty
-    leaves: int64 (n, 2), row and kind.
+    leaves: int64 (n, 2), row and kind, in order of rows.
     """
     margins, filters, block = margins_of(options), table.filters(progress), _block()
     leaf_faults = _Faults(_SLICE * threads)
@@ -251,10 +256,11 @@ def negamax_from(
     progress: ProgressCallback = no_progress,
     replaced: Replaced | None = None,
 ) -> int | None:
-    """Do as `negamax` in a table where only the ``touched`` rows, and all that depends on them, are stale.
+    """Do as `negamax` does in a table where only the ``touched`` rows, and all that depend on them, are stale.
 
-    Only changed rows and their ancestors are visited. Returns the number of changed rows, None if too much has changed
-    and `negamax` is needed. After a cancellation ``touched`` has the rows from which to continue.
+    Only changed rows and their ancestors are visited. Returns the number of rows whose score or bounds changed, None if
+    too much has changed and `negamax` is needed. ``replaced`` is called for the visited rows. After a cancellation
+    ``touched`` has the rows from which to continue.
     """
     margins = margins_of(options)
     waiting: dict[int, set[int]] = {}
@@ -311,7 +317,7 @@ def negamax_from(
 
 
 def layer_of(table: BookTable, row: int) -> int:
-    """Return twice the empty squares, + 1 if the side to move must pass; it falls along every link."""
+    """Return a row's layer: twice the empty squares, + 1 if the side to move must pass. It falls along every link."""
     entry = table.entry(row)
     passing = not table.moves(entry.player, entry.opponent) and table.moves(entry.opponent, entry.player) != 0
     return 2 * entry.empties + passing
@@ -320,10 +326,11 @@ def layer_of(table: BookTable, row: int) -> int:
 def reach(
     table: BookTable, roots: dict[int, int], *, best_only: bool = False, progress: ProgressCallback = no_progress
 ) -> npt.NDArray[np.uint8]:
-    """Return a mark for each row, 0 if no root leads to it; ``roots`` maps rows to their initial marks.
+    """Return a byte of marks for each row, 0 if none of ``roots`` leads to it; ``roots`` maps rows to their initial
+    marks.
 
-    Without ``best_only`` marks are inherited. With it, mark 1 says that the side to move plays only best moves while
-    the other plays any, mark 2 the reverse; 3 is both.
+    Without ``best_only`` children inherit all marks. With it, mark 1 says that the side to move plays only best moves
+    while the other plays any, mark 2 the reverse; 3 is both.
     """
     marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
     for row, mark in roots.items():

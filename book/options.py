@@ -18,18 +18,18 @@ class Rule(enum.IntEnum):
     """The rule by which a position's score follows from its children."""
 
     EDAX = 0
-    """The best of the links and the leaf; ``lines`` counts the paths that leave the book."""
+    """The score is the best of the links and the leaf; ``lines`` counts the paths that leave the book."""
 
     EGAROUCID = 1
-    """The best of the links, or without links the position's own score; ``lines`` is 1 + the sum over the links."""
+    """The score is the best of the links, or the position's own without links; ``lines`` is 1 + the links' sum."""
 
 
 class BookOptions(NamedTuple):
     """Options of a book.
 
     New positions get ``level`` (0..60). Positions are grown while at least ``min_empties`` squares are empty, so the
-    book ends one ply later. ``midgame_error`` and ``endcut_error`` (discs) are the margins of the bounds of leaves not
-    read to the end, and read to the end with selectivity.
+    book ends one ply later. ``midgame_error`` and ``endcut_error`` are the margins, in discs, of the bounds of leaves
+    whose search did not reach the end, and reached it with selectivity.
     """
 
     level: int = 21
@@ -41,7 +41,7 @@ class BookOptions(NamedTuple):
 
     @property
     def depth(self) -> int:
-        """The depth of the book for users: moves from the initial position to the deepest positions."""
+        """The depth of the book, as users see it: moves from the initial position to the deepest positions."""
         return 61 - self.min_empties
 
     @property
@@ -70,7 +70,7 @@ _RANGES = (
 
 
 def options_of(*numbers: int) -> BookOptions:
-    """Return the options that a file stores as these numbers; the rule may be missing. Raises ValueError."""
+    """Return the options that a file stores as these fields; the rule may be missing. Raises ValueError."""
     for value, (name, low, high) in zip(numbers, _RANGES, strict=False):
         if not low <= value <= high:
             raise ValueError(f"the {name} is {value}, not {low}..{high}")
@@ -78,7 +78,7 @@ def options_of(*numbers: int) -> BookOptions:
 
 
 def default_depth(level: int) -> int:
-    """Return the depth of a new book of ``level``: Edax's table, down to where the level solves."""
+    """Return the depth of a new book of ``level``: from Edax's table, down to where the level solves."""
     if level <= 10:
         return 60 - 2 * level
     if level <= 18:
@@ -93,10 +93,10 @@ def default_depth(level: int) -> int:
 
 
 def guessed_options(levels: npt.NDArray[np.int64] | int, least_empties: int, rule: Rule) -> BookOptions:
-    """Return options for a file that has none, derived from its positions.
+    """Return options for a book whose file has none, derived from its positions.
 
-    The level is that of most unfinished positions, the highest of several (``levels`` counts them, or is the level);
-    the depth that of the deepest position. A book of the initial position alone gets default values.
+    The level is that of most unfinished positions, of several the highest (``levels`` counts them by level, or is the
+    level); the depth is that of the deepest position. A book of the initial position alone gets default values.
     """
     level = levels if isinstance(levels, int) else BookOptions().level
     if not isinstance(levels, int) and levels.any():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 ProgressCallback = Callable[[str, int, int], None]
-"""Called with (stage, done, total) many times a second on the working thread; raises `WorkCancelled` to end the work.
+"""Called with (stage, done, total) many times a second on the working thread. A total of 0 means that it is unknown.
 
-A total of 0 means unknown.
+Raises `WorkCancelled` to end the work.
 """
 
 
@@ -16,11 +16,11 @@ class WorkCancelled(Exception):
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
-    """Do nothing: a `ProgressCallback`."""
+    """Do nothing: the `ProgressCallback` of work whose progress nobody wants."""
 
 
 def slices(total: int, step: int, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
-    """Yield ranges of ``step`` numbers below ``total``; ``progress`` is called after each."""
+    """Yield ranges of ``step`` numbers below ``total``; ``progress`` is called after each range was used."""
     for start in range(0, total, step):
         end = min(total, start + step)
         yield start, end

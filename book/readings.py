@@ -53,7 +53,7 @@ _EGAROUCID = (
 
 
 def egaroucid_reading(level: int, empties: int) -> int:
-    """Return `SOLVED`, `READ` or `GUESSED` for a search of Egaroucid's ``level``. A human's level counts as 60."""
+    """Return `SOLVED`, `READ` or `GUESSED` for Egaroucid's ``level``; the level of scores set by hand counts as 60."""
     if level <= 10:
         return SOLVED if empties <= 2 * max(level, 0) else GUESSED
     for last, most, full in _EGAROUCID:
@@ -63,7 +63,7 @@ def egaroucid_reading(level: int, empties: int) -> int:
 
 
 def reading(level: int, empties: int) -> int:
-    """Return `SOLVED`, `READ` or `GUESSED` for a search of our ``level``."""
+    """Return `SOLVED`, `READ` or `GUESSED` for a search of our ``level``, which is limited to 0..60."""
     limits = level_limits(min(max(level, 0), MAX_LEVEL), empties)
     if limits.depth < empties:
         return GUESSED
@@ -72,9 +72,9 @@ def reading(level: int, empties: int) -> int:
 
 @cache
 def readings() -> npt.NDArray[np.uint8]:
-    """Return the readings uint8 (scale, kind, level, empty squares), as the kernel reads them.
+    """Return the readings uint8 (scale, kind, level, empty squares), as the kernel `grade_rows` reads them.
 
-    Scales are ours and Egaroucid's, kinds a position's and its leaf's; levels begin at `NO_LEVEL`.
+    The scales are ours and Egaroucid's, the kinds a position and its leaf; levels begin at `NO_LEVEL`.
     """
     table = np.zeros((2, 2, LEVELS, SQUARES), np.uint8)
     for level in range(NO_LEVEL, MAX_LEVEL + 1):
@@ -90,9 +90,10 @@ def readings() -> npt.NDArray[np.uint8]:
 
 @cache
 def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
-    """Return for levels of the other scale, by level and empty squares, a level of ``scale`` (0 ours, 1 Egaroucid's).
+    """Return levels of ``scale`` (0 ours, 1 Egaroucid's) for levels of the other scale, by level and empty squares.
 
-    It is the highest that is neither above them nor read as more reliable.
+    Each is the highest level that is neither above the other nor read as more reliable. ``kind`` is 0 for positions, 1
+    for leaves.
     """
     old, new = readings()[1 - scale, kind], readings()[scale, kind]
     levels = np.tile(np.arange(NO_LEVEL, NO_LEVEL + LEVELS, dtype=np.int8)[:, None], SQUARES)
@@ -104,14 +105,14 @@ def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
 
 
 def own_scale() -> npt.NDArray[np.int8]:
-    """Return levels of our scale for Egaroucid's levels of positions (from `NO_LEVEL`), by empty squares."""
+    """Return our levels for Egaroucid's levels of positions: int8 (level from `NO_LEVEL` on, empty squares)."""
     return _scaled(0, 0)
 
 
 def levels_in_scale(
     records: npt.NDArray[np.void], *, leaves: bool = False, egaroucid: bool = False
 ) -> npt.NDArray[np.int8]:
-    """Return the levels of positions, or of their ``leaves``, in our scale or in Egaroucid's."""
+    """Return the levels of positions, or of their ``leaves``, in our scale or, with ``egaroucid``, in Egaroucid's."""
     levels: npt.NDArray[np.int8] = records["leaf_level" if leaves else "level"].copy()
     other = (records["flags"] & EGAROUCID_LEVELS != 0) != egaroucid
     empties = 64 - np.bitwise_count(records["player"][other] | records["opponent"][other])
@@ -120,7 +121,7 @@ def levels_in_scale(
 
 
 def in_scale(entry: PositionEntry, *, egaroucid: bool = False) -> PositionEntry:
-    """Return an entry with its levels in our scale or in Egaroucid's."""
+    """Return an entry with its levels in our scale or, with ``egaroucid``, in Egaroucid's."""
     if bool(entry.flags & EGAROUCID_LEVELS) is egaroucid:
         return entry
     level, leaf_level = (

@@ -47,7 +47,7 @@ RECORD = np.dtype(
         "itemsize": layout.RECORD_BYTES,
     }
 )
-"""A position in memory and in our own file."""
+"""A position in memory and in our own file; `layout` describes the fields."""
 
 RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
 """Games won, drawn and lost by the side to move, as weights (`desdaemon.book.growth.game_results`)."""
@@ -60,16 +60,16 @@ STATE = np.dtype(
         *((name, "<f8") for name in ("won", "drawn", "lost")),
     ]
 )
-"""All data of a position in a record of fixed size, as in the journal."""
+"""All data of a position in a record of fixed size, as the journal has it."""
 
 
 class PositionEntry(NamedTuple):
     """A position of the book: the discs of the side to move and of the other side, in canonical form, and its data.
 
     ``wins``, ``draws``, ``losses`` count the paths to exactly solved ends, ``lines`` the paths that leave the book;
-    transpositions count once for each path. ``lower`` and ``upper`` bound ``score`` by the error margins. The leaf is
-    the best move that does not lead into the book, `NO_MOVE` without one; a finished game has `NO_MOVE` with its final
-    score. ``level`` and ``leaf_level`` are Edax levels.
+    positions that several paths reach count once for each path. ``lower`` and ``upper`` bound ``score`` by the error
+    margins. The leaf is the best move that does not lead into the book, `NO_MOVE` if there is none; a finished game has
+    `NO_MOVE` with its final score. ``level`` and ``leaf_level`` are Edax levels unless a flag says otherwise.
 
     In a book from Egaroucid's file the leaf is copied unchanged: a move above `PASS` or a score below -64 means no
     leaf.
@@ -112,7 +112,9 @@ class PositionEntry(NamedTuple):
 def unsearched(
     keys: npt.NDArray[np.uint64], level: int, scores: Sequence[int] | int = NO_SCORE
 ) -> npt.NDArray[np.void]:
-    """Return `RECORD`s of canonical positions, uint64 (n, 2), without leaves; ``scores`` are provisional."""
+    """Return `RECORD`s of canonical positions, uint64 (n, 2), of ``level`` and without leaves; ``scores``, one for all
+    or one each, are provisional.
+    """
     records = np.zeros(len(keys), RECORD)
     records["player"], records["opponent"] = keys.T
     records["level"] = level

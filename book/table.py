@@ -1,8 +1,9 @@
-"""The positions in memory: records in chunks, an index of segments, 64-bit path counts, game results on demand.
+"""The positions in memory: records in chunks, an index of segments, 64-bit path counts, and game results once there are
+any.
 
 A look-up reads one or two cache lines of the index and of the record. Growing adds a chunk or rebuilds one of 1,024
-index segments, so it never copies a record and never blocks look-ups for long. The index costs at most 7.5 bytes a
-position, so a position costs at most 47.5, plus the unused part of the last chunk (0.6 MiB at most).
+index segments, so it never copies a record and never blocks look-ups for long. A position takes at most 7.5 bytes in
+the index, so at most 47.5 in all, and the unused part of the last chunk (0.6 MiB at most).
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ _STEP = 1 << 12
 
 
 class Filters:
-    """Filters that spare a pass over a table look-ups of positions that are not in it, by the number of empty squares.
+    """Filters that let a pass over a table skip most look-ups of positions that are not in it, by the number of empty
+    squares.
 
-    All are excluded if no position has that number; most, by bits, if few have, unless most children are in the table.
-    `layout.FILTER_BYTES` describes the words.
+    All are skipped if no position has that number; most, by bits, if few have, unless most children are in the table.
+    `layout.FILTER_BYTES` describes the words. A new object skips nothing.
     """
 
     def __init__(self) -> None:
@@ -68,7 +70,7 @@ class Filters:
 
     @property
     def at(self) -> int:
-        """The address of the words."""
+        """The address of the words, for the kernels."""
         return address(self.words)
 
 
@@ -82,7 +84,7 @@ class BookTable(TableMemory):
     """
 
     def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
-        """Return a new table of the unmarked rows, in order, with all path counts 0."""
+        """Return a new table of the rows that are not ``marked``, in order, with game results but no path counts."""
         made = BookTable()
         made.reserve(len(marked) - int(np.count_nonzero(marked)))
         for start, end in slices(len(self), CHUNK_ROWS, "remove", progress):
@@ -97,7 +99,7 @@ class BookTable(TableMemory):
     # ------------------------------------------------------------------------------------------------ positions
 
     def _pair(self) -> tuple[Any, int]:
-        """Return two words of this thread, and their address."""
+        """Return two words that belong to the calling thread, and their address."""
         try:
             made: tuple[Any, int] = self._local.pair
         except AttributeError:
@@ -124,7 +126,7 @@ class BookTable(TableMemory):
             return int(self._kernels.find_row(self._context_at, player, opponent))
 
     def find_many(self, keys: Words) -> Rows:
-        """Return the rows (-1: not in the table) of canonical positions, uint64 (n, 2)."""
+        """Return the rows of canonical positions, uint64 (n, 2); -1 for those not in the table."""
         keys = np.ascontiguousarray(keys, np.uint64)
         rows: Rows = np.empty(len(keys), np.int64)
         for start, end in self._turns(len(keys), CHUNK_ROWS):
@@ -133,11 +135,14 @@ class BookTable(TableMemory):
         return rows
 
     def rows_of(self, records: Records) -> Rows:
-        """Return the rows (-1: not in the table) of the canonical positions of records."""
+        """Return the rows of the canonical positions in ``records``; -1 for those not in the table."""
         return self.find_many(np.stack([records["player"], records["opponent"]], axis=1))
 
     def insert(self, player: int, opponent: int) -> tuple[int, bool]:
-        """Return the row of a canonical position and whether it is new; a new one has no score, level or leaf."""
+        """Return the row of a canonical position, which is added if it is missing, and whether it is new.
+
+        A new position has no score, level or leaf. Raises `Damaged`.
+        """
         with self.lock:
             while True:
                 answer = int(self._kernels.insert_row(self._context_at, player, opponent))
@@ -147,9 +152,9 @@ class BookTable(TableMemory):
                 self.grow(answer)
 
     def insert_records(self, records: Records, *, overwrite: bool = False) -> int:
-        """Add canonical `RECORD`s without wide counts. Returns the number that were in the table.
+        """Add canonical `RECORD`s without wide counts. Returns how many positions were in the table already.
 
-        Those keep their data unless ``overwrite``.
+        Those keep their data unless ``overwrite``. Raises `Damaged`.
         """
         records = np.ascontiguousarray(records, RECORD)
         out = np.zeros(INSERTED_WORDS, np.int64)
@@ -168,7 +173,10 @@ class BookTable(TableMemory):
         return int(out[INSERTED_KNOWN // WORD])
 
     def remove(self, marked: Bytes) -> int:
-        """Remove the rows whose byte in ``marked`` is not 0; return their number. Renumbers rows."""
+        """Remove the rows whose byte in ``marked`` is not 0; return their number. Other rows get new numbers.
+
+        Raises `Damaged`.
+        """
         if len(marked) != len(self):
             raise ValueError(f"{len(marked)} marks for {len(self)} rows")
         self.check_all()
@@ -193,7 +201,7 @@ class BookTable(TableMemory):
     # ------------------------------------------------------------------------------------------------ records
 
     def chunk(self, number: int) -> Records:
-        """Return the used `RECORD`s from row ``number * CHUNK_ROWS`` on; the array shares the chunk's memory."""
+        """Return a chunk's `RECORD`s in use, from row ``number * CHUNK_ROWS`` on; they share the table's memory."""
         return self._chunk_of(number)[: max(0, len(self) - number * CHUNK_ROWS)]
 
     def chunks(self) -> Iterator[Records]:
@@ -202,7 +210,7 @@ class BookTable(TableMemory):
             yield self.chunk(number)
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """Return a copy of one column in order of rows."""
+        """Return a copy of the records' field ``name`` in order of rows."""
         parts = [chunk[name] for chunk in self.chunks()]
         return np.concatenate(parts) if parts else np.zeros(0, RECORD[name])
 
@@ -211,7 +219,7 @@ class BookTable(TableMemory):
         return np.stack([self.column("player"), self.column("opponent")], axis=1)
 
     def entry(self, row: int) -> PositionEntry:
-        """Return the position in a row."""
+        """Return the position in a row. Raises IndexError if there is no such row."""
         if not 0 <= row < len(self):
             raise IndexError(f"no row {row} among {len(self)}")
         chunk, place = self._chunks[row >> CHUNK_BITS], row & CHUNK_ROWS - 1
@@ -223,21 +231,21 @@ class BookTable(TableMemory):
         return PositionEntry(*values)
 
     def records(self, rows: Rows) -> Records:
-        """Return the `RECORD`s of ``rows``, in that order."""
+        """Return copies of the `RECORD`s of ``rows``, in that order."""
         copied = np.zeros(len(rows), RECORD)
         for number, here, places in by_chunk(rows):
             copied[here] = self._chunk_of(number)[places]
         return copied
 
     def set_leaves(self, rows: Rows, moves: Bytes, scores: npt.NDArray[np.int8], levels: npt.NDArray[np.int8]) -> None:
-        """Give rows, which are distinct, new leaves."""
+        """Give ``rows``, which are distinct, new leaves; scores stay as they are."""
         for number, here, places in by_chunk(rows):
             chunk = self._chunk_of(number)
             for name, values in (("leaf_move", moves), ("leaf_score", scores), ("leaf_level", levels)):
                 chunk[name][places] = values[here]
 
     def forget_scores(self, rows: Rows) -> None:
-        """Clear the scores of rows, except those set by hand."""
+        """Set scores and bounds of ``rows`` to unknown, except scores set by hand."""
         for number, _, places in by_chunk(rows):
             chunk = self._chunk_of(number)
             places = places[chunk["flags"][places] & HUMAN == 0]
@@ -245,7 +253,7 @@ class BookTable(TableMemory):
                 chunk[name][places] = value
 
     def path_counts(self, number: int, name: str) -> Words:
-        """Return a column of path counts (wins, draws, losses, lines) of a chunk, wide counts included."""
+        """Return the "wins", "draws", "losses" or "lines" of the rows of a chunk, wide counts included."""
         chunk = self.chunk(number)
         counts: Words = chunk[name].astype(np.uint64)
         large = np.flatnonzero(chunk["flags"] & WIDE)
@@ -273,7 +281,7 @@ class BookTable(TableMemory):
         return copied
 
     def write(self, row: int, entry: PositionEntry) -> None:
-        """Replace everything but the board of a row."""
+        """Replace everything but the board of a row by the data of ``entry``."""
         with self.lock:
             chunk = self._chunks[row >> CHUNK_BITS]
             place = row & CHUNK_ROWS - 1
@@ -294,7 +302,7 @@ class BookTable(TableMemory):
             chunk[place] = (*keys, slot, 0, 0, 0, *entry[6:13], entry.flags | WIDE)
 
     def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
-        """Return every legal move, or the pass, ascending, with the row of its child (-1: not in the table)."""
+        """Return every legal move, or the pass, ascending, with the row of the position after it (-1: not there)."""
         with self.lock:
             out = self._scratch
             count = self._kernels.list_links(self._context_at, player, opponent, address(out))
@@ -309,7 +317,7 @@ class BookTable(TableMemory):
         return sorted(set(out[:count].tolist())) if count >= 0 else None
 
     def kinds(self, progress: ProgressCallback = no_progress) -> Bytes:
-        """Return a byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES` or 0."""
+        """Return a byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES`, or 0 if both sides have moves."""
         kinds = np.empty(len(self), np.uint8)
         for start, end in slices(len(self), CHUNK_ROWS, "passes", progress):
             self._kernels.list_kinds(self.context, start, end, address(kinds) + start)
@@ -323,7 +331,7 @@ class BookTable(TableMemory):
         return counts
 
     def bare_filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
-        """Return the `filters` without their bits."""
+        """Return the `filters` with no bit set, to be filled by the caller."""
         self.check_all(progress)
         self.gather_index()
         return Filters.of_counts(self.by_empties(progress) if counts is None else counts)
@@ -331,7 +339,7 @@ class BookTable(TableMemory):
     def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
         """Return filters for passes over the whole table, valid until a position is added or removed.
 
-        ``counts`` are those of `by_empties`. Raises `BookError` if a mapped file is damaged.
+        ``counts`` are those of `by_empties`, if they are known. Verifies a mapped file first; raises `Damaged`.
         """
         filled = self.bare_filters(progress, counts)
         if filled.bits:
@@ -340,7 +348,7 @@ class BookTable(TableMemory):
         return filled
 
     def insert_children(self, start: int, end: int, progress: ProgressCallback = no_progress) -> None:
-        """Add every position that one legal move, or a forced pass, from rows ``start..end`` leads to."""
+        """Add every position that one legal move, or a forced pass, from rows ``start`` to ``end`` - 1 leads to."""
         reason = np.zeros(1, np.int64)
         for first, last in self._turns(end - start, _STEP):
             row = start + first
@@ -366,7 +374,9 @@ class BookTable(TableMemory):
     # ------------------------------------------------------------------------------------------------ results
 
     def results(self, row: int) -> tuple[float, float, float]:
-        """Return the games won, drawn and lost by the side to move, weights of `desdaemon.book.growth.game_results`."""
+        """Return the games won, drawn and lost by the side to move in a row's position, as weights
+        (`desdaemon.book.growth.game_results`).
+        """
         if not self._results:
             return 0.0, 0.0, 0.0
         place = row & CHUNK_ROWS - 1
@@ -376,7 +386,7 @@ class BookTable(TableMemory):
         return won, drawn, lost
 
     def results_of(self, rows: Rows) -> Records:
-        """Return `RESULT` records of ``rows``, in that order."""
+        """Return copies of the `RESULT` records of ``rows``, in that order."""
         results = np.zeros(len(rows), RESULT)
         if self._results:
             for number, here, places in by_chunk(rows):
@@ -385,14 +395,14 @@ class BookTable(TableMemory):
         return results
 
     def results_of_positions(self, records: Records) -> Records:
-        """Return `RESULT` records of the canonical positions of records, zeros for those outside the table."""
+        """Return copies of the `RESULT` records of the positions in ``records``; zeros outside the table."""
         rows = self.rows_of(records)
         results = np.zeros(len(rows), RESULT)
         results[rows >= 0] = self.results_of(rows[rows >= 0])
         return results
 
     def set_results_of(self, rows: Rows, results: Records) -> None:
-        """Store `RESULT` records for rows, which are distinct."""
+        """Store `RESULT` records for ``rows``, which are distinct."""
         self._keep_results()
         for number, here, places in by_chunk(rows):
             self._results_in(number)[places] = results[here]
@@ -404,11 +414,10 @@ class BookTable(TableMemory):
     def replay(
         self, player: int, opponent: int, moves: bytes, least_empties: int = 0
     ) -> tuple[npt.NDArray[np.uint64], int | None]:
-        """Return the canonical positions of a game, uint64 (n, 2), with start and forced passes, down to
-        ``least_empties``.
+        """Return the canonical positions of a game, uint64 (n, 2), and the number (from 0) of an illegal move or None.
 
-        ``moves`` are squares 0..63, or 64 for a pass. The second result is the number (from 0) of an illegal move,
-        which ends the game, or None.
+        ``moves`` are squares 0..63, or 64 for a pass, which may be left out; the positions include the start and those
+        of forced passes, down to ``least_empties`` empty squares. The game ends before an illegal move.
         """
         out = np.empty((len(moves) * 2 + 2, 2), np.uint64)
         played = np.frombuffer(moves, np.uint8)

@@ -44,7 +44,7 @@ class Limits(NamedTuple):
 
 
 def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
-    """Return pairs (most empties, percent), ascending: with at most so many empties a search of ``level`` (0..60) goes
+    """Return pairs (most empties, percent), ascending: up to that number of empties a search of ``level`` (0..60) goes
     to the end of the game at that selectivity.
 
     With more empties than the last pair has, `level_limits` searches ``level`` plies.

@@ -271,9 +271,7 @@ class Searcher:
             context[SWITCHED_OFF] = bits
 
     def sample(self, address: int) -> None:
-        """Keep a sample of the nodes where the leader tries ProbCut at ``address`` (`kernels.midgame.sample`); 0 ends
-        it.
-        """
+        """Sample the nodes where the leader tries ProbCut to ``address`` (`kernels.midgame.sample`); 0 ends it."""
         self._contexts[0][SAMPLES] = address
 
     def feed(self, player: int, opponent: int, known: Iterable[KnownScore]) -> None:
@@ -307,8 +305,8 @@ class Searcher:
         """Score many positions one after the other, without the GIL, on this thread, for labelling.
 
         ``players`` and ``opponents`` are addresses of ``number`` uint64 boards, ``scores`` of as many int64 results:
-        discs for the mover, or, at depth 0, unrounded static evaluations in 128ths of a disc. Only depth and
-        selectivity of ``limits`` and its nodes count; when the search stops, the other scores are left as they were.
+        discs for the mover, or, at depth 0, unrounded static evaluations in 128ths of a disc. The time of ``limits`` is
+        ignored. After a stop the remaining scores are left as they were.
         """
         if limits.depth == 0:
             self._engine.static_many(self._contexts[0].address, players, opponents, scores, number)

@@ -18,7 +18,7 @@ from desdaemon.engine.training.labelling.boards import pick, scramble
 from desdaemon.protocol.othello import rules
 
 Progress = Callable[[str, int, int], None]
-"""Called with the name of a count, how much of it is done, and how much there is in all."""
+"""Called with the name of a count, the number done, and the total."""
 SILENT: Progress = lambda what, done, total: None  # noqa: E731
 
 F5, PASS = 37, 64
@@ -301,9 +301,7 @@ def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int
 
 
 def drawn_games(shapes: list[int], progress: Progress = SILENT, what: str = "games") -> list[list[int]]:
-    """Return the drawn games that end on one of ``shapes`` or a mirror image of it; ``progress`` calls them
-    ``what``.
-    """
+    """Return the drawn games that end on one of ``shapes`` or a mirror image; ``progress`` calls them ``what``."""
     player, opponent = map(_U, rules.play(*rules.START, F5))
     line, games, number = np.full(64, F5), np.full((_ROOM, 64), -1), 0
     for done, shape in enumerate(shapes):

@@ -96,9 +96,7 @@ class Waiting:
         self._team: Team | None = None
 
     def begin(self, team: Team) -> None:
-        """Take note that ``team`` begins a search on this thread, the leader's; the helpers' threads have
-        been started.
-        """
+        """Take note that ``team`` begins a search on this thread, the leader's; the helpers have been started."""
         self._team = team
 
     def wait(self, reason: int, thread: int) -> None:

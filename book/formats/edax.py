@@ -53,7 +53,9 @@ _SLICE = 1 << 14
 
 
 class EdaxImport(NamedTuple):
-    """A book.dat in memory; ``duplicates`` records of repeated positions were dropped, as Edax does."""
+    """A book.dat in memory; ``links`` are the file's that differ from the computed ones, ``duplicates`` is the number
+    of repeated records that were dropped, as Edax does.
+    """
 
     table: BookTable
     options: BookOptions
@@ -119,7 +121,7 @@ def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: Progres
 
 
 def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
-    """Read a book.dat; raises `Unreadable`, which names the byte and the fault."""
+    """Read a book.dat. Raises `Unreadable`, which names the byte and the fault."""
     data = content(path, progress)
     options, count = _header(path, bytes(data[: HEADER.size]))
     size = len(data)
@@ -155,9 +157,9 @@ def write(
 ) -> int:
     """Write a book.dat, replacing the file. Returns the number of bytes.
 
-    Counts saturate at 2^32 - 1. A human's level is written as the leaf's level, or 60 without a leaf; an unknown level
-    as 0; a level of Egaroucid's as one that is read as no surer. ``links`` replace the computed ones. Raises
-    `WriteFailed`, and `BookError` for too many positions.
+    Counts are limited to 2^32 - 1. The level of a score set by hand is written as the leaf's level, or 60 without a
+    leaf; an unknown level as 0; a level of Egaroucid's as one that is read as no more reliable. ``links`` replace the
+    computed ones. Raises `WriteFailed`, and `BookError` for too many positions.
     """
     if len(table) >= 1 << 31:
         raise BookError(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")

@@ -68,7 +68,7 @@ _STEP = 1 << 12
 
 
 class EgaroucidImport(NamedTuple):
-    """A book from Egaroucid's file: ``passes`` positions with a forced pass were added, ``duplicates`` merged."""
+    """A book from Egaroucid's file; ``passes`` forced passes were added, ``duplicates`` records were merged."""
 
     book: Book
     passes: int
@@ -88,7 +88,7 @@ _STAGE = 1 << 16
 
 
 class _RecordLoader:
-    """Inserts records of 25 bytes into a table, some thousand at a time."""
+    """Inserts records of 25 bytes into a new table, some thousand at a time, and makes the book of them."""
 
     def __init__(self, path: Path, count: int, progress: ProgressCallback) -> None:
         self._path = path
@@ -101,10 +101,11 @@ class _RecordLoader:
         self._margins = margins_of(BookOptions())
 
     def add(self, records: npt.NDArray[Any], first: int, place: Callable[[int], int], *, bare: bool = False) -> None:
-        """Add records; the first is number ``first`` (from 0) of the file and lies at byte ``place(first)``.
+        """Add records; the first is number ``first`` (from 0) of the file. ``place(number)`` returns the byte of a
+        record in the file, for messages.
 
-        ``bare`` ones have no leaf. Boards are turned to their canonical image, leaves are not, as in Egaroucid. Raises
-        `Unreadable`.
+        ``bare`` records have no leaf. Boards are replaced, in place, by their canonical images; leaves are not, as in
+        Egaroucid. Raises `Unreadable`.
         """
         number = 0
         kernels().canonicalise(address(records), len(records), _RECORD3.itemsize)
@@ -121,7 +122,7 @@ class _RecordLoader:
         self._progress("load", first + len(records), self._count)
 
     def finish(self, level: int | None = None) -> EgaroucidImport:
-        """Add the forced passes and return the book; ``level`` is used if the file has none."""
+        """Add the forced passes and return the book, of ``level``; None derives it from the positions."""
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
         rows = len(table)
         reason = np.zeros(1, np.int64)
@@ -158,7 +159,7 @@ def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: Progre
 
 
 def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
-    """Return the byte at which each record begins, if a record's number of links takes ``width`` bytes.
+    """Return the byte at which each record begins, if the number of links in a record takes ``width`` bytes.
 
     Returns None if the records do not end where the file does, so that the width must be another.
     """
@@ -209,10 +210,10 @@ def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> E
 
 
 def read(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> EgaroucidImport:
-    """Read a book of any of Egaroucid's formats; raises `Unreadable`.
+    """Read a book of any of Egaroucid's formats. Raises `Unreadable`.
 
-    ``level`` is given to the positions of the oldest format, which has none. The book gets Egaroucid's `Rule`; options
-    that the file lacks are derived from its positions (`guessed_options`). A .egbk3 is read piece by piece.
+    ``level`` is given to the positions of the oldest format, which has no levels. The book gets Egaroucid's `Rule`;
+    options that the file lacks are derived from its positions (`guessed_options`). A .egbk3 is read piece by piece.
     """
     try:
         with path.open("rb") as stream:
@@ -249,7 +250,7 @@ def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDA
 
 
 def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield a record for the position after each forced pass, if that position is not in the book."""
+    """Yield a record for the position after the forced pass of each of ``rows`` unless it is in the book."""
     for row in rows:
         entry = in_scale(table.entry(row), egaroucid=True)
         p, o, _ = table.canonical(entry.opponent, entry.player)
@@ -258,11 +259,11 @@ def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]
 
 
 def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Write a .egbk3; return the number of positions.
+    """Write a .egbk3, replacing the file; return the number of positions.
 
-    Positions with a forced pass are left out; if the position after the pass is missing, it is written instead, the
-    sign of the score changed. Finished games get level 60, own searches the highest level that Egaroucid does not read
-    as more reliable. Leaves and line counts of a book with Egaroucid's `Rule` are written unchanged, those of others
+    Positions with a forced pass are left out; if the position after the pass is missing, it is written instead, with
+    the opposite score. Finished games get level 60, own searches the highest level that Egaroucid does not read as more
+    reliable. Leaves and line counts of a book with Egaroucid's `Rule` are written unchanged, those of other books
     converted. Raises `WriteFailed`, and `BookError` if a position has no score.
     """
     table = book.table

@@ -18,7 +18,7 @@ EGAROUCID = "egaroucid"
 TEXT = "text"
 
 RULES = {Rule.EDAX: "leaves count in scores", Rule.EGAROUCID: "leaves do not count in scores"}
-"""A description of each rule."""
+"""A description of each rule, for people."""
 
 _SETTINGS = "level, depth and errors of the book"
 
@@ -44,7 +44,7 @@ def _own_levels(book: Book, progress: ProgressCallback) -> int:
 
 
 def _scaled_levels(book: Book, kind: str) -> int:
-    """Return the number of levels that become lower in the scale of a format."""
+    """Return the number of positions whose level becomes lower in the scale of the format ``kind``."""
     chunks = book.table.chunks()
     return sum(
         int(np.count_nonzero(levels_in_scale(chunk, egaroucid=kind == EGAROUCID) != chunk["level"])) for chunk in chunks
@@ -81,13 +81,13 @@ def _lost(book: Book, kind: str, progress: ProgressCallback) -> Iterator[str]:
 
 
 def lost_by_writing(book: Book, kind: str, progress: ProgressCallback = no_progress) -> str:
-    """Return a line about the data of the book that a file of format ``kind`` lacks; "" if it holds all."""
+    """Return a line about the data of the book that a file of format ``kind`` would not hold; "" if it holds all."""
     lost = list(_lost(book, kind, progress)) if kind in (EDAX, EGAROUCID, TEXT) else []
     return f"not kept: {'; '.join(lost)}" if lost else ""
 
 
 def assumed_by_reading(options: BookOptions, kind: str) -> str:
-    """Return a line about the options that a file of format ``kind`` lacks and their assumed values; "" without any."""
+    """Return a line about the options that a file of format ``kind`` lacks, with the assumed values; "" for none."""
     if kind not in (EGAROUCID, TEXT):
         return ""
     return (

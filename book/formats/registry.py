@@ -1,4 +1,4 @@
-"""The formats of books: told by content for reading, by name for writing."""
+"""The formats of books, recognised by content for reading and by name for writing."""
 
 from __future__ import annotations
 
@@ -39,21 +39,24 @@ SHIPPED_REFUSAL = "built in: book save FILE makes a copy that can be changed"
 
 
 def shipped() -> Path:
-    """Return `SHIPPED`; raises `Unreadable` if it is not installed."""
+    """Return the path of the installed book, `SHIPPED`. Raises `Unreadable` if it is not installed."""
     if not SHIPPED.exists():
         raise Unreadable("builtin", None, "this installation has no book of its own")
     return SHIPPED
 
 
 def format_by_name(path: Path) -> str:
-    """Return the format for a file of this name: that of .dat, .egbk3, .txt, .txt.xz, else our own."""
+    """Return the format for a file of this name: that of .dat, .egbk3, .txt, .txt.xz, else `NATIVE`."""
     if text.packed_by_name(path):
         return TEXT
     return _NAMES.get(path.suffix.lower(), NATIVE)
 
 
 def format_by_content(path: Path) -> str:
-    """Return the format of an existing file; raises `Unreadable` if it cannot be opened."""
+    """Return the format of an existing file, by its first bytes or, if they tell nothing, by its name.
+
+    Raises `Unreadable` if it cannot be opened or is no book.
+    """
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD)
@@ -82,7 +85,7 @@ def format_by_content(path: Path) -> str:
 
 
 class LoadedBook(NamedTuple):
-    """A book in memory, its file's format, notes of its reader, and the options assumed (`losses`)."""
+    """A book in memory, its file's format, notes for the user, and a line about the options assumed (`losses`)."""
 
     book: Book
     format: str
@@ -91,9 +94,10 @@ class LoadedBook(NamedTuple):
 
 
 def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> LoadedBook:
-    """Read a book of any format into memory, without journal and lock; ``level`` is for files without levels.
+    """Read a book of any format into memory, without journal and lock.
 
-    Raises `Unreadable`. To change a book in our own format use `store.open_store`.
+    ``level`` is for files without levels. Raises `Unreadable`. To change a book in our own format use
+    `store.open_store`.
     """
     kind = format_by_content(path)
     notes: list[str] = []
@@ -118,7 +122,7 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 
 
 class Opened(NamedTuple):
-    """An open book, with a store if it has our own format.
+    """An open book, with a store if it has our own format, else None.
 
     ``assumed`` is that of `LoadedBook`; ``refusal`` says why a book in memory takes no changes, "" if it does.
     """
@@ -132,10 +136,10 @@ class Opened(NamedTuple):
 
 
 def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> Opened:
-    """Open a book of any format; raises `Unreadable`, changing nothing. ``level`` is for files without levels.
+    """Open a book of any format. Raises `Unreadable`.
 
     Our own format is opened for writing, or for reading if another process has locked it; the installed book for
-    reading.
+    reading; other formats are read into memory. ``level`` is for files without levels.
     """
     if format_by_content(path) != NATIVE:
         loaded = load(path, level=level, progress=progress)
@@ -149,7 +153,7 @@ def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_prog
 
 
 class Saved(NamedTuple):
-    """The format written, notes for the user, and the data that the file lacks."""
+    """The format written, notes for the user, and a line about the data that the file lacks."""
 
     format: str
     notes: list[str]
@@ -157,9 +161,11 @@ class Saved(NamedTuple):
 
 
 def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, unnamed: str = NATIVE) -> Saved:
-    """Write a book in the format of the file's name (``unnamed`` for a name without one), replacing the file.
+    """Write a book in the format of the file's name, replacing the file; ``unnamed`` is the format for a name that
+    tells none.
 
-    An existing file is kept as ``path.1`` ...; a file in our own format gets no journal. Raises `WriteFailed`.
+    An existing file is kept as ``path.1`` ...; a file in our own format gets no journal. Raises `WriteFailed`, and
+    `BookError` if the format cannot hold the book.
     """
     kind = format_by_name(path)
     if kind == NATIVE:
@@ -195,7 +201,7 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 
 
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
-    """Write our own format, with a new identity, for a book without a file.
+    """Write a book that has no file in our own format, with a new identity.
 
     Raises `WriteFailed`, and `BookError` if there is a journal: it belongs to another book, perhaps an open one.
     """

@@ -48,27 +48,27 @@ PACKED = b"\xfd7zXZ\0"
 """The first bytes of an xz file."""
 
 _STREAM_ROWS = 1 << 16
-"""Positions packed in one stream: fewer need more space, more leave processors idle at the end."""
+"""Positions packed in one xz stream: with fewer the file becomes larger, with more processors idle at the end."""
 
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 23}]
 """xz's strongest settings that need no more memory than the text of `_STREAM_ROWS` positions: some 90 MiB a thread."""
 
 _FED = 1 << 15
-"""Bytes packed between two checks for cancellation, some hundredths of a second."""
+"""Bytes packed between two checks for cancellation, which takes some hundredths of a second."""
 
 _TOLD_S = 0.1
 
 UNPACKING_BYTES = 1 << 27
-"""Most memory for unpacking a stream; streams that `write` writes need less."""
+"""Most bytes of memory for unpacking a stream; streams that `write` writes need less."""
 
 
 def packed_by_name(path: Path) -> bool:
-    """Return whether a file of this name, .txt.xz, is written packed."""
+    """Return whether a file of this name is written packed: one that ends in .txt.xz."""
     return path.name.lower().endswith(".txt.xz")
 
 
 def move_name(move: int) -> str:
-    """Return a square as text (A1..H8), PA for a pass, -- for no move."""
+    """Return a move as text: A1..H8, PA for a pass, -- for no move."""
     return notation.move_text(move) if move <= PASS else "--"
 
 
@@ -76,12 +76,12 @@ _NAMES = [move_name(move) for move in range(NO_MOVE + 1)]
 
 
 def parse_move(text: str) -> int:
-    """Return the move of a `move_name` in either case, or of another spelling of a pass; raises ValueError."""
+    """Return the move that `move_name` writes as ``text``; case and a pass's spelling may differ. Raises ValueError."""
     return NO_MOVE if text.strip() == "--" else notation.parse_move(text)
 
 
 def parse_board(text: str, side: str) -> tuple[int, int]:
-    """Return (player, opponent) of a board of 64 characters with its side to move; raises ValueError."""
+    """Return (player, opponent) of a board of 64 characters; ``side`` is the mover's character. Raises ValueError."""
     if len(text) != 64:
         raise ValueError(f"the board has {len(text)} squares, not 64")
     first = second = 0
@@ -100,7 +100,7 @@ def parse_board(text: str, side: str) -> tuple[int, int]:
 
 
 class TextImport(NamedTuple):
-    """A book from text; ``duplicates`` lines repeated a position and were dropped."""
+    """A book from text; ``duplicates`` is the number of lines that repeated a position and were dropped."""
 
     book: Book
     duplicates: int
@@ -152,7 +152,7 @@ for _kind, _letters in enumerate((_FIRST, _SECOND, _FREE), 1):
 
 
 class _LineLoader:
-    """Adds lines to a book, a piece of the file at a time: common forms by a kernel, others one by one."""
+    """Adds the lines of a file to a new book, a piece at a time: common forms by a kernel, others one by one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -163,11 +163,11 @@ class _LineLoader:
 
     @property
     def duplicates(self) -> int:
-        """Number of lines that repeated a position."""
+        """Number of lines so far that repeated a position."""
         return int(self._out[layout.IMPORT_REPEATED])
 
     def options(self) -> BookOptions:
-        """Return options derived from the positions."""
+        """Return options derived from the positions read so far."""
         levels = self._out[layout.IMPORT_LEVELS : layout.IMPORT_PASSES]
         return guessed_options(levels.astype(np.int64), int(self._out[layout.IMPORT_LEAST_EMPTIES]), Rule.EDAX)
 
@@ -218,7 +218,8 @@ class _LineLoader:
 
 
 def _pieces(stream: BufferedReader) -> Iterator[bytes]:
-    """Yield the text, unpacked if necessary, at most `_PIECE` bytes at a time.
+    """Yield the text in ``stream``, unpacked if necessary, at most `_PIECE` bytes at a time. Raises EOFError or
+    `lzma.LZMAError` for a damaged file.
 
     `lzma.LZMAFile` cannot limit its memory, and an `LZMADecompressor` stops after the first stream.
     """
@@ -246,7 +247,7 @@ def _pieces(stream: BufferedReader) -> Iterator[bytes]:
 
 
 def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
-    """Read Edax's text form, boards in any orientation, then negamax; raises `Unreadable`, which names the line.
+    """Read Edax's text form, boards in any orientation, then negamax. Raises `Unreadable`, which names the line.
 
     Options that the file lacks follow from its positions (`guessed_options`). Leaves given as ``--`` stay open. The
     file is read piece by piece.

@@ -27,7 +27,7 @@ _UNSORTED = 1 << 20
 
 
 def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
-    """Yield the canonical forms of the positions within the book's depth."""
+    """Yield the canonical forms of those positions that are within the book's depth."""
     least = book.options.min_empties - 1
     for player, opponent in positions:
         if 64 - (player | opponent).bit_count() >= least:
@@ -35,10 +35,10 @@ def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Positi
 
 
 def add_positions(book: Book, positions: Iterable[Position], worker: Worker) -> CommandOutcome:
-    """Add positions, in any orientation, within the book's depth; search their open leaves; negamax.
+    """Add positions, in any orientation, within the book's depth; then search their open leaves and those of parents
+    that now link to them, and run negamax.
 
-    This is Edax's ``store`` and ``add`` without their gaps: every position is linked and the scores are right
-    afterwards. Positions added before a cancellation stay.
+    After a cancellation the positions added so far stay, but scores may be stale.
     """
     job = GrowthCommand(book, worker)
     stored = list(kept_positions(book, positions))
@@ -62,8 +62,8 @@ class BookGame(NamedTuple):
 
 
 class AddedGames(NamedTuple):
-    """The outcome of `add_games`: ``problems`` are messages about illegal moves, up to which games are used;
-    ``counted`` games are new, ``known`` ones had been counted.
+    """The outcome of `add_games`. ``problems`` are messages about games with an illegal move, which are used up to that
+    move; ``counted`` is the number of games that are new, ``known`` that of games counted before.
     """
 
     outcome: CommandOutcome
@@ -89,8 +89,8 @@ def add_games(
 
     With ``keep_results`` the games' results are counted for their positions, in one step at the end, so that a command
     that was cancelled and is repeated counts each once. ``games`` is then iterated twice. A game with the same moves
-    and marks of identity as a counted one is not counted again; games without marks are different games even if their
-    moves are equal. ``adjusting`` also makes each lost game's line less attractive to its loser
+    and marks of identity as a counted one is not counted again; games of one file without marks are different games
+    even if their moves are equal. ``adjusting`` also makes each lost game's line less attractive to its loser
     (`game_results.adjust`).
     """
     job = GrowthCommand(book, worker)
@@ -121,14 +121,14 @@ def add_games(
 
 
 def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int | None]]:
-    """Return the positions of each game within the book's depth, and the number of its illegal move or None."""
+    """Return each game's positions within the book's depth, and for each the number of its illegal move or None."""
     least = max(0, book.options.min_empties - 1)
     replays = [book.table.replay(*START, game.moves, least) for game in games]
     return [positions for positions, _ in replays], [illegal for _, illegal in replays]
 
 
 def _positions_of(book: Book, batch: list[BookGame], first: int, problems: list[str]) -> Words:
-    """Return the positions of a batch of games, the first of number ``first``; add messages about illegal moves."""
+    """Return the positions of a batch of games, numbered from ``first``; append illegal moves to ``problems``."""
     replayed, illegal = _replayed(book, batch)
     problems += [
         f"game {number}: move {move + 1} is not legal" for number, move in enumerate(illegal, first) if move is not None
@@ -137,7 +137,7 @@ def _positions_of(book: Book, batch: list[BookGame], first: int, problems: list[
 
 
 class _PlayCounts:
-    """The number of games that reach each position."""
+    """Counts how many games reach each position."""
 
     def __init__(self) -> None:
         self._keys: Words = np.empty((0, 2), np.uint64)
@@ -146,7 +146,7 @@ class _PlayCounts:
         self._waiting = 0
 
     def add(self, keys: Words) -> None:
-        """Count the positions of further games; each game has a position once."""
+        """Count the positions of further games; ``keys`` has each game's positions once."""
         self._new.append(keys)
         self._waiting += len(keys)
         # So the memory is that of the distinct positions, and each is sorted only a few times.
@@ -165,14 +165,14 @@ class _PlayCounts:
         self._new, self._waiting = [], 0
 
     def most_played(self, least: int) -> Words:
-        """Return the positions that at least ``least`` games reach, by falling count and then by their discs."""
+        """Return the positions that at least ``least`` games reach, by falling count, then by discs."""
         self._sort()
         often = np.flatnonzero(self._counts >= least)
         return self._keys[often[np.argsort(-self._counts[often], kind="stable")]]
 
 
 def _add_keys(job: GrowthCommand, keys: Words) -> None:
-    """Add positions, uint64 (n, 2); entries of the book stay unchanged."""
+    """Add canonical positions, uint64 (n, 2), without searches; positions of the book stay unchanged."""
     book = job.book
     missing = keys[book.table.find_many(keys) < 0]
     number = len(book)
@@ -181,7 +181,7 @@ def _add_keys(job: GrowthCommand, keys: Words) -> None:
 
 
 def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> tuple[int, int]:
-    """Count the results of games, all at once at the end. Returns how many were counted now and how many before."""
+    """Count the results of games at once. Returns how many games were counted now, and how many had been before."""
     new = bytearray()
     repeated: Counter[bytes] = Counter()
     source = ""
@@ -205,12 +205,12 @@ def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: 
 
 
 def fix(book: Book, worker: Worker) -> CommandOutcome:
-    """Drop leaves that are links or illegal, search open leaves, and bring all scores up to date."""
+    """Drop leaves that are links or illegal, search open leaves and bring all scores up to date."""
     return GrowthCommand(book, worker).run()
 
 
 def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback = no_progress) -> Book:
-    """Return a new book of every position up to ``plies`` moves (a forced pass is one) after the initial one.
+    """Return a new book of every position up to ``plies`` moves after the initial one; a forced pass counts as a move.
 
     Nothing is searched: the positions have no score and an open leaf. Each ply has about seven times as many positions
     as the one before. Raises `OutOfRange` above 12 plies.
@@ -227,9 +227,10 @@ def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback 
 
 
 def synthetic_book(rows: int, level: int) -> Book:
-    """Return a new book of about ``rows`` positions with made-up leaf scores, ply by ply after the initial one.
+    """Return a new book of about ``rows`` positions with made-up leaf scores, ply by ply after the initial one, for
+    measurements.
 
-    For measurements. All scores follow from the leaves, and no leaf is missing.
+    All scores follow from the leaves, and no leaf is missing.
     """
     book = Book(BookOptions(level=level, min_empties=0))
     table = book.table

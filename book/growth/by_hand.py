@@ -11,10 +11,11 @@ from desdaemon.book.record import PositionEntry
 
 
 def edit(book: Book, player: int, opponent: int, move: int | None, score: int) -> None:
-    """Set by hand the score, for ``player``, of a position (``move`` None) or of the position after ``move``.
+    """Set by hand the score, in discs for ``player``, of a position (``move`` None) or of the position after ``move``.
 
     The position is added if it is not in the book. A score set by hand outranks every level and is removed only by
-    `Book.remove` and `unedit`. Raises `OutOfRange`, and ValueError for an illegal move.
+    `Book.remove` and `unedit`. Other scores are `Book.stale` afterwards. Raises `OutOfRange`, and ValueError for an
+    illegal move.
     """
     within("score", score, -64, 64)
     if move is not None:
@@ -38,11 +39,11 @@ def _linked(book: Book, player: int, opponent: int) -> bool:
 
 
 def unedit(book: Book, player: int, opponent: int) -> None:
-    """Take back the last score that was set by hand in a position; raises ValueError without one.
+    """Take back the last score that was set by hand in a position. Raises ValueError if there is none.
 
     If it was set since the book was opened, the earlier score is restored; a position that was not in the book before
     is removed unless others follow it now. Otherwise the score is computed from leaf and links again, or needs a search
-    without them. Scores are `Book.stale` afterwards.
+    if there are none. Scores are `Book.stale` afterwards.
     """
     p, o, _ = book.table.canonical(player, opponent)
     row = book.table.find_canonical(p, o)

@@ -1,4 +1,7 @@
-"""The engine as a book's evaluator: a searcher for each thread, an empty table for each search, so results repeat."""
+"""The engine as a book's evaluator.
+
+Each thread has a searcher, whose table is emptied before each search, so that results repeat.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +16,21 @@ from desdaemon.engine.search import Control, Searcher
 _ALL = (1 << 64) - 1
 
 HASH_BITS = 18
-"""Logarithm (base 2) of the most entries of a search's table, whose size influences the result."""
+"""Largest logarithm (base 2) of the number of entries of a search's table. The size of the table influences results."""
 
 OnSearch = Callable[[int, int, Result], None]
-"""Called with a search: the discs of the side to move and of the other side, and the result."""
+"""Called after a search with the discs of the side to move, those of the other side, and the result."""
 
 
 class Searches:
-    """A `book.Evaluate` for `rounds.Worker`, called from any number of threads."""
+    """The engine's searches as a `book.Evaluate` for `rounds.Worker`; any number of threads may call it at once."""
 
     def __init__(
         self, *, hash_bits: int = HASH_BITS, weights: Weights | None = None, on_search: OnSearch | None = None
     ) -> None:
-        """``weights`` None: the shipped ones. Each thread has a table of at most 2**``hash_bits`` entries, smaller for
-        low levels, where clearing it would take longer than the search. ``on_search`` is called with every search that
-        was not stopped.
+        """``weights`` None stands for the shipped ones. Each thread has a table of at most 2**``hash_bits`` entries,
+        smaller for low levels, where clearing it would take longer than the search. ``on_search`` is called after every
+        search that was not stopped.
 
         Errors of `Searcher` are raised at the first search of a thread.
         """
@@ -38,7 +41,7 @@ class Searches:
         self._lock = threading.Lock()
         self._running: set[Control] = set()
         self.nodes = 0
-        """Nodes of all searches so far."""
+        """Number of nodes of all searches so far."""
         self._stopped = False
 
     def _searcher(self, level: int) -> Searcher:
@@ -54,21 +57,22 @@ class Searches:
         return kept[bits]
 
     def stop(self) -> None:
-        """Stop all running searches within milliseconds. These and all later ones return None until `resume`."""
+        """Stop all running searches within milliseconds. They and all later searches return None until `resume`."""
         with self._lock:
             self._stopped = True
             for control in self._running:
                 control.stop()
 
     def resume(self) -> None:
-        """Allow searches after a `stop`."""
+        """Allow searches again after a `stop`."""
         with self._lock:
             self._stopped = False
 
     def __call__(
         self, player: int, opponent: int, level: int, excluded: int, control: Control | None = None
     ) -> tuple[int, int] | None:
-        """Return the best move outside ``excluded`` at an Edax level, and its score; None if the search was stopped.
+        """Return the best move outside the mask ``excluded`` at an Edax level, and its score in discs for ``player``;
+        None if the search was stopped.
 
         ``control`` stops this search alone.
         """

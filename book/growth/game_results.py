@@ -1,6 +1,6 @@
-"""The results of games through each position, and learning from lost ones (AI Factory's method).
+"""Game results of each position, seen from its side to move, and learning from lost games (AI Factory's method).
 
-Results are weights, not whole numbers, because a lost game scales them. They are those of the side to move.
+They are weights, not whole numbers, because learning scales them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from desdaemon.book.record import RESULT
 Weights = npt.NDArray[np.float64]
 
 SHRINK = 0.8
-"""Factor of the loser's wins at the end of a lost line."""
+"""Factor of the loser's won games at the end of a lost line."""
 
 GROW = 1.2
-"""Factor of the loser's losses at the end of a lost line."""
+"""Factor of the loser's lost games at the end of a lost line."""
 
 _OUTCOMES = ("won", "drawn", "lost")
 _GAMES = 1 << 10
@@ -55,12 +55,12 @@ def weight_text(weight: float) -> str:
 
 
 def results_of(book: Book, row: int) -> Results:
-    """Return the games through a row's position for the side to move; none for row -1."""
+    """Return the results of the games through a row's position, for the side to move; zeros for row -1."""
     return Results(*book.table.results(row)) if row >= 0 else Results(0.0, 0.0, 0.0)
 
 
 def weight(ply: int, last: int) -> float:
-    """Return the part of a lost game's penalty that applies after ``ply`` moves.
+    """Return the share of a lost game's penalty, 0..1, that applies after ``ply`` moves.
 
     It rises evenly from 0 at the start to 1 at ``last``, the line's last position in the book, so that the penalty
     reaches the opening in a book of any depth.
@@ -69,7 +69,7 @@ def weight(ply: int, last: int) -> float:
 
 
 def _line(book: Book, positions: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ply and row of the positions of a game that are in the book."""
+    """Return the ply and the row of each position of a game that is in the book."""
     rows = ((ply, book.table.find(*position)) for ply, position in enumerate(positions))
     return [(ply, row) for ply, row in rows if row >= 0]
 
@@ -77,9 +77,9 @@ def _line(book: Book, positions: Sequence[tuple[int, int]]) -> list[tuple[int, i
 def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
     """Make the line of a lost game less attractive to its loser. Returns the number of changed positions.
 
-    ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other. In the last position in the book
-    the loser's wins are scaled by `SHRINK` and its losses by `GROW`, in earlier ones by less (`weight`). A weight never
-    becomes 0, so that a line can be chosen again. Raises `OutOfRange`.
+    ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other; passes are positions too. At the
+    last position in the book the loser's won games are scaled by `SHRINK` and its lost games by `GROW`, at earlier
+    positions by less (`weight`). A weight never becomes 0, so that a line can be chosen again. Raises `OutOfRange`.
     """
     within("loser", loser, 0, 1)
     changed = 0
@@ -100,7 +100,7 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
 
 class Tally(NamedTuple):
-    """Results of some games: `RESULT` records by row, and factors of wins and losses by games to learn from."""
+    """Results of some games: `RESULT` records by row, and the factors of won and lost games that learning applies."""
 
     rows: Rows
     results: Records
@@ -108,12 +108,12 @@ class Tally(NamedTuple):
     lost: Weights
 
     def at(self, here: npt.NDArray[np.bool_]) -> Tally:
-        """Return the part of the tally that the mask ``here`` selects."""
+        """Return the rows of the tally that the mask ``here`` selects."""
         return Tally(self.rows[here], self.results[here], self.won[here], self.lost[here])
 
 
 def tally(book: Book, games: Games, progress: ProgressCallback = no_progress) -> Tally:
-    """Add up the results of games for each of their positions in the book."""
+    """Return the results of ``games`` added up for each of their positions in the book."""
     counts = book.known_counts()
     least = int(np.flatnonzero(counts.kinds[TALLY_POSITIONS])[0]) if counts is not None and len(book) else 0
     parts = [np.empty(0, np.int64)]
@@ -142,7 +142,7 @@ def tally(book: Book, games: Games, progress: ProgressCallback = no_progress) ->
 
 
 def _shares(rows: Rows, lengths: list[int]) -> Weights:
-    """Return the `weight` of every position of games of the given lengths; ``rows`` is -1 outside the book."""
+    """Return the `weight` of each position of games of these ``lengths``; ``rows`` has -1 for those not in the book."""
     shares = []
     for game in np.split(rows, np.cumsum(lengths)[:-1]):
         inside = np.flatnonzero(game >= 0)
@@ -152,7 +152,8 @@ def _shares(rows: Rows, lengths: list[int]) -> Weights:
 
 
 def count(book: Book, games: Games, *, all_games: bool = False, progress: ProgressCallback = no_progress) -> int:
-    """Count games that the book has not counted yet, in one step for the journal. Returns how many positions changed.
+    """Count games that the book has not counted yet, in one step for the journal. Returns how many positions they reach
+    in the book.
 
     Games to learn from make their lines less attractive after all games were counted, so that the order of games does
     not matter. With ``all_games``, a position without any results also gets those of games counted earlier. A
@@ -190,7 +191,7 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
 
 
 def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:
-    """Return the rows of a tally and their results less the tally."""
+    """Return the rows of a tally, and the book's results there without those of the tally."""
     results = book.table.results_of(gone.rows)
     results["won"] /= gone.won
     results["lost"] /= gone.lost
@@ -202,19 +203,22 @@ def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:
 
 
 def _sums(results: Records) -> Weights:
-    """Return the number of games of each record."""
+    """Return the number of games of each `RESULT` record."""
     return np.sum([results[name] for name in _OUTCOMES], axis=0)  # type: ignore[no-any-return]
 
 
 def _counted_rows(book: Book) -> Rows:
-    """Return the rows that have results."""
+    """Return the rows that have results of games."""
     if not book.table.keeps_results:
         return np.empty(0, np.int64)
     return np.flatnonzero(_sums(book.table.results_of(np.arange(len(book)))))
 
 
 def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -> tuple[Rows, Records]:
-    """Return the rows, and their results, that do not come from the book's games."""
+    """Return the results that do not come from the book's listed games, and their rows.
+
+    Without listed games these are all results; if every result comes from a listed game there are none.
+    """
     rows = _counted_rows(book)
     results = book.table.results_of(rows)
     if not len(book.games):
@@ -230,8 +234,8 @@ def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -
 def live_game(positions: Sequence[tuple[int, int]], score: int, source: str, *, learned: bool) -> Games:
     """Return the record of a game that was just played; it differs from every other game, even one of the same moves.
 
-    ``positions`` run from the start of the game on, each for the side to move, alternating (passes included); ``score``
-    is the final score in discs for the first mover. Raises `OutOfRange`.
+    ``positions`` run from the start of the game on, each seen from the side to move, so that sides alternate and passes
+    are positions too; ``score`` is the final score in discs for the first mover. Raises `OutOfRange`.
     """
     within("final score", score, -64, 64)
     return unpacked(

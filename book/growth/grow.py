@@ -28,9 +28,9 @@ from .shrink import root_row
 
 _STEP = 1 << 6
 _WALKED = 1 << 14
-"""Rows between two reports of progress."""
+"""Number of rows between two reports of progress."""
 _PART = 16
-"""If more than one row in this number is reached, a pass over all rows is faster than following links."""
+"""If more than one row in this number is reached, a pass over all rows is faster than following links, and used."""
 
 
 class Mode(enum.IntEnum):
@@ -54,7 +54,7 @@ def select(
 ) -> Rows:
     """Return the rows whose leaf is to be added, ascending; nothing is changed. Raises `NotInBook`.
 
-    ``tolerance`` is how many discs the side to move at ``root`` and the other side may lose with a move against the
+    ``tolerance`` is how many discs the side to move at ``root`` and the other side may lose with a move, against the
     position's score; ``window`` the lowest and highest score, for the side to move at ``root``. ``orders`` returns the
     order of the book's rows, and is called only if a large part of the book is reached.
     """
@@ -80,7 +80,9 @@ def select(
 def _select_below(
     table: BookTable, row: int, marks: npt.NDArray[np.uint8], rules: npt.NDArray[np.int64], progress: ProgressCallback
 ) -> bool:
-    """Mark the rows reached from ``row``. Returns False if they become a large part of the book."""
+    """Mark in ``marks`` the rows reached from ``row`` and those to grow. Returns False, with some rows left, if they
+    become a large part of the book.
+    """
     stack: npt.NDArray[np.uint64] = np.zeros(WALK_STACK_WORDS, np.uint64)
     stack[:2] = 1, row
     filters = Filters()
@@ -94,7 +96,7 @@ def _select_below(
 
 
 def _leaf_children(book: Book, rows: Iterable[int]) -> Iterator[tuple[Position, int]]:
-    """Yield the position after each row's leaf, with the leaf's score for the side to move there."""
+    """Yield the canonical position after each row's leaf, with the leaf's score for the side to move there."""
     for row in rows:
         entry = book.table.entry(row)
         child = book.table.play(entry.player, entry.opponent, entry.leaf_move)
@@ -112,7 +114,7 @@ def _select_and_grow(job: GrowthCommand, root: Position, mode: Mode) -> CommandO
 def deviate_rows(
     book: Book, root: Position, relative: int, absolute: int, progress: ProgressCallback = no_progress
 ) -> tuple[list[int], list[int]]:
-    """Return the rows that ``deviate`` grows next: for deviations of the side to move at ``root``, and of the other."""
+    """Return the rows that `deviate` grows next, for deviations of ``root``'s side to move and of the other side."""
     score = book.table.entry(root_row(book, root)).score
     window = (score - absolute, score + absolute)
     orders = functools.cache(lambda: LayerOrder(book.table, progress))
@@ -122,10 +124,10 @@ def deviate_rows(
 
 
 def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absolute: int = 4) -> CommandOutcome:
-    """Let one side lose up to ``relative`` discs a move while the other plays its best, and the reverse: Edax's main
-    growth.
+    """Grow the book where one side loses up to ``relative`` discs with a move while the other plays its best, and the
+    reverse: Edax's main growth.
 
-    Only within ``absolute`` discs of the root's score. Raises `NotInBook` and `OutOfRange`.
+    Only scores within ``absolute`` discs of the root's are followed. Raises `NotInBook` and `OutOfRange`.
     """
     within("relative error", relative, -129, 129)
     within("absolute error", absolute, 0, 65)
@@ -146,7 +148,7 @@ def enhance(
     """Add every leaf that could be best within the error margins, until there is none. Raises `NotInBook` and
     `OutOfRange`.
 
-    The margins are the book's, or the given ones, which become the book's.
+    Margins that are given become the book's.
     """
     root_row(book, root)
     options = book.options
@@ -159,7 +161,7 @@ def enhance(
 
 
 def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:
-    """Continue with the best move, down to the book's depth, where a line below ``root`` ends. Raises `NotInBook`."""
+    """Continue each line below ``root`` that ends above the book's depth with its best move. Raises `NotInBook`."""
     root_row(book, root)
     return _select_and_grow(GrowthCommand(book, worker), root, Mode.PLAY)
 
@@ -171,7 +173,7 @@ def extend(book: Book, root: Position, worker: Worker) -> CommandOutcome:
 
 
 def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Callable[[], None]) -> set[Position]:
-    """Return the positions between a position and positions of the book ``plies`` plies later, both ends excluded."""
+    """Return the positions between a position and positions of the book ``plies`` plies later, without both ends."""
     table = book.table
     found: set[Position] = set()
     for move, row in table.links(player, opponent):
@@ -190,7 +192,7 @@ def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Calla
 
 
 def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progress) -> list[Position]:
-    """Return the positions that ``fill`` adds next: those between positions of the book ``depth`` plies apart."""
+    """Return the positions that `fill` adds next: between two of the book ``depth`` plies apart, within its depth."""
     found: dict[Position, None] = {}
     for row in range(len(book)):
 
@@ -210,7 +212,7 @@ def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progr
 def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
     """Add the positions between any two positions of the book ``depth`` plies apart, until there are none.
 
-    ``depth`` 1 adds nothing, because such moves are links already. Raises `OutOfRange`.
+    A ``depth`` of 1 adds nothing, because such moves are links already. Raises `OutOfRange`.
     """
     within("fill depth", depth, 1, 61)
     job = GrowthCommand(book, worker)

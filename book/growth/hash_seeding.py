@@ -1,4 +1,4 @@
-"""Scores of the book for the transposition table of a search."""
+"""Scores of the book, to be stored in the transposition table of a search."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def known_scores(
 ) -> Iterator[KnownScore]:
     """Yield the scores of ``root`` and its descendants, nearest first, at most ``most``. Raises `NotInBook`.
 
-    Boards are in the orientation in which moves from ``root`` lead to them. A score counts as a search of its level.
+    Boards are in the orientation in which moves from ``root`` lead to them. A score counts as the result of a search of
+    its level.
     """
     root_row(book, root)
     boards: Words = np.array([root], np.uint64)
@@ -50,7 +51,7 @@ def known_scores(
 
 
 def _scores(book: Book, boards: Words) -> tuple[Words, list[KnownScore]]:
-    """Return the boards that links of ``boards`` lead to, and the known scores of ``boards``."""
+    """Return the boards that links of ``boards`` lead to, and the known scores of ``boards`` that have a legal move."""
     table = book.table
     found: Words = np.empty(len(boards), np.uint64)
     children: Words = np.empty((MOST_MOVES * len(boards), 2), np.uint64)

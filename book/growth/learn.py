@@ -42,7 +42,7 @@ from .rounds import CommandOutcome, LeafTask, LongCommand, Position, Question, S
 from .shrink import Shrunk, keep_only, root_row
 
 NO_LIMIT = 129
-"""An error margin without a limit."""
+"""An error margin that stands for no limit."""
 
 MAX_LEARNING_DEPTH = 60
 
@@ -53,7 +53,7 @@ R = TypeVar("R")
 
 class Window(NamedTuple):
     """The limits of a walk: ``depth`` moves from the initial position; at most ``per_move`` discs lost by a move and
-    ``cumulative`` discs by all moves of a line (`NO_LIMIT`: any number).
+    ``cumulative`` discs by all moves of a line (`NO_LIMIT` for no limit).
     """
 
     depth: int
@@ -61,7 +61,7 @@ class Window(NamedTuple):
     cumulative: int
 
     def checked(self) -> Window:
-        """Return the window; raises `OutOfRange`."""
+        """Return the window itself. Raises `OutOfRange` if a limit is."""
         within("depth", self.depth, 0, MAX_LEARNING_DEPTH)
         within("error per move", self.per_move, 0, NO_LIMIT)
         within("cumulative error", self.cumulative, 0, NO_LIMIT)
@@ -69,7 +69,7 @@ class Window(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A position of a walk, and the discs that may be lost from it on."""
+    """A position of a walk, and the discs that both sides may still lose from it on."""
 
     row: int
     remaining: int
@@ -84,8 +84,8 @@ def _too_deep(entry: PositionEntry, depth: int) -> bool:
 def walk(book: Book, root: Position, window: Window, best_only: bool | None = None) -> Iterator[Visit]:
     """Yield the positions within a window, each as soon as its budget is known. Raises `NotInBook`.
 
-    ``best_only`` True: the side to move at ``root`` follows only its best links (none if the leaf is better); False:
-    the other side does; None: neither.
+    With ``best_only`` True the side to move at ``root`` follows only its best links (none if the leaf is better), with
+    False the other side does, with None neither. A position reached with either side to move is yielded for each.
     """
     start = root_row(book, root)
     budgets: dict[tuple[int, bool], int] = {(start, True): window.cumulative}
@@ -112,7 +112,7 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
 
 
 class _Rounds(LongCommand):
-    """Searches on several threads whose results the book remembers."""
+    """Searches by several threads, whose results the book remembers until they are used."""
 
     def __init__(self, book: Book, worker: Worker) -> None:
         super().__init__(book, worker)
@@ -122,7 +122,11 @@ class _Rounds(LongCommand):
     def ask(
         self, player: int, opponent: int, level: int, excluded: int = 0
     ) -> Generator[Question, tuple[int, int] | None, tuple[int, int]]:
-        """Yield a question unless its answer is remembered; return the best move and its score."""
+        """Yield a question, unless its answer is remembered, and return the best move and its score in discs for
+        ``player``.
+
+        Raises `WorkCancelled` if the search was stopped.
+        """
         question = player, opponent, level, excluded
         answer = self.book.memo.get(question)
         if answer is None:
@@ -136,7 +140,7 @@ class _Rounds(LongCommand):
         return answer
 
     def follow(self, lines: list[SearchLine[R]]) -> list[R]:
-        """Return the results of lines of searches, in order."""
+        """Run lines of searches in parallel and return their results in order; progress is reported."""
         results: list[R] = []
         with closing(self.worker.follow(lines)) as following:
             try:
@@ -150,19 +154,19 @@ class _Rounds(LongCommand):
         return results
 
     def seen(self, visits: Iterable[Visit]) -> Iterator[Visit]:
-        """Yield the visits of a walk and report progress. Raises `WorkCancelled`."""
+        """Yield the visits of a walk and report progress, which raises `WorkCancelled` if the command was cancelled."""
         for number, visit in enumerate(visits, 1):
             if number % _STEP == 0:
                 self.progress("walk", number, 0)
             yield visit
 
     def leaf(self, task: LeafTask) -> SearchLine[tuple[int, int]]:
-        """Yield a leaf's search; return its result for the leaf's own board."""
+        """Yield the search of a leaf; return its move and score for the leaf's own position."""
         move, score = yield from self.ask(task.player, task.opponent, task.level, task.excluded)
         return (PASS, -score) if task.passed else (move, score)
 
     def finish_round(self, entries: Iterable[PositionEntry]) -> None:
-        """Add entries to the book in one step, negamax, and drop the remembered searches."""
+        """Add entries to the book in one step and drop the remembered searches; then negamax."""
         with self.book.together():
             for entry in entries:
                 if self.book.table.find_canonical(entry.player, entry.opponent) < 0:
@@ -188,7 +192,7 @@ def _leaf_task(book: Book, row: int, level: int) -> LeafTask | PositionEntry | N
 
 
 def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
-    """Search the leaves of rows at ``level``. Returns whether any changed."""
+    """Search the leaves of rows at ``level`` and store them. Returns whether any was searched or changed."""
     book = rounds.book
     tasks = [(row, _leaf_task(book, row, level)) for row in rows]
     searched = [task for _, task in tasks if isinstance(task, LeafTask)]
@@ -210,12 +214,12 @@ def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, progress: Progr
 
 
 def repair_level(level: int) -> int:
-    """Return the level at which learning at ``level`` searches missing leaves, as Egaroucid chooses it."""
+    """Return the level at which learning at ``level`` searches missing leaves; Egaroucid uses the same."""
     return min(20 + (level & 1), max(1, level - 2))
 
 
 class Expansion(NamedTuple):
-    """A leaf to follow: the position after it, its score there, and the discs that may still be lost."""
+    """A leaf to follow: the position after it, its score for the side to move there, discs that may still be lost."""
 
     player: int
     opponent: int
@@ -233,8 +237,8 @@ def expansions(
     """Return the leaves that a round of learning follows, each position once with its largest budget. Raises
     `NotInBook`.
 
-    They are at most ``leaf_error`` below their position's score, in the two walks in which one side plays only best
-    moves; of that side only best leaves are followed. ``seen`` wraps the visits of the walks.
+    They are at most ``leaf_error`` discs below their position's score, in the two walks in which one side plays only
+    best moves; for that side only best leaves are followed. ``seen`` wraps the visits of the walks.
     """
     found: dict[Position, Expansion] = {}
     for best_only in (True, False):
@@ -255,7 +259,9 @@ def expansions(
 
 
 def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> SearchLine[list[PositionEntry]]:
-    """Follow the best line from a leaf to the book, the depth, or a score that has changed too much."""
+    """Yield the searches of the best line from a leaf to the book, to the depth, or to a score that has changed too
+    much; return the entries of its new positions.
+    """
     table = rounds.book.table
     entries: list[PositionEntry] = []
     player, opponent, expected, remaining = start
@@ -332,7 +338,7 @@ def learn(
 
 
 def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Window, level: int) -> CommandOutcome:
-    """Search again, at ``level``, the leaves in a window that were searched at less, or are missing or illegal.
+    """Search again, at ``level``, the leaves in a window that were searched at a lower level, are missing or illegal.
 
     Raises `NotInBook` and `OutOfRange`.
     """
@@ -356,7 +362,7 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
 
 
 def leads_to_read(book: Book, progress: ProgressCallback = no_progress) -> npt.NDArray[np.bool_]:
-    """Return a mask of the rows that are, or lead to, positions read to the end of the game or set by hand."""
+    """Return a mask of rows whose score was set by hand or read to the end of the game, or that lead to such a row."""
     table = book.table
     found: npt.NDArray[np.bool_] = table.kinds(progress) == FINISHED
     for number, chunk in enumerate(table.chunks()):
@@ -380,8 +386,8 @@ def reduce(
 ) -> Shrunk:
     """Remove the descendants of ``root`` that the window does not reach; other positions stay.
 
-    With ``read_only`` only descendants that lead to a position read to the end of the game are kept. A lost link
-    becomes the leaf if it is better. Raises `NotInBook` and `OutOfRange`.
+    With ``read_only`` only descendants that lead to a position read to the end of the game, or set by hand, are kept. A
+    lost link becomes the leaf if it is better. Raises `NotInBook` and `OutOfRange`.
     """
     window.checked()
     start = root_row(book, root)

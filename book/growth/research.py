@@ -1,4 +1,4 @@
-"""Searching leaves of the book again: deepen and correct."""
+"""Searching leaves of the book again: the commands deepen and correct."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .rounds import CommandOutcome, GrowthCommand, Worker
 
 
 def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
-    """Search again every leaf that ``level`` searches deeper or more reliably, and raise its position's level.
+    """Search again every leaf that a search of ``level`` reads deeper or more reliably, and raise its position's level.
 
-    Scores set by hand stay. Raises `OutOfRange`.
+    Scores set by hand stay. Missing leaves are searched first. Raises `OutOfRange`.
     """
     within("level", level, 0, MAX_LEVEL)
     job = GrowthCommand(book, worker)
@@ -40,7 +40,7 @@ def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
 
 
 def _leaves(job: GrowthCommand, wanted: Callable[[int, int], bool]) -> Iterator[int]:
-    """Yield the rows whose leaf level and empty squares ``wanted`` accepts."""
+    """Yield the rows that have a leaf whose level and number of empty squares ``wanted`` accepts."""
     table = np.array([[wanted(level, empties) for empties in range(61)] for level in range(NO_LEVEL, MAX_LEVEL + 1)])
     for number, chunk in enumerate(job.book.table.chunks()):
         job.progress("scan", number * CHUNK_ROWS, len(job.book))
@@ -51,7 +51,7 @@ def _leaves(job: GrowthCommand, wanted: Callable[[int, int], bool]) -> Iterator[
 
 
 class Correction(NamedTuple):
-    """A solved leaf to which a new search gives another score."""
+    """A solved leaf to which a new search has given another score: its entry before, the new move and score."""
 
     entry: PositionEntry
     move: int
@@ -59,7 +59,7 @@ class Correction(NamedTuple):
 
 
 def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction]]:
-    """Solve every exactly solved leaf again. Returns the corrected ones, with their earlier scores."""
+    """Solve every exactly solved leaf again and store other scores. Returns the outcome and the corrected leaves."""
     job = GrowthCommand(book, worker)
     wrong: list[Correction] = []
 

@@ -1,4 +1,4 @@
-"""Long commands: rounds of searching, negamaxing and adding, on several threads, cancellable and resumable.
+"""Long commands: rounds of searching, negamaxing and adding, on several threads, which can be cancelled and resumed.
 
 A round searches the open leaves, runs negamax, chooses the positions to add by the scores alone, and adds them. The
 searches of a round are independent of each other and of the threads. A cancellation between any two searches leaves a
@@ -28,15 +28,16 @@ Position = tuple[int, int]
 _ADDED = 1 << 11
 
 SETTLE_S = 0.5
-"""Most seconds for the update of the scores after a cancellation."""
+"""Most seconds that updating the scores may take after a cancellation."""
 
 
 class CommandProgress(NamedTuple):
-    """Progress of a long command: ``done`` of ``total`` in this round's ``stage``.
+    """Progress of a long command: ``done`` of ``total`` (0 if unknown) in this round's ``stage``.
 
-    ``searches`` counts since the worker was made; ``step`` is that of a schedule, otherwise "". Stages: ``search``
-    (searches), ``add`` (positions or games given), ``results`` (games counted), ``walk`` (positions of a window);
-    ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others (positions of the whole book).
+    ``positions`` are those of the book; ``searches`` counts since the worker was made; ``step`` is that of a schedule,
+    otherwise "". Stages: ``search`` (searches), ``add`` (positions or games given), ``results`` (games counted),
+    ``walk`` (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others (positions of
+    the whole book).
     """
 
     stage: str
@@ -63,7 +64,9 @@ class CommandOutcome(NamedTuple):
 
 
 class LeafTask(NamedTuple):
-    """A search for the position in ``row``; ``passed`` if the board is the one after a forced pass."""
+    """A search for the leaf of the position in ``row``, without the moves in the mask ``excluded``; ``passed`` says
+    that the board is the one after a forced pass.
+    """
 
     row: int
     player: int
@@ -74,19 +77,19 @@ class LeafTask(NamedTuple):
 
 
 Question = tuple[int, int, int, int]
-"""A search: discs of the side to move and of the other side, level, excluded moves."""
+"""A search: discs of the side to move and of the other side, level, mask of excluded moves."""
 
 R = TypeVar("R")
 
 SearchLine = Generator[Question, tuple[int, int] | None, R]
-"""A sequence of dependent searches: a generator that yields questions and returns a result.
+"""A sequence of searches that depend on each other: a generator that yields questions and returns a result.
 
-It is sent (move, score) for each, None if the search was stopped.
+It is sent (move, score) for each question, or None if the search was stopped.
 """
 
 
 class Worker:
-    """Runs searches in parallel, one on each thread, and returns the results in the order of the tasks."""
+    """Runs searches in parallel, one on each thread; results come in the order of the tasks."""
 
     def __init__(
         self,
@@ -96,20 +99,20 @@ class Worker:
         on_progress: OnProgress | None = None,
         halt: Callable[[], None] | None = None,
     ) -> None:
-        """``halt`` is called after ``on_progress`` has cancelled a command, to stop the running searches."""
+        """``on_progress`` returns False to cancel a command; ``halt`` is called then, to stop the running searches."""
         self.evaluate = evaluate
         self.threads = within("threads", threads, 1, 1024)
         self.on_progress = on_progress or (lambda report: True)
         self.searches = 0
-        """Searches whose result was used, over all commands of this worker."""
+        """Number of searches whose result was used, in all commands of this worker."""
         self.nodes_elsewhere = 0
-        """Nodes of searches that other processes made."""
+        """Number of nodes of searches made by other processes."""
         self.step = ""
-        """The present step of a schedule."""
+        """The step of a schedule that runs now."""
         self.halt = halt or (lambda: None)
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
-        """Yield each task with its (move, score), None if the search was stopped."""
+        """Yield each task with (move, score) of its search, or None if that was stopped."""
 
         def search(task: LeafTask) -> tuple[int, int] | None:
             return self.evaluate(task.player, task.opponent, task.level, task.excluded)
@@ -166,7 +169,7 @@ class Worker:
 
 
 class LongCommand:
-    """A running command on a book: progress, counts, result. For the command's thread."""
+    """A running command on a book: its progress, numbers and outcome. Only the command's thread may use it."""
 
     def __init__(self, book: Book, worker: Worker) -> None:
         self.book = book
@@ -186,7 +189,10 @@ class LongCommand:
         self.book.negamax(threads=self.worker.threads, progress=self.progress)
 
     def outcome(self, work: Callable[[], None]) -> CommandOutcome:
-        """Run the command and update the scores. After a cancellation the update takes at most `SETTLE_S`."""
+        """Run ``work``, update the scores, and return the outcome.
+
+        After a cancellation the update takes at most `SETTLE_S`, so that scores may be stale.
+        """
         try:
             work()
             self.negamax()
@@ -202,7 +208,10 @@ class GrowthCommand(LongCommand):
     """A command that searches leaves and adds positions in rounds."""
 
     def leaf_task(self, row: int, level: int | None = None) -> LeafTask | None:
-        """Return the search that a position's leaf needs. If it needs none, set the leaf and return None."""
+        """Return the search that a position's leaf needs. If it needs none, set the leaf and return None.
+
+        Without ``level`` the search has the position's level.
+        """
         book = self.book
         entry = book.table.entry(row)
         if level is None:
@@ -236,7 +245,11 @@ class GrowthCommand(LongCommand):
             self.book.put(changed)
 
     def search(self, tasks: Iterable[LeafTask], total: int, *, raise_level: bool = False) -> None:
-        """Run at most ``total`` tasks and store the leaves; with ``raise_level`` the positions get their level too."""
+        """Run the searches ``tasks``, at most ``total``, and store the leaves; with ``raise_level`` the positions get
+        the searches' level.
+
+        Raises `WorkCancelled` if a search was stopped.
+        """
         for done, (task, answer) in enumerate(self.worker.run(tasks), 1):
             if answer is None:
                 raise WorkCancelled
@@ -258,7 +271,7 @@ class GrowthCommand(LongCommand):
         self.book.checked()
 
     def store(self, positions: Collection[Position]) -> None:
-        """Add canonical positions; search their open leaves, and those of positions whose leaf is now a link to one."""
+        """Add canonical positions; search their open leaves, and those of their parents whose leaf is now a link."""
         table = self.book.table
         whole = self.book.complete or not len(self.book)
         self.add((position, NO_SCORE) for position in positions)
@@ -281,7 +294,7 @@ class GrowthCommand(LongCommand):
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
         """Add canonical positions with a provisional score (or `NO_SCORE`), all or none. Returns the number of new
-        ones.
+        positions.
 
         All or none, because the next round's choice depends on all of them.
         """
@@ -303,7 +316,7 @@ class GrowthCommand(LongCommand):
         choose: Callable[[], Iterable[tuple[Position, int]]] = lambda: (),
         begin: Callable[[], object] = lambda: None,
     ) -> CommandOutcome:
-        """Call ``begin``; search missing leaves, negamax, add what ``choose`` returns, until nothing is new."""
+        """Call ``begin``; then search missing leaves, negamax and add what ``choose`` returns until nothing is new."""
 
         def work() -> None:
             begin()

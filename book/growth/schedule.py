@@ -1,7 +1,7 @@
 """Lists of learning steps, and the recipes that Egaroucid's author recommends.
 
-A schedule is a text with a step a line, done in order: ``learn depth per-move cumulative leaf level``. Blank lines and
-text after a # are ignored.
+A schedule is a text of steps, one a line, done in order: ``learn depth per-move cumulative leaf level``. Blank lines
+and text after a # are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .rounds import CommandOutcome, Position, Worker
 
 
 class LearningStep(NamedTuple):
-    """A run of `learn.learn`."""
+    """The settings of a run of `learn.learn`."""
 
     window: Window
     leaf_error: int
@@ -32,7 +32,7 @@ class LearningStep(NamedTuple):
 
 
 def parse(text: str) -> list[LearningStep]:
-    """Return the steps of a schedule's text; raises ValueError and `OutOfRange`, which name the line."""
+    """Return the steps in a schedule's text. Raises ValueError and `OutOfRange`, which name the line."""
     steps = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
@@ -55,9 +55,10 @@ def parse(text: str) -> list[LearningStep]:
 
 
 def run(book: Book, root: Position, steps: Iterable[LearningStep], worker: Worker) -> list[CommandOutcome]:
-    """Run steps in order from ``root`` until one is cancelled. Returns the result of each.
+    """Run steps in order from ``root`` until one is cancelled. Returns the outcome of each.
 
-    A second run continues with the cancelled step. Raises as `learn` does.
+    A second run with the same steps continues with the cancelled one; the outcomes of the steps before it are then
+    empty. Raises as `learn` does.
     """
     steps = list(steps)
     name = ",".join(map(str, (*book.table.canonical(*root)[:2], *steps)))
@@ -95,4 +96,4 @@ learn 36 2 2 2 9
 learn 40 1 1 1 21
 """,
 }
-"""Schedules by name."""
+"""Texts of schedules, by name."""

@@ -18,14 +18,15 @@ from .game_results import count, live_game
 from .rounds import CommandOutcome, GrowthCommand, Position, SearchLine, Worker
 
 ROUND = 8
-"""Games of a round. All use the book as it was before the round, so that the number of threads does not matter."""
+"""Number of games of a round. All use the book as it was before, so that the number of threads does not matter."""
 
 MAX_GAMES = 1_000_000
 
 
 class SelfPlayTerms(NamedTuple):
-    """Options of self-play: the level of moves outside the book, the choice of book moves, the ``seed`` of the choices
-    (0: different each time), and the random moves at the beginning of each game.
+    """Options of self-play: the level of moves outside the book, the choice of book moves, the ``seed`` of all choices
+    (0: different each time), the number of random plies at the beginning of each game, and openings (moves without
+    passes), one of which is drawn for each game and played first.
     """
 
     level: int
@@ -36,7 +37,7 @@ class SelfPlayTerms(NamedTuple):
 
 
 class SelfPlayTally(NamedTuple):
-    """Games won, drawn and lost by the side to move in the position where the games start."""
+    """Numbers of games won, drawn and lost by the side to move in the position where the games start."""
 
     won: int = 0
     drawn: int = 0
@@ -44,7 +45,7 @@ class SelfPlayTally(NamedTuple):
 
 
 def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random) -> SearchLine[list[Position]]:
-    """Yield the searches of a game, and return its positions, forced passes included. Raises `WorkCancelled`."""
+    """Yield the searches of a game, and return its positions, those of passes included. Raises `WorkCancelled`."""
     table = book.table
     position = root
     positions = [root]
@@ -78,10 +79,11 @@ def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random)
 def self_play(
     book: Book, root: Position, worker: Worker, games: int, terms: SelfPlayTerms, *, adjusting: bool = False
 ) -> tuple[CommandOutcome, SelfPlayTally]:
-    """Play games from ``root``; store their positions down to the book's depth, search their leaves, count the results.
+    """Play games from ``root``; store their positions down to the book's depth, search their leaves, and count the
+    results.
 
-    ``adjusting`` runs `game_results.adjust` after each game. `ROUND` games are played at a time, on all threads; after
-    a stop those of the last round are not counted. Raises `OutOfRange`.
+    ``adjusting`` makes lost lines less attractive to the loser (`game_results.adjust`). `ROUND` games are played at a
+    time, on all threads; after a stop those of the last round are not counted. Raises `OutOfRange`.
     """
     within("games", games, 1, MAX_GAMES)
     within("level", terms.level, 0, MAX_LEVEL)

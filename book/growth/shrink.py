@@ -23,7 +23,7 @@ Marks = npt.NDArray[np.uint8]
 
 
 class Shrunk(NamedTuple):
-    """The result: ``removed`` positions, ``leaves`` that were links, ``open`` positions that need a leaf."""
+    """The result: ``removed`` positions, ``leaves`` that were links, and ``open`` positions that now lack a leaf."""
 
     removed: int
     leaves: int
@@ -31,7 +31,7 @@ class Shrunk(NamedTuple):
 
 
 def root_row(book: Book, position: tuple[int, int]) -> int:
-    """Return the row of a position in any orientation; raises `NotInBook`."""
+    """Return the row of a position in any orientation. Raises `NotInBook`."""
     row = book.table.find(*position)
     if row < 0:
         raise NotInBook("the position is not in the book")
@@ -39,7 +39,7 @@ def root_row(book: Book, position: tuple[int, int]) -> int:
 
 
 def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> Shrunk:
-    """Remove every row not in ``keep``, then negamax."""
+    """Remove every row that is not marked in ``keep``, then negamax."""
     removed = book.remove(~keep, progress)
     book.negamax(progress=progress)
     faults = book.faults_among(removed.rows, progress)
@@ -47,10 +47,10 @@ def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallbac
 
 
 def prune_marks(book: Book, progress: ProgressCallback = no_progress) -> Marks:
-    """Return for each row 1 if its side to move plays only best moves there, 2 the other side, 3 both, 0 if not
-    reached.
+    """Return marks for each row that the initial position reaches: 1 if the side to move has played only best moves, 2
+    if the other side has, 3 for both; 0 for other rows.
 
-    Raises `NotInBook`.
+    Raises `NotInBook` without the initial position.
     """
     start = book.table.find(*START)
     if start < 0:
@@ -59,23 +59,23 @@ def prune_marks(book: Book, progress: ProgressCallback = no_progress) -> Marks:
 
 
 def prune(book: Book, progress: ProgressCallback = no_progress) -> Shrunk:
-    """Keep the positions that are reached while at least one side always plays a best move; remove the rest.
+    """Keep only positions that are reached while at least one side always plays a best move.
 
-    Positions that the root does not reach are removed too, as in Edax. Raises `NotInBook`.
+    Positions that the initial position does not reach are removed too, as in Edax. Raises `NotInBook` if it is missing.
     """
     return keep_only(book, prune_marks(book, progress) != 0, progress)
 
 
 def subtree(book: Book, root: tuple[int, int], progress: ProgressCallback = no_progress) -> Shrunk:
-    """Keep ``root`` and its descendants. Raises `NotInBook`."""
+    """Keep only ``root`` and its descendants. Raises `NotInBook`."""
     marks = reach(book.table, {root_row(book, root): 1}, progress=progress)
     return keep_only(book, marks != 0, progress)
 
 
 def cut(book: Book, depth: int, progress: ProgressCallback = no_progress) -> Shrunk:
-    """Remove every position deeper than ``depth`` moves and make that the book's depth.
+    """Remove every position deeper than ``depth`` moves, and make that the book's depth.
 
-    Scores stay: a removed position's score becomes the leaf if it was the best. Raises `OutOfRange`.
+    Scores stay: a removed position's score becomes the leaf of its parent if it was the best. Raises `OutOfRange`.
     """
     within("depth", depth, 0, MAX_DEPTH)
     keep = np.empty(len(book), bool)
@@ -91,7 +91,7 @@ def cut(book: Book, depth: int, progress: ProgressCallback = no_progress) -> Shr
 def delete(
     book: Book, position: tuple[int, int], move: int | None = None, progress: ProgressCallback = no_progress
 ) -> Shrunk:
-    """Remove ``position``, or the one after ``move`` from it; its descendants stay. Raises `NotInBook`."""
+    """Remove ``position``, or the position after ``move`` from it; descendants stay. Raises `NotInBook`."""
     if move is not None:
         position = book.table.play(*position, move)
     keep = np.ones(len(book), bool)

@@ -1,8 +1,8 @@
 """Blocks of a mapped file, each compared with its checksum before its first use or change.
 
 `layout` describes the words of a guard. A block that does not match, or holds numbers out of range, is filled with
-zeros, which stand for no position and no index entry, and is noted in GUARD_DAMAGED. So is a block of an index without
-a free slot.
+zeros, which stand for no position and no index entry, and is noted in GUARD_DAMAGED. A block of an index without a free
+slot is noted too, but stays as it is.
 """
 
 from desdaemon.book.layout import (
@@ -43,13 +43,15 @@ from .records import flags_of, leaf_level_of, leaf_move_of, leaf_score_of, level
 
 @kernel("u64(u64,u64)", inline=True)
 def crc_entry(table, byte):
-    """Return an entry of one of the eight tables of 256."""
+    """Return an entry of the CRC table at ``table``: the one that the low eight bits of ``byte`` choose."""
     return ldu32(table + ((byte & U(0xFF)) << U(2)))
 
 
 @kernel("u64(u64,u64,u64)")
 def crc32_of(tables, address, size):
-    """Return zlib's CRC-32 of ``size`` bytes, computed eight at a time with the tables of `storage.blocks`."""
+    """Return zlib's CRC-32 of ``size`` bytes at ``address``, computed eight at a time; ``tables`` is the address of the
+    eight tables of `storage.blocks`.
+    """
     crc = U(0xFFFFFFFF)
     end = address + size
     while address + U(8) <= end:
@@ -73,14 +75,14 @@ def crc32_of(tables, address, size):
 
 @kernel("i64(i64)", inline=True)
 def no_level(level):
-    """Return whether a level is invalid: neither -1..60 nor that of a human."""
+    """Return 1 if ``level`` is invalid, neither -1..60 nor that of a score set by hand; else 0."""
     return 1 if (level < NO_LEVEL or level > MAX_LEVEL) and level != HUMAN_LEVEL else 0
 
 
 @kernel("i64(u64,u64,u64)")
 def find_impossible(first, start, end):
     """Return the first invalid record, counted from address ``first``, whose last word lies in ``start``..``end``; -1
-    without one. A record may lie in two blocks, a word never does.
+    if there is none. A record may lie in two blocks, a word never does.
     """
     row = U(0)
     if start > first:
@@ -104,7 +106,7 @@ def find_impossible(first, start, end):
 
 @kernel("i64(u64,u64)")
 def bad_results(start, end):
-    """Return whether a game result between two addresses is not a number from 0 to 2^53."""
+    """Return 1 if a game result between two addresses is not a number from 0 to 2^53, else 0."""
     address = start
     while address < end:
         word = ld64(address)
@@ -121,7 +123,7 @@ def smaller_of(a, b):
 
 @kernel("i64(u64,u64,u64)")
 def bad_numbers_in(guard, address, end):
-    """Return whether a block from ``address`` to ``end`` has records or results with numbers out of range."""
+    """Return 1 if a block from ``address`` to ``end`` has records or results with numbers out of range, else 0."""
     records_end = smaller_of(ld64(guard + U(GUARD_RECORDS_END)), end)
     if find_impossible(ld64(guard + U(GUARD_FIRST)), address, records_end) >= 0:
         return 1
@@ -133,7 +135,9 @@ def bad_numbers_in(guard, address, end):
 
 @kernel("void(u64,u64)")
 def check_block(guard, block):
-    """Verify a block unless that was done. Threads take turns; the block is verified before its first change."""
+    """Verify block number ``block`` unless that was done; a damaged one is noted and filled with zeros. Threads take
+    turns, and the block is verified before its first change.
+    """
     ticket = atomic_add64(guard + U(GUARD_NEXT), U(1))
     while agreed64(guard + U(GUARD_SERVED)) != ticket:
         pass
@@ -163,7 +167,7 @@ def check_block(guard, block):
 
 @kernel("void(u64,u64)")
 def note_damage(guard, address):
-    """Note the block of an address in the file as damaged, unless another was noted before."""
+    """Note the block of ``address`` as damaged, unless it is outside the file or another block was noted before."""
     first = ld64(guard + U(GUARD_FIRST))
     if address >= first and address < ld64(guard + U(GUARD_END)) and ld64(guard + U(GUARD_DAMAGED)) == U(0):
         st64(guard + U(GUARD_DAMAGED), ((address - first) >> ld64(guard + U(GUARD_SHIFT))) + U(1))
@@ -171,7 +175,7 @@ def note_damage(guard, address):
 
 @kernel("void(u64,u64,u64)")
 def check_range(guard, address, size):
-    """Verify the blocks that hold ``size`` bytes (at least 1) from ``address`` on in the file."""
+    """Verify the blocks that hold ``size`` bytes (at least 1) from ``address`` on; outside the file do nothing."""
     first = ld64(guard + U(GUARD_FIRST))
     end = ld64(guard + U(GUARD_END))
     if address >= first and address < end:

@@ -167,7 +167,7 @@ def word_of(out, number):
 
 @kernel("i64(u64,i64,i64)", inline=True)
 def at_fault(out, byte, fault):
-    """Store the byte of a fault in ``out`` and return the fault."""
+    """Store ``byte``, where the fault is in its record, as IMPORT_BYTE in ``out``; return ``fault``."""
     sts64(out + U(8 * IMPORT_BYTE), byte)
     return fault
 
@@ -210,7 +210,7 @@ def dat_link_move(link):
 
 @kernel("i64(u64,u64)")
 def dat_check(record, out):
-    """Return the fault of ``record``, 0 if it has none; store the byte of the fault in the record in ``out``."""
+    """Return the fault of the record at ``record``, 0 if it has none; its byte in the record goes to ``out``."""
     p = packed_player(record)
     o = packed_opponent(record)
     fault = check_board(p, o)
@@ -277,16 +277,18 @@ def dat_check(record, out):
 
 @kernel("u64(u64,u64)", inline=True)
 def prefetch_record(ctx, record):
-    """Prefetch the index for a look-up of ``record``; return the address of the next record."""
+    """Prefetch the index for a look-up of the position of ``record``; return the address of the next record."""
     prefetch_key(ctx, packed_player(record), packed_opponent(record))
     return dat_links_end(record) + U(DAT_LINK_BYTES)
 
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def dat_load(ctx, data, size, start, most, out):
-    """Insert at most ``most`` records of ``data`` from byte ``start`` on. Returns the byte where it stopped.
+    """Insert at most ``most`` records of the ``size`` bytes at ``data``, from byte ``start`` on. Returns the byte where
+    it stopped.
 
-    ``out`` gets IMPORT_REASON (which may be CUT), IMPORT_BYTE in the record where it stopped, and IMPORT_REPEATED.
+    ``out`` gets IMPORT_REASON (which may be CUT), IMPORT_BYTE in the record where it stopped, and IMPORT_REPEATED. Of
+    repeated positions the first is kept.
     """
     record = data + i2u(start)
     end = data + i2u(size)
@@ -337,7 +339,7 @@ def dat_load(ctx, data, size, start, most, out):
 
 @kernel("i64(u64,u64,u64)")
 def sorted_links(ctx, family, out):
-    """Write a row's links as Edax stores them (score, move), best first, then by move. Returns their number."""
+    """Write a row's links to ``out`` as Edax has them (score, move), best first, then by move; return their number."""
     links = links_of(family)
     k = U(0)
     while k < link_count(family):
@@ -411,7 +413,9 @@ def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
 
 @kernel("void(u64,u64,i64,u64,u64)")
 def dat_same_links(ctx, special, specials, out, filters):
-    """Write a byte for each entry of `dat_write`'s ``special``: 1 if its links are the table's, in any order."""
+    """Write a byte to ``out`` for each of the ``specials`` entries of `dat_write`'s ``special``: 1 if its links are the
+    computed ones, in any order, else 0.
+    """
     families = stack_buf(FAMILIES)
     links = stack_buf(LINKS_BYTES)
     rows = stack_buf(ROWS_BYTES)
@@ -453,13 +457,13 @@ def put_short(address, value):
 
 @kernel("i64(u64,i64,i64,u64,i64,u64,i64,u64,u64,u64)")
 def dat_write(ctx, start, end, out, size, special, specials, stats, filters, scale):
-    """Write rows ``start..end`` as records to ``out`` while `DAT_MOST` bytes are left. Returns the number of bytes
-    written.
+    """Write rows ``start..end`` as records to the ``size`` bytes at ``out`` while `DAT_MOST` bytes are left. Returns
+    the number of bytes written.
 
-    ``special`` lists rows, ascending, whose links are not computed: entries of the row and the address of a count byte
-    that the links follow. ``stats`` has the number of the next entry, which is updated, then receives the next row to
-    write. ``filters`` are those of `gather_children`; ``scale`` has Egaroucid's levels in our scale, by level and empty
-    squares.
+    ``special`` lists ``specials`` rows, ascending, whose links are not computed: each entry is a row and the address of
+    a byte with the number of links, which the links follow. ``stats`` has the number of the next entry, which is
+    updated, then receives the next row to write. ``filters`` are those of `gather_children`; ``scale`` has Egaroucid's
+    levels in our scale, by level and empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

@@ -85,7 +85,7 @@ def child_count(family):
 
 @kernel("u64(u64)", inline=True)
 def legal_of(family):
-    """Return a mask of the legal moves."""
+    """Return a mask of the legal moves of the side to move."""
     return ld64(family + U(FAMILY_LEGAL))
 
 
@@ -144,7 +144,9 @@ def prefetch_key(ctx, p, o):
 
 @kernel("i64(u64,u64,i64,u64)")
 def find_rows(ctx, keys, count, out):
-    """Write the rows (-1: not in the book) of ``count`` canonical positions, 64 bits each; return how many exist."""
+    """Write the row of each of ``count`` canonical positions at ``keys`` to ``out``, 64 bits each, -1 if it is not in
+    the book. Returns how many are.
+    """
     hashes = stack_buf(256)
     slots = stack_buf(256)
     total = i2u(count)
@@ -219,7 +221,9 @@ def list_children(ctx, p, o, out):
 
 @kernel("i64(u64,u64,u64,u64)")
 def list_links(ctx, p, o, out):
-    """Write every legal move, or the pass, of (p, o) with the row of its child (-1: not in the book), 16 bytes each."""
+    """Write every legal move, or the pass, of (p, o) with the row of its child (-1 if it is not in the book) to
+    ``out``, 16 bytes each. Returns their number, 0 if the game is over.
+    """
     children = stack_buf(MOST_LINKS)
     count = list_children(ctx, p, o, children)
     if count == -1:
@@ -248,7 +252,7 @@ def filter_bit(layer, h):
 
 @kernel("i64(u64,u64)", inline=True)
 def may_be_there(layer, h):
-    """Return whether a filter's rows may include hash ``h``; a filter without bits excludes nothing."""
+    """Return 0 if a filter shows that no row has hash ``h``, else 1; a filter without bits excludes nothing."""
     if ld64(layer + U(FILTER_MASK)) == U(0):
         return 1
     number = filter_bit(layer, h)
@@ -279,9 +283,9 @@ def gather_children(ctx, order, start, end, filters, out):
     """Look up the children of the first `BATCH` rows of ``order[start..end]`` together; write a family for each to
     ``out``.
 
-    Without an ``order`` (0) these are the rows ``start..end``. ``filters`` are FILTER_ words by number of empty
-    squares. If the table has no row with one empty square less than a row, its children are not looked up and its
-    family is empty; if it has few, a bit tells for most children that they are not in the book.
+    ``order`` is the address of a list of rows; if it is 0 these are the rows ``start..end``. ``filters`` are FILTER_
+    words by number of empty squares. If the table has no row with one empty square less than a row, the row's moves are
+    not looked up and its family is empty; if it has few, a bit tells for most children that they are not in the book.
     """
     guarded = ld64(ctx + U(GUARD)) != U(0)
     family = out
@@ -400,7 +404,7 @@ def layer_of(p, o):
 
 @kernel("void(u64,i64,i64,u64)")
 def count_layers(ctx, start, end, layers):
-    """Count rows ``start..end`` by layer below LAYERS, each in the word after its layer's own at ``layers``."""
+    """Count rows ``start..end`` by layer in the words at ``layers``; a layer is counted in the word after its own."""
     row = i2u(start)
     while row < i2u(end):
         record = row_at(ctx, row)
@@ -411,10 +415,9 @@ def count_layers(ctx, start, end, layers):
 
 @kernel("void(u64,i64,i64,u64,u64,u64)")
 def place_rows(ctx, start, end, out, places, filters):
-    """Sort by counting: append rows ``start..end``, 32 bits each, to their layers' parts of ``out``; set their filter
-    bits.
+    """Append each of rows ``start..end``, 32 bits each, to its layer's part of ``out``, and set the bits of its filter.
 
-    ``places`` holds the next index of each layer.
+    ``places`` holds the index in ``out`` of each layer's next row, and is updated: so rows are sorted by counting.
     """
     row = i2u(start)
     while row < i2u(end):
@@ -428,7 +431,9 @@ def place_rows(ctx, start, end, out, places, filters):
 
 @kernel("i64(u64,i64,i64,u64)")
 def insert_children(ctx, start, end, out):
-    """Add every child of rows ``start..end``; return the row where it stopped, `insert_row`'s answer in ``out``."""
+    """Add every child of rows ``start..end`` to the book. Returns the row where it stopped; ``out`` gets 0 or the
+    answer of `insert_row`, for which the caller must grow the table.
+    """
     children = stack_buf(MOST_LINKS)
     row = i2u(start)
     st64(out, U(0))
@@ -451,11 +456,11 @@ def insert_children(ctx, start, end, out):
 
 @kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
 def replay_game(p, o, played, count, out, least, stats):
-    """Write the canonical positions of a game from (p, o) on, which is the first, to ``out``, 16 bytes each.
+    """Write the canonical positions of a game, 16 bytes each, to ``out``; (p, o) is the first.
 
-    ``played`` holds ``count`` squares, a byte each (64: a pass); missing forced passes are inserted. It ends before
-    positions of fewer than ``least`` empty squares. ``stats`` gets the number of positions. Returns the number (from 0)
-    of an illegal move, before which it ends, or -1.
+    ``played`` is the address of ``count`` squares, a byte each, 64 for a pass; missing forced passes are inserted. The
+    game ends before positions of fewer than ``least`` empty squares. ``stats`` gets the number of positions. Returns
+    the number (from 0) of an illegal move, before which the game ends, or -1.
     """
     place = out
     canonical(p, o, place)

@@ -113,7 +113,7 @@ NO_NUMBER = 1000
 
 @kernel("i64(u64,i64,u64)")
 def egbk_check(record, bare, out):
-    """Return the fault of ``record``, 0 if it has none; store its byte in the record in ``out``.
+    """Return the fault of the record at ``record``, 0 if it has none; its byte in the record goes to ``out``.
 
     ``bare`` records have no leaf.
     """
@@ -140,9 +140,9 @@ def egbk_check(record, bare, out):
 
 @kernel("void(u64,u64,u64)", inline=True)
 def put_value(to, record, margins):
-    """Set score, level, bounds, lines and human mark of the row at ``to`` from ``record``.
+    """Set score, level, bounds, lines and human mark of the row at ``to`` from a file's ``record``.
 
-    ``margins`` are those of the level, for the bounds.
+    ``margins``, as for `margin_at`, give the bounds by the level.
     """
     score = ldi8(record + U(EGBK_SCORE))
     level = ldi8(record + U(EGBK_LEVEL))
@@ -159,7 +159,7 @@ def put_value(to, record, margins):
 
 @kernel("void(u64,u64,u64,i64,u64,u64)", inline=True)
 def tally_import(out, p, o, level, own, other):
-    """Count a new position in an importing kernel's output; ``own`` and ``other`` are both sides' legal moves."""
+    """Count a new position in the importing kernel's words ``out``; ``own`` and ``other`` are both sides' moves."""
     empties = 64 - popc(p | o)
     if empties < u2i(word_of(out, IMPORT_LEAST_EMPTIES)):
         set_word(out, IMPORT_LEAST_EMPTIES, i2u(empties))
@@ -214,8 +214,9 @@ def egbk_load(ctx, data, start, count, bare, margins, out):
 def add_passes(ctx, start, end, passes, out):
     """Add each forced pass that a move from rows ``start..end`` leads to, if the book has the position after the pass.
 
-    The pass gets that position's value with the other sign. ``passes`` has, for 0..64 empty squares, the number of rows
-    that such a pass can lead to. Returns the row where it stopped; ``out`` gets the answer of `insert_row`.
+    The pass gets that position's score and bounds with the other sign. ``passes`` has, for 0..64 empty squares, the
+    number of rows that such a pass can lead to. Returns the row where it stopped; ``out`` gets 0 or the answer of
+    `insert_row`.
     """
     key = stack_buf(16)
     row = i2u(start)
@@ -258,7 +259,7 @@ def add_passes(ctx, start, end, passes, out):
 
 @kernel("u64(u64,i64)", inline=True)
 def mirrored(move, symmetry):
-    """Return the image of a square under a symmetry 0..7 of `rules.transform_move`."""
+    """Return the image of a square under a symmetry 0..7 of `record.mirror_move`; other moves stay as they are."""
     if move > U(63):
         return move
     if symmetry & 1:
@@ -272,7 +273,7 @@ def mirrored(move, symmetry):
 
 @kernel("i64(u64,u64)", inline=True)
 def number_at(address, out):
-    """Return the number of one to three digits, perhaps with a minus, else NO_NUMBER; store its end in ``out``."""
+    """Return the number of one to three digits, perhaps with a minus, else NO_NUMBER; its end goes to ``out``."""
     sign = 1
     if ldu8(address) == U(MINUS):
         sign = -1
@@ -291,7 +292,7 @@ def number_at(address, out):
 
 @kernel("i64(u64,u64,i64,i64)", inline=True)
 def fits(p, o, move, score):
-    """Return whether a position can have this leaf (a square, PASS or NO_MOVE) with this score."""
+    """Return 1 if a position can have this leaf (a square, PASS or NO_MOVE) with this score, else 0."""
     legal = moves(p, o)
     if move == NO_MOVE:
         if score == NO_SCORE:
@@ -307,7 +308,7 @@ def fits(p, o, move, score):
 
 @kernel("i64(u64,u64)", inline=True)
 def move_at(address, out):
-    """Return the move: a square, PASS (PA), NO_MOVE (--), else a higher number; store its end in ``out``."""
+    """Return the move at ``address``: a square, PASS ("PA"), NO_MOVE ("--") or NO_MOVE + 1; its end goes to ``out``."""
     first = ldu8(address)
     second = ldu8(address + U(1))
     st64(out, address + U(2))
@@ -324,7 +325,8 @@ def move_at(address, out):
 
 @kernel("i64(u64,u64,u64,u64)")
 def text_line(line, end, discs, to):
-    """Read the line at ``line``. Returns its end, 0 if it is unusual, wrong or too near ``end``.
+    """Read the line at address ``line``. Returns the address after it, or 0 if it is unusual, wrong or too near
+    ``end``.
 
     ``to`` gets the canonical board, then LINE_ words, with the leaf's move on that board.
     """
@@ -367,11 +369,12 @@ def text_line(line, end, discs, to):
 
 @kernel("i64(u64,u64,i64,i64,u64,u64)")
 def text_load(ctx, data, start, size, discs, out):
-    """Insert the positions of whole lines in ``size`` bytes from byte ``start`` on. Returns the byte where it stopped.
+    """Insert the positions of whole lines from byte ``start`` on of the ``size`` bytes at ``data``. Returns the byte
+    where it stopped.
 
-    ``discs`` has for each byte value FIRST for a disc of the first side, SECOND of the second, 3 for an empty square,
-    else 0. ``out`` gets IMPORT_ words; IMPORT_REASON is 0 also if it stopped at a line that is unusual, wrong, or near
-    the end. Repeated positions are dropped.
+    ``discs`` has for each byte value FIRST for a disc of the first side, SECOND for one of the second, 3 for an empty
+    square, else 0. ``out`` gets IMPORT_ words; IMPORT_REASON is also 0 if it stopped at a line that is unusual, wrong,
+    or near the end. Of repeated positions the first is kept.
     """
     # Some lines are read before the first is inserted, while their prefetches arrive.
     batch = stack_buf(BATCH_BYTES)

@@ -1,4 +1,4 @@
-"""Kernels for Python that wrap inlined ones."""
+"""Kernels for Python that call inlined kernels."""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical, canonical_symmetry, flip, i2u, moves
@@ -15,13 +15,13 @@ def board_moves_of(player, opponent):
 
 @kernel("u64(u64,u64,u64)")
 def board_flips_of(square, player, opponent):
-    """Return a mask of the discs that ``player`` turns by a move on an empty ``square``; 0 if it is illegal."""
+    """Return a mask of the discs that ``player`` turns by a move on an empty ``square``; 0 if the move is illegal."""
     return flip(square, player, opponent)
 
 
 @kernel("i64(u64,u64,u64)")
 def canonical_of(player, opponent, out):
-    """Store the canonical pair at ``out``; return the symmetry that leads to it."""
+    """Write the canonical position as two words to ``out``; return the symmetry (0..7) that leads to it."""
     canonical(player, opponent, out)
     return canonical_symmetry(player, opponent)
 

@@ -58,7 +58,7 @@ FAULT_KIND = 8
 
 @kernel("i64(u64,u64)")
 def leaf_fault(record, family):
-    """Return the fault of the leaf of ``record``: 0, OPEN, LINKED, ILLEGAL or SURPLUS, as `layout` describes them."""
+    """Return the fault of the leaf of ``record`` (`layout`: OPEN, LINKED, ILLEGAL or SURPLUS), 0 if it has none."""
     leaf_move = leaf_move_of(record)
     scored = leaf_score_of(record) >= -MAX_SCORE
     legal = legal_of(family)
@@ -109,7 +109,9 @@ def list_faults(ctx, start, end, out, capacity, stats, filters):
 
 @kernel("void(u64,i64,i64,i64,u64)")
 def make_up_leaves(ctx, start, end, level, filters):
-    """Give rows ``start..end`` without a leaf one of ``level`` with a score of -12..12, for measurements."""
+    """Set the level of rows ``start..end``, and give each whose leaf is missing one of that level with a score of
+    -12..12 (or the final score of a finished game), for measurements.
+    """
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
@@ -133,7 +135,7 @@ def make_up_leaves(ctx, start, end, level, filters):
 
 @kernel("void(u64,i64,i64,u64)")
 def list_kinds(ctx, start, end, out):
-    """Write a byte for each of rows ``start..end``: MUST_PASS, FINISHED, OTHER_PASSES, or 0 if both have moves."""
+    """Write a byte to ``out`` for each of rows ``start..end``: MUST_PASS, FINISHED, OTHER_PASSES or 0."""
     row = i2u(start)
     while row < i2u(end):
         record = row_at(ctx, row)
@@ -150,7 +152,7 @@ def list_kinds(ctx, start, end, out):
 
 @kernel("void(u64,i64,i64,u64)")
 def count_empties(ctx, start, end, out):
-    """Count rows ``start..end`` by their 0..64 empty squares, 64 bits each at ``out``."""
+    """Add the numbers of rows ``start..end`` with 0..64 empty squares to the 64-bit words at ``out``."""
     row = i2u(start)
     while row < i2u(end):
         slot = out + (i2u(empties_of(row_at(ctx, row))) << U(3))
@@ -167,7 +169,7 @@ def add_to(tally, word, count):
 
 @kernel("void(u64,u64,i64,u64,i64)", inline=True)
 def tally_kinds(tally, record, empties, links, finished):
-    """Count a record with its number of links in a tally's words by empty squares."""
+    """Count a record with its number of links in the words of a tally by empty squares."""
     add_to(tally, TALLY_POSITIONS * SQUARES + empties, U(1))
     add_to(tally, TALLY_LINKS * SQUARES + empties, links)
     if has_leaf(record):
@@ -178,14 +180,14 @@ def tally_kinds(tally, record, empties, links, finished):
 
 @kernel("void(u64,u64)", inline=True)
 def tally_values(tally, record):
-    """Count a record in a tally's words by level and score."""
+    """Count a record in the words of a tally by level and by score."""
     add_to(tally, TALLY_LEVELS + TALLY_BIAS + level_of(record), U(1))
     add_to(tally, TALLY_SCORES + TALLY_BIAS + score_of(record), U(1))
 
 
 @kernel("u64(u64,i64)", inline=True)
 def links_below(family, limit):
-    """Return the number of a family's children in rows below ``limit``."""
+    """Return the number of a family's links that lead to rows below ``limit``."""
     linked = U(0)
     links = links_of(family)
     k = U(0)
@@ -198,7 +200,7 @@ def links_below(family, limit):
 
 @kernel("void(u64,i64,i64,u64,u64)")
 def tally_rows(ctx, start, end, tally, filters):
-    """Count rows ``start..end`` in a tally (`layout.TALLY_WORDS`)."""
+    """Count rows ``start..end`` in all words of a tally (`layout.TALLY_WORDS`)."""
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
@@ -212,10 +214,8 @@ def tally_rows(ctx, start, end, tally, filters):
 
 @kernel("void(u64,u64,i64,i64,u64,u64)")
 def tally_listed(ctx, order, count, limit, tally, filters):
-    """Count the first ``count`` rows of ``order`` by empty squares in a tally; of links only those to rows below
-    ``limit``.
-
-    Levels and scores are not counted.
+    """Count the first ``count`` rows of ``order`` in the words of a tally by empty squares, not by level and score.
+    Only links to rows below ``limit`` count.
     """
     families = stack_buf(FAMILIES)
     t = U(0)

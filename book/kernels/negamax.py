@@ -1,4 +1,4 @@
-"""Scores, bounds and counts, from the leaves backwards."""
+"""Scores, bounds and counts, computed from the leaves backwards."""
 
 from desdaemon.book.layout import (
     DRAWS,
@@ -79,13 +79,13 @@ def add_saturated(a, b):
 
 @kernel("u64(u64,u64)", inline=True)
 def wide_at(ctx, place):
-    """Return the address of a row of the wide table."""
+    """Return the address of row ``place`` of the wide table."""
     return ld64(ctx + U(WIDE_TABLE)) + place * U(WIDE_COUNTS_BYTES)
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def count_of(ctx, record, which):
-    """Return a path count (WINS .. LINES) of ``record``."""
+    """Return a path count (``which`` is WINS .. LINES) of ``record``."""
     if flags_of(record) & U(WIDE):
         place = narrow_count_of(record, U(0))
         # A damaged file that was not checked must not lead outside.
@@ -97,7 +97,7 @@ def count_of(ctx, record, which):
 
 @kernel("i64(u64,u64,u64)")
 def same_counts(ctx, record, counts):
-    """Return whether ``record`` has these four counts."""
+    """Return 1 if ``record`` has the four counts at address ``counts``, else 0."""
     k = U(0)
     while k < U(4):
         if count_of(ctx, record, k) != ld64(counts + (k << U(3))):
@@ -108,7 +108,9 @@ def same_counts(ctx, record, counts):
 
 @kernel("i64(u64,u64,u64)")
 def store_counts(ctx, record, counts):
-    """Write four counts, which differ from the record's, perhaps to the wide table. Returns 0 if that is full."""
+    """Write four counts, which differ from the record's, to the record or, if one is too large, to the wide table.
+    Returns 1, or 0 if the wide table is full.
+    """
     flags = flags_of(record)
     k = U(0)
     wide = False
@@ -153,7 +155,7 @@ def clear_tally(tally):
 
 @kernel("void(u64,u64)", inline=True)
 def merge_tally(to, tally):
-    """Add a thread's tally to the shared one."""
+    """Add a thread's tally to the one that the threads share."""
     k = U(0)
     while k < U(TALLY_BYTES):
         if ld64(tally + k) != U(0):
@@ -164,14 +166,16 @@ def merge_tally(to, tally):
 @kernel("i64(u64,u64,i64,i64,u64,i64,u64,u64)")
 def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
     """Recompute rows ``order[start..end]`` from their leaves and children, which are final. Returns the place where it
-    stopped.
+    stopped: before ``end`` only if the wide table is full.
 
-    Without an ``order`` (0) these are the rows ``start..end``, to be checked. It stops early only if the wide table is
-    full. ``margins`` are those of `margin_at`. ``rule`` 0 is Edax's (the leaf counts), RULE_EGAROUCID Egaroucid's (only
-    links count; a position without links keeps its score, and lines count positions); with RULE_CHECK_ONLY nothing is
-    stored. ``filters`` are those of `gather_children`; ``block`` holds NEGAMAX_ words. A leaf whose move has become a
-    link is dropped. A child without a score is passed over. A position with neither links nor leaf, which waits for its
-    search, keeps its score; one whose links have no score loses it.
+    If ``order`` is 0 these are the rows ``start..end``, to be checked. ``margins`` are those of `margin_at`. ``rule`` 0
+    is Edax's (the leaf counts), RULE_EGAROUCID Egaroucid's (only links count; a position without links keeps its score,
+    and lines count positions); with RULE_CHECK_ONLY nothing is stored. ``filters`` are those of `gather_children`;
+    ``block`` holds NEGAMAX_ words.
+
+    A leaf whose move has become a link is dropped. A child without a score is passed over. A position with neither
+    links nor leaf, which waits for its search, keeps its score; one whose links have no score loses it. A score set by
+    hand stays.
     """
     families = stack_buf(FAMILIES)
     counts = stack_buf(COUNTS_BYTES)
@@ -293,8 +297,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
 
 @kernel("void(u64,u64,i64,i64,u64,u64)")
 def count_positions(ctx, order, start, end, out, filters):
-    """Write Egaroucid's line counts of rows ``order[start..end]`` to ``out``, 64 bits a row; the children's must be
-    there.
+    """Write Egaroucid's line counts of rows ``order[start..end]`` to ``out``, 64 bits at each row's number, after those
+    of their children.
 
     A count is 1 + the sum over the links; a forced pass counts as the position after it.
     """

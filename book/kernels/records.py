@@ -94,7 +94,7 @@ def set_narrow_count(record, which, value):
 
 @kernel("i64(u64)", inline=True)
 def has_leaf(record):
-    """Return whether there is a leaf to play: a square or the pass, with a score."""
+    """Return 1 if there is a leaf to play, a square or the pass with a score; else 0."""
     return 1 if leaf_move_of(record) <= U(PASS) and leaf_score_of(record) >= -MAX_SCORE else 0
 
 
@@ -135,7 +135,7 @@ def set_flags(record, flags):
 
 @kernel("void(u64)", inline=True)
 def blank_payload(record):
-    """Clear score, bounds, leaf and counts, as in a new position."""
+    """Clear score, bounds, level, leaf, flags and counts, as in a new position."""
     st64(record + U(COUNTS), U(0))
     st64(record + U(COUNTS + 8), U(0))
     set_score(record, NO_SCORE, NO_SCORE, -NO_SCORE)
@@ -146,7 +146,7 @@ def blank_payload(record):
 
 @kernel("void(u64,u64)", inline=True)
 def copy_payload(to, source):
-    """Copy a record without its board."""
+    """Copy all of a record but its board from ``source`` to ``to``."""
     st64(to + U(COUNTS), ld64(source + U(COUNTS)))
     st64(to + U(COUNTS + 8), ld64(source + U(COUNTS + 8)))
     st64(to + U(SCORE), ld64(source + U(SCORE)))
@@ -164,7 +164,9 @@ def clamped(score):
 
 @kernel("i64(i64,i64)", inline=True)
 def by_level(level, empties):
-    """Return the index of ``level`` (at least NO_LEVEL) and 0 to 64 empty squares in a table of `LEVELS` rows."""
+    """Return the index of ``level``, limited to NO_LEVEL and the `LEVELS` - 1 levels after it, and 0 to 64 empty
+    squares in a table by both.
+    """
     if level < NO_LEVEL:
         level = NO_LEVEL
     if level > NO_LEVEL + LEVELS - 1:
@@ -174,13 +176,13 @@ def by_level(level, empties):
 
 @kernel("u64(u64,i64,i64)", inline=True)
 def margin_at(margins, level, empties):
-    """Return the address of the margins of ``level`` with 0 to 64 empty squares."""
+    """Return the address of the margins of ``level`` with 0 to 64 empty squares in the table at ``margins``."""
     return margins + i2u(by_level(level, empties) * MARGIN_BYTES)
 
 
 @kernel("i64(u64)", inline=True)
 def margin_lower(margin):
-    """Return a leaf's lower bound less its score."""
+    """Return what a leaf's lower bound adds to its score, in discs; ``margin`` is an address from `margin_at`."""
     return ldi16(margin)
 
 
@@ -191,5 +193,5 @@ def margin_upper(margin):
 
 @kernel("i64(u64)", inline=True)
 def margin_exact(margin):
-    """Return whether the leaf's search was exact."""
+    """Return 1 if a leaf with this margin has an exact score, else 0; ``margin`` is an address from `margin_at`."""
     return ldi16(margin + U(4))

@@ -66,7 +66,7 @@ JUDGED_GOOD = 8
 JUDGED_OTHER = 16
 PAIRS_AHEAD = 8
 LEAVES = LEVELS * SQUARES
-"""Offset of the readings of leaves."""
+"""Offset in bytes of the readings of leaves behind those of positions."""
 
 
 @kernel("i64(u64,i64)", inline=True)
@@ -82,7 +82,7 @@ def link_score(ctx, row):
 
 @kernel("i64(u64)", inline=True)
 def bad_numbers(record):
-    """Return whether a record's score or level is out of range or contradicts its human mark."""
+    """Return 1 if a record's score or level is out of range or contradicts its human mark, else 0."""
     score = score_of(record)
     level = level_of(record)
     if (score < -MAX_SCORE or score > MAX_SCORE) and score != NO_SCORE:
@@ -95,9 +95,10 @@ def bad_numbers(record):
 
 @kernel("i64(u64,i64,i64,u64)")
 def inspect_rows(ctx, start, end, out):
-    """Write a byte for each of rows ``start..end``: BAD_BOARD, NOT_FOUND, BAD_NUMBERS, or 0 if the record is sound.
+    """Write a byte to ``out`` for each of rows ``start..end``: the faults BAD_BOARD, NOT_FOUND and BAD_NUMBERS added
+    up, 0 if the record is sound.
 
-    Returns the number of unsound ones.
+    Returns the number of rows with a fault.
     """
     keys = stack_buf(INSPECTED_KEYS)
     found_rows = stack_buf(INSPECTED_ROWS)
@@ -133,12 +134,13 @@ def inspect_rows(ctx, start, end, out):
 
 @kernel("i64(u64,u64,i64,u64,i64,u64,i64)")
 def grade_rows(ctx, marks, count, stack, loss, readings, most):
-    """Mark the rows on the stack, and all that they depend on, with the kinds of their lines' ends.
+    """Mark the rows on the stack, and all that they depend on, with the kinds of their lines' ends (SOLVED, READ,
+    GUESSED).
 
     ``marks`` holds a byte for each of ``count`` rows, 0 if unknown; ``stack`` the number of rows on it, then the rows
-    (at most 8,191). Lines lose at most ``loss`` discs at each step. ``readings`` holds a byte for every level and
+    (at most 8,191). Lines lose at most ``loss`` discs at each step. ``readings`` holds the kind for every level and
     number of empties (`by_level`): for positions, LEAVES bytes later for leaves, then both for Egaroucid's levels.
-    Returns 1 if the stack is empty, 0 after ``most`` positions, -1 if a row has no mark.
+    Returns 1 if the stack is empty, 0 after ``most`` positions, -1 if a row is not below ``count``.
     """
     links = stack_buf(MOST_LINKS)
     depth = ld64(stack)
@@ -212,8 +214,8 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
 def judge_moves(ctx, pairs, count, out):
     """Compare ``count`` moves, each a canonical position and the one it leads to (32 bytes), with the book.
 
-    Counters at ``out``: + 0 positions outside the book, + `JUDGED_GOOD` moves as good as the position's score, +
-    `JUDGED_OTHER` other moves.
+    The words at ``out`` grow by the number of positions outside the book; at `JUDGED_GOOD` by that of moves as good as
+    their position's score; at `JUDGED_OTHER` by that of other moves.
     """
     children = stack_buf(MOST_LINKS)
     k = U(0)
@@ -256,11 +258,11 @@ def judge_moves(ctx, pairs, count, out):
 
 @kernel("i64(u64,u64,i64,u64,u64)")
 def list_scores(ctx, boards, count, answers, children):
-    """Look up ``count`` boards in any orientation, 16 bytes each. Returns the number of ``children``.
+    """Look up ``count`` boards in any orientation, 16 bytes each. Returns the number of boards written to ``children``.
 
-    ``answers`` gets 8 bytes a board, NOT_IN_BOOK outside the book: the row; from bit 32 on the best move on that board
-    (64: none); bit 40: the side to move has a legal move. ``children`` gets the boards that links lead to, in that
-    orientation.
+    ``answers`` gets a word for each board: NOT_IN_BOOK, or the row in bits 0..31, the best move on that board (64 for
+    none or the pass) from bit 32 on, and in bit 40 whether the side to move has a legal move. ``children`` gets the
+    boards that links lead to, in that orientation.
     """
     key = stack_buf(16)
     linked = children

@@ -42,23 +42,24 @@ def step_y(direction):
 
 @kernel("u64(u64,u64)", inline=True)
 def by_direction(words, direction):
-    """Return the address of a direction's word."""
+    """Return the address of the word of ``direction`` (0..7) in ``words``."""
     return words + direction * U(WORD)
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def run_mask(masks, direction, count):
-    """Return the address of the mask of the first ``count`` discs of a direction's run."""
+    """Return the address of the mask of the first ``count`` discs of the run in ``direction`` (0..7)."""
     return masks + (direction * U(RUN_MASKS) + count) * U(WORD)
 
 
 @kernel("i64(u64,u64,u64,u64,u64)")
 def list_runs(square, own, other, lengths, masks):
-    """Store for 8 directions from ``square`` the most discs that a move there may have turned, and masks of the first
-    k.
+    """Store for each of 8 directions from ``square`` the most discs that a move there may have turned, and masks of the
+    first k discs.
 
-    A run is the own discs next to ``square`` in a direction, less the last. ``lengths`` and ``masks`` are addresses.
-    Returns 0 if no move on ``square`` can have led here, because it would have left enclosed discs of the other side.
+    A run is the own discs next to ``square`` in a direction, without the last. ``lengths`` and ``masks`` are addresses.
+    Returns 0 if no move on ``square`` can have led here, because it would have left enclosed discs of the other side,
+    else 1.
     """
     direction = 0
     while direction < RUN_DIRECTIONS:
@@ -91,8 +92,8 @@ def list_runs(square, own, other, lengths, masks):
 
 @kernel("i64(u64,i64,u64,i64)")
 def list_parents(ctx, row, out, capacity):
-    """Write the rows from which a legal move or a forced pass leads to ``row`` to ``out``, 64 bits each, some
-    repeatedly.
+    """Write the rows from which a legal move or a forced pass leads to ``row`` to ``out``, 64 bits each; a row may
+    occur several times.
 
     Returns their number, -1 if there are more than ``capacity``.
     """

@@ -90,7 +90,7 @@ def row_place(ctx, row):
 
 @kernel("u64(u64,u64)", inline=True)
 def row_at(ctx, row):
-    """Return the address of a row's record."""
+    """Return the address of a row's record, with its block verified if a file is mapped."""
     record = row_place(ctx, row)
     ensure(ctx, record, U(RECORD_BYTES))
     return record
@@ -98,7 +98,7 @@ def row_at(ctx, row):
 
 @kernel("u64(u64,u64)", inline=True)
 def result_at(ctx, row):
-    """Return the address of a row's game results."""
+    """Return the address of a row's game results, their block verified if a file is mapped. There must be results."""
     result = chunk_of(ld64(ctx + U(RESULTS)), row) + (row & U(CHUNK_MASK)) * U(RESULT_BYTES)
     ensure(ctx, result, U(RESULT_BYTES))
     return result
@@ -124,7 +124,7 @@ def hash_of(p, o):
 
 @kernel("u64(u64)", inline=True)
 def tag_of(h):
-    """Return the tag 1..255 of a hash."""
+    """Return the tag of hash ``h``, 1..255."""
     tag = (h >> U(32)) & U(0xFF)
     if tag == U(0):
         return U(1)
@@ -170,13 +170,16 @@ def segment_of(ctx, h):
 
 @kernel("u64(u64,u64)", inline=True)
 def place_of(h, capacity):
-    """Return the slot where probing starts."""
+    """Return the slot where probing for hash ``h`` starts in a segment of ``capacity`` slots."""
     return ((h & U(0xFFFFFFFF)) * capacity) >> U(32)
 
 
 @kernel("i64(u64,u64,u64)")
 def find_row(ctx, p, o):
-    """Return the row of a canonical position; -1 if it is not in the table."""
+    """Return the row of a canonical position; -1 if it is not in the table.
+
+    In a mapped file what is read is verified first, and an index without a free slot is noted as damaged.
+    """
     h = hash_of(p, o)
     segment = segment_of(ctx, h)
     tags = tags_of(segment)
@@ -214,7 +217,7 @@ def find_row(ctx, p, o):
 
 @kernel("u64(u64,u64)", inline=True)
 def first_slot(ctx, h):
-    """Return the address of the first slot with the tag of hash ``h``, 0 without one; for tables without a guard."""
+    """Return the address of the first slot with the tag of hash ``h``, 0 if there is none; not for guarded tables."""
     segment = segment_of(ctx, h)
     tags = tags_of(segment)
     capacity = capacity_of(segment)
@@ -259,7 +262,7 @@ def found_at(ctx, slot, p, o):
 def index_row(ctx, segment, h, row):
     """Insert a new row into its segment, which has a free slot.
 
-    In a guarded file the entry may have been lost; it is then put into another's slot.
+    In a damaged file it may have none; the row then takes the place of another.
     """
     tags = tags_of(segment)
     capacity = capacity_of(segment)
@@ -280,10 +283,10 @@ def index_row(ctx, segment, h, row):
 
 @kernel("i64(u64,u64,u64)")
 def insert_row(ctx, p, o):
-    """Find or add a canonical position; return 2 * row, + 1 if it is new.
+    """Find or add a canonical position. Returns 2 * row, + 1 if it is new.
 
-    Returns SEGMENT_FULL if its segment (its number is left in FULL) must grow first, CHUNK_MISSING if a chunk must be
-    added.
+    Returns SEGMENT_FULL if its segment must grow first (its number is left at FULL in the context), CHUNK_MISSING if a
+    chunk must be added.
     """
     present = find_row(ctx, p, o)
     if present >= 0:
@@ -306,10 +309,10 @@ def insert_row(ctx, p, o):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def insert_records(ctx, records, start, count, overwrite, out):
-    """Insert the canonical records ``start..count``. Returns the record where it stopped.
+    """Insert the canonical records ``start..count`` at address ``records``. Returns the record where it stopped.
 
-    ``out`` gets INSERTED_REASON (0, or the answer of `insert_row`) and INSERTED_KNOWN, the number of positions that
-    were in the table: these keep their payload unless ``overwrite``.
+    ``out`` gets INSERTED_REASON (0, or the answer of `insert_row`), and INSERTED_KNOWN grows by the number of positions
+    that were in the table: these keep all but their board unless ``overwrite``.
     """
     k = i2u(start)
     end = i2u(count)
@@ -331,7 +334,7 @@ def insert_records(ctx, records, start, count, overwrite, out):
 
 @kernel("void(u64,u64,u64,u64,u64)")
 def rehash_segment(ctx, number, tags, rows, capacity):
-    """Move segment ``number`` into new, zeroed arrays of ``capacity`` slots."""
+    """Move segment ``number`` into the zeroed arrays of ``capacity`` slots at ``tags`` and ``rows``."""
     segment = ld64(ctx + U(SEGMENTS)) + number * U(SEGMENT_BYTES)
     old_tags = tags_of(segment)
     old_rows = slots_of(segment)
@@ -354,7 +357,7 @@ def rehash_segment(ctx, number, tags, rows, capacity):
 
 @kernel("u64(u64,u64,u64)")
 def slot_of(segment, h, row):
-    """Return the slot of the segment that holds ``row``; its capacity if a file's index lacks the row."""
+    """Return the slot of ``segment`` that holds ``row``, of hash ``h``; the capacity if a damaged index lacks it."""
     rows = slots_of(segment)
     tags = tags_of(segment)
     capacity = capacity_of(segment)
@@ -372,7 +375,7 @@ def slot_of(segment, h, row):
 
 @kernel("void(u64,u64,u64)")
 def unindex(ctx, segment, hole):
-    """Free a slot, and move back entries that probing would no longer reach."""
+    """Free slot ``hole`` of a segment, and move back entries that probing would no longer reach."""
     tags = tags_of(segment)
     rows = slots_of(segment)
     capacity = capacity_of(segment)
@@ -400,7 +403,7 @@ def unindex(ctx, segment, hole):
 
 @kernel("i64(u64,u64,i64,i64)")
 def remove_rows(ctx, marks, start, end):
-    """Remove each row of ``start..end`` whose byte at ``marks`` is not 0; the last row takes its place.
+    """Remove each row of ``start..end`` whose byte at ``marks`` is not 0; the table's last row takes its place.
 
     Later ranges must be processed first. Returns the number of rows removed.
     """

@@ -80,7 +80,7 @@ NOTE_LINKS = 32
 
 @kernel("u64(u64,u64)", inline=True)
 def batch_below(start, t):
-    """Return the first place of the batch that ends before place ``t`` on a walk down to ``start``."""
+    """Return the first place of the batch that ends before place ``t``, on a walk down to ``start``."""
     if t < start + U(BATCH):
         return start
     return t - U(BATCH)
@@ -88,7 +88,7 @@ def batch_below(start, t):
 
 @kernel("i64(u64,u64,u64,u64)", inline=True)
 def any_marked(order, marks, start, end):
-    """Return whether a row of ``order[start..end]`` is marked."""
+    """Return 1 if a row of ``order[start..end]`` has a mark, else 0."""
     while start < end:
         if ldu8(marks + listed_row(order, start)):
             return 1
@@ -103,7 +103,7 @@ def add_mark(marks, row, given):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64)")
 def reach_rows(ctx, order, marks, start, end, best_only, filters):
-    """Pass the marks (a byte a row) of rows ``order[end - 1]`` down to ``order[start]`` on to their children.
+    """Pass the marks (a byte for each row) of rows ``order[end - 1]`` down to ``order[start]`` on to their children.
 
     Without ``best_only`` a child gets every mark of its parent. With it, mark 1 says that the side to move plays only
     best moves, mark 2 that the other side does. Children have a smaller layer, so one pass from the opening on reaches
@@ -144,8 +144,8 @@ def reach_rows(ctx, order, marks, start, end, best_only, filters):
 
 @kernel("i64(u64,u64,u64,u64,u64,u64,u64)")
 def select_row(ctx, row, sides, family, rules, marks, stack):
-    """Follow a row's links for each of the marks ``sides`` with which it was reached. Returns whether its leaf is to
-    grow.
+    """Follow a row's links for each of the marks ``sides`` with which it was reached. Returns 1 if its leaf is to grow,
+    else 0.
 
     A child that is followed gets the other mark. If it is new, its row goes on the ``stack`` (a word with the number of
     rows, then the rows), unless that is 0. ``rules`` are the SELECT_ words of `select_rows`.
@@ -212,7 +212,8 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
 
 @kernel("i64(u64,u64,u64,i64,i64,u64,u64)")
 def select_rows(ctx, order, marks, start, end, rules, filters):
-    """Walk rows ``order[end - 1]`` down to ``order[start]`` from the marked ones and mark the rows to grow with EXPAND.
+    """Walk rows ``order[end - 1]`` down to ``order[start]``, follow links from the marked rows, and mark the rows to
+    grow with EXPAND.
 
     Mark 1: reached with the first side to move, mark 2: with the other. DEVIATE follows and grows moves within the
     tolerance of the position's score and inside the window (SELECT_LOW to SELECT_HIGH); ENHANCE those that may be best
@@ -242,7 +243,7 @@ def select_rows(ctx, order, marks, start, end, rules, filters):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64)")
 def select_below(ctx, marks, stack, most, rules, filters):
-    """Do as `select_rows`, depth first and without an order, for a walk that reaches a small part of the book.
+    """Do as `select_rows`, depth first and without an order: for a walk that reaches a small part of the book.
 
     The ``stack`` holds the number of rows to begin from, then these rows, which are marked. Returns 1 if nothing is
     left, 0 after ``most`` rows, -1 if the stack is full: rows not followed are then marked, so that `select_rows` can
@@ -277,9 +278,9 @@ def select_below(ctx, marks, stack, most, rules, filters):
 def list_lost(ctx, start, end, keep, out, filters):
     """Note each kept row of ``start..end`` (its byte at ``keep`` is KEPT) that has a link to a removed row.
 
-    A note has `NOTE` bytes at ``out``: the row; move, score and level of the best link that it loses (move KEEPS_LEAF
-    if its leaf is as good; no score if that rested on one set by hand); the number of links that it keeps. Returns the
-    number of notes.
+    A note has `NOTE` bytes at ``out``: the row; move, score and level of the best link that it loses; the number of
+    links that it keeps. The move is KEEPS_LEAF if the row's leaf is as good, and there is no score if the lost score
+    rested on one set by hand. Returns the number of notes.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

@@ -38,13 +38,13 @@ from .report import summary
 
 
 class Figure(Protocol):
-    """A figure that can be printed and be JSON data."""
+    """A figure that can be printed, and that ``data`` turns into JSON data."""
 
     def data(self) -> dict[str, str | int | float | None]: ...
 
 
 class Measure(NamedTuple):
-    """``positions`` processed in ``seconds``, or, if that is None, bytes of memory for a position."""
+    """``positions`` processed in ``seconds``; if ``seconds`` is None, a number of bytes of memory for each position."""
 
     name: str
     positions: int
@@ -90,7 +90,7 @@ class _BookBench:
     def timed(
         self, name: str, clock: Clock, work: Callable[[], object], before: Callable[[], object] = lambda: None
     ) -> Measure:
-        """Return the median time of some runs of ``work``; ``before`` is called before each, untimed."""
+        """Return the median time of the runs of ``work`` by ``clock``; ``before`` precedes each run, untimed."""
         spent = []
         for _ in range(self._repeat):
             before()
@@ -104,13 +104,13 @@ class _BookBench:
         return self._rng.permutation(self.book.table.keys())
 
     def unsettle(self) -> None:
-        """Give every position a new score, so that a negamax has to recompute all."""
+        """Give every position a random score, so that a negamax has to recompute all."""
         for chunk in self.book.table.chunks():
             chunk["score"] = self._rng.integers(-20, 20, len(chunk))
         self.book.forget_state()
 
     def change_a_leaf(self) -> None:
-        """Change the score of a leaf of the last ply so that the positions above it change."""
+        """Change the score of the leaf of a random late position, so that the scores above it change."""
         entry = self.book.table.entry(int(self._rng.integers(self.count - self.count // 2, self.count)))
         moves = self.book.table.moves(entry.player, entry.opponent)
         if moves:
@@ -155,7 +155,7 @@ def _peak(work: Callable[[], object]) -> int:
 
 
 def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
-    """Measure with the book of all positions up to ``plies`` (1..12); files are written to ``folder``."""
+    """Yield measurements of the book of all positions up to ``plies`` (1..12); its files are in ``folder``."""
     within("plies", plies, 1, 12)
     bench = _BookBench(plies, repeat)
     book, thread, wall = bench.book, time.thread_time, time.perf_counter
@@ -198,7 +198,7 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the figures; return the exit status."""
+    """Measure and print the figures. Returns the exit status."""
     arguments = command_line().parse_args(argv)
     with own_folder(arguments.folder) as folder:
         figures = show(run(arguments.ply, folder, repeat=max(1, arguments.repeat)), as_json=arguments.json)
@@ -209,7 +209,7 @@ def main(argv: Sequence[str]) -> int:
 
 @contextmanager
 def own_folder(place: Path | None) -> Iterator[Path]:
-    """Yield a folder in ``place`` that is removed at the end of the block, or when SIGTERM ends the process."""
+    """Yield a new folder in ``place`` that is removed at the end of the block, or when SIGTERM ends the process."""
     with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=place) as folder:
 
         def terminated(number: int, frame: object) -> None:
@@ -225,7 +225,7 @@ def own_folder(place: Path | None) -> Iterator[Path]:
 
 
 def show(figures: Iterable[Figure], *, as_json: bool) -> list[dict[str, str | int | float | None]]:
-    """Print each figure as soon as it is measured, unless JSON is wanted; return their data."""
+    """Print each figure as soon as it is measured, unless ``as_json``; return the data of all."""
     data = []
     for figure in figures:
         data.append(figure.data())

@@ -33,7 +33,7 @@ from desdaemon.book.record import RECORD, PositionEntry
 from desdaemon.book.table import BookTable
 
 EXAMPLES = 5
-"""Most positions that are named for a kind of problem."""
+"""Most positions that are named for each kind of problem."""
 
 _LEAVES = {
     LINKED: "the leaf's move leads into the book",
@@ -43,7 +43,7 @@ _LEAVES = {
 
 
 class BookProblem(NamedTuple):
-    """A kind of fault: the number of positions with it, and the rows of some."""
+    """A kind of fault: the number of positions with it, and the rows of at most `EXAMPLES` of them."""
 
     what: str
     positions: int
@@ -53,8 +53,8 @@ class BookProblem(NamedTuple):
 class Verification(NamedTuple):
     """The result of `verify`. ``problems`` break a rule of the format.
 
-    ``open`` leaves wait for a search and ``stale`` scores for a negamax: these are no problems, because a file's format
-    may lack the values that they follow from.
+    The number of leaves that wait for a search (``open``) and of scores that wait for a negamax (``stale``) are no
+    problems, because a file's format may lack the values that they follow from.
     """
 
     positions: int
@@ -69,7 +69,7 @@ class Verification(NamedTuple):
 
 
 class _Found:
-    """Counts of problems, with some examples of each."""
+    """Counts of the problems found, with some examples of each."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[int]] = {}
@@ -109,7 +109,7 @@ _OF_RECORDS = {
 
 
 def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[npt.NDArray[np.int64], Bytes]]:
-    """Yield rows whose records are wrong by themselves, with bits of `_OF_RECORDS`, some thousand at a time."""
+    """Yield rows whose records are wrong by themselves, with bits of `_OF_RECORDS`, for a chunk at a time."""
     found: Bytes = np.zeros(CHUNK_ROWS, np.uint8)
     for start, end in slices(len(table), CHUNK_ROWS, "boards", progress):
         if kernels().inspect_rows(table.context, start, end, address(found)):
@@ -121,7 +121,7 @@ def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int
     """Check every invariant of a book without changing it.
 
     Boards are canonical, each position is found by its board, numbers are in range, leaves are legal and not links; if
-    the book says so (`Book.settled`), every score, bound and count follows from the leaf and the children.
+    the book claims it (`Book.settled`), every score, bound and count follows from the leaf and the children.
     """
     table = book.table
     faults_found = _Found()
@@ -150,7 +150,9 @@ def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int
 
 
 class Repaired(NamedTuple):
-    """The result of `repair`: positions removed, leaves dropped, which are open now, and scores and levels reset."""
+    """The result of `repair`: numbers of positions removed, of leaves dropped, which are open now, and of positions
+    whose score, level or mark was reset.
+    """
 
     removed: int
     leaves: int

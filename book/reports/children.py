@@ -1,4 +1,4 @@
-"""All legal moves of a position with the book's data of each, for `book show` and `book.get`."""
+"""All legal moves of a position with the book's data about each, for `book show` and `book.get`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ UNKNOWN = ""
 
 
 class ReportedMove(NamedTuple):
-    """A legal move, or the forced pass, with its data for the side that plays it.
+    """A legal move, or the forced pass, with its data, scores in discs for the side that plays it.
 
     ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the others) or `UNKNOWN`. ``score``, ``lower`` and
     ``upper`` are None if unknown; a leaf has no bounds. ``level`` is that of the position after the move or of the
     leaf's search, -1 if unknown. ``grade`` (`grade`) and the path counts ``wins``, ``draws``, ``losses`` and ``lines``
-    are those of the position after the move; a leaf is one line. ``human``: the score was set by hand. ``results`` are
-    those of games through the move.
+    are those of the position after the move; a leaf is one line. ``human`` says whether the score was set by hand.
+    ``results`` are those of games through the move.
     """
 
     move: int
@@ -49,11 +49,11 @@ def children(
     most: int | None = None,
     progress: ProgressCallback = no_progress,
 ) -> list[ReportedMove]:
-    """Return all legal moves on a board, best score first, then by move, unknown ones last; none if `Book.view` is
+    """Return all legal moves on a board, best score first, then by move, unknown ones last; none if `Book.view` returns
     None.
 
-    ``grades`` caches grades for the book's present state; ``most`` limits the positions for each. Raises
-    `grade.TooMany` and `grade.Stale`. Any thread may call this.
+    ``grades`` caches grades for the book's present state; ``most`` limits the positions that each grade may visit.
+    Raises `grade.TooMany` and `grade.Stale`. Any thread may call this.
     """
     grades = grades or Grades(book)
     table = book.table

@@ -1,4 +1,4 @@
-"""Two books: one merged into the other, or their differences."""
+"""Merging one book into another, and the differences of two books."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from desdaemon.book.readings import in_scale
 from desdaemon.book.record import PositionEntry
 
 CONFLICTS = 1000
-"""Most conflicts that are listed."""
+"""Most conflicts that `Merged` lists."""
 
 
 class Conflict(NamedTuple):
-    """A position with different scores in both books, and the score that was kept."""
+    """A position with different scores in two books, and the score that was kept; scores are discs for ``player``."""
 
     player: int
     opponent: int
@@ -31,11 +31,11 @@ class Conflict(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The result of a merge: positions added, replaced and kept; of those in both books the number with different
-    scores.
+    """The result of a merge: numbers of positions added, replaced and kept, and of those ``conflicting``, with
+    different scores in the two books.
 
-    ``conflicts`` are the first `CONFLICTS` of these. ``counted`` games are new, ``known`` ones had been counted.
-    ``without_games`` positions got results that the other book has from games that it did not keep.
+    ``conflicts`` lists the first `CONFLICTS` of these. ``counted`` games are new, ``known`` ones had been counted.
+    ``without_games`` positions got results that the other book has from games that it did not list.
     """
 
     added: int
@@ -49,10 +49,10 @@ class Merged(NamedTuple):
 
 
 def better(ours: PositionEntry, theirs: PositionEntry, *, keep_ours: bool = False) -> PositionEntry:
-    """Return the entry to keep of two for one position, leaf and score chosen separately.
+    """Return the entry to keep of two for one position; leaf and score are chosen separately.
 
     A score set by hand ranks above every other, ours above theirs; then the higher level, ours if they are equal. With
-    ``keep_ours`` only missing data is taken from theirs.
+    ``keep_ours`` ours is returned as it is.
     """
     if keep_ours:
         return ours
@@ -78,7 +78,7 @@ _CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
 def merge(
     book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1, progress: ProgressCallback = no_progress
 ) -> Merged:
-    """Add every position of ``other`` to ``book``, the better entry of those in both; then negamax.
+    """Add every position of ``other`` to ``book``, of positions in both the `better` entry; then negamax.
 
     Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are added
     at the end, so that a merge that was cancelled and repeated adds them once.
@@ -115,9 +115,9 @@ def merge(
 
 
 def _add_results(book: Book, other: Book, progress: ProgressCallback) -> tuple[int, int, int]:
-    """Count the games of another book that are new, and add its results that belong to no game.
+    """Count the games of the other book that are new, and add its results that belong to no listed game.
 
-    Returns the numbers of games counted now and before, and of positions with such results.
+    Returns the number of games counted now, of games counted before, and of positions with such results.
     """
     own = without(other.games, COUNTS_WITHOUT_GAMES["identity"].tolist())
     fresh = new_games(own, book.games)
@@ -135,14 +135,14 @@ def _add_results(book: Book, other: Book, progress: ProgressCallback) -> tuple[i
 
 
 class Difference(NamedTuple):
-    """A position with different data in two books."""
+    """The entries of one position in two books."""
 
     first: PositionEntry
     second: PositionEntry
 
 
 class Differences(NamedTuple):
-    """The differences of two books: counts, and some positions by falling difference of their scores."""
+    """The differences of two books: numbers of positions, and some positions by falling difference of their scores."""
 
     only_first: int
     only_second: int
@@ -154,13 +154,13 @@ class Differences(NamedTuple):
 
 
 def _leaves(records: Records) -> npt.NDArray[np.int64]:
-    """Return each leaf's move and score as one number, -1 without a leaf."""
+    """Return each leaf's move and score as one number, -1 if there is no leaf."""
     has = (records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)
     return np.where(has, records["leaf_move"].astype(np.int64) << 8 | records["leaf_score"].view(np.uint8), -1)
 
 
 def diff(first: Book, second: Book, *, examples: int = 20, progress: ProgressCallback = no_progress) -> Differences:
-    """Compare two books position by position; neither is changed."""
+    """Compare two books position by position; neither is changed. At most ``examples`` positions are listed."""
     only_first = other_score = other_leaf = other_level = same = 0
     widest = np.empty((0, 3), np.int64)
     for number, chunk in enumerate(first.table.chunks()):

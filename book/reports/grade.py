@@ -1,9 +1,9 @@
 """Grades of the accuracy of a position's score: Egaroucid's grades A to F, and AA to AF.
 
-Follow from the position all lines that lose at most one disc against the best move at each step, to where the book
-ends. A: every end is solved completely; C: every end is read to the end of the game with selectivity; F: every end is a
-midgame search; B, D and E are mixtures (`LETTERS`). A position of grade A gets a second letter for the lines that lose
-at most two discs.
+A grade follows all lines from the position that lose at most one disc against the best move at each step, to where the
+book ends. A means that every end is solved completely; C that every end is read to the end of the game with
+selectivity; F that every end is a midgame search; B, D and E are mixtures (`LETTERS`). A position of grade A gets a
+second letter for the lines that lose at most two discs.
 
 Egaroucid itself grades a mixture of C and F as D, and ignores unsolved leaves; here both count in full.
 """
@@ -37,11 +37,11 @@ LETTERS = {
 
 
 class TooMany(Exception):
-    """The grade needs more positions than allowed."""
+    """The grade needs a visit to more positions than allowed."""
 
 
 class Stale(LookupError):
-    """Positions were added or removed since the `Grades` were made."""
+    """Positions were added or removed since these `Grades` were made."""
 
 
 class Grades:
@@ -58,10 +58,11 @@ class Grades:
     def flags(
         self, player: int, opponent: int, loss: int, most: int | None = None, progress: ProgressCallback = no_progress
     ) -> int:
-        """Return `SOLVED`, `READ`, `GUESSED` of the ends of all lines that lose at most ``loss`` discs a step; 0
-        outside the book.
+        """Return the kinds (`SOLVED`, `READ`, `GUESSED`, as bits) of the ends of all lines that lose at most ``loss``
+        discs at each step; 0 outside the book.
 
-        Raises `TooMany` after ``most`` positions (results so far are kept), and `Stale`.
+        Raises `TooMany` after ``most`` positions, `Stale`, and what ``progress`` raises. Results so far are kept for
+        the next call.
         """
         table = self.book.table
         row = table.find(player, opponent)
@@ -93,14 +94,17 @@ class Grades:
     def grade(
         self, player: int, opponent: int, most: int | None = None, progress: ProgressCallback = no_progress
     ) -> str:
-        """Return A to F or AA to AF; "" outside the book. ``most`` counts for each loss. Raises as `flags` does."""
+        """Return the grade of a position, A to F or AA to AF; "" outside the book.
+
+        Each of its two letters may visit ``most`` positions. Raises as `flags` does.
+        """
         first = LETTERS.get(self.flags(player, opponent, 1, most, progress), "")
         if first != "A":
             return first
         return first + LETTERS[self.flags(player, opponent, 2, most, progress)]
 
     def leaf_grade(self, entry: PositionEntry) -> str:
-        """Return the letter for the search of an entry's leaf; "" without a leaf."""
+        """Return the letter for the search of an entry's leaf, A, C or F; "" if it has none."""
         if not entry.has_leaf:
             return ""
         scale = int(bool(entry.flags & EGAROUCID_LEVELS))

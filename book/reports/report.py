@@ -28,7 +28,7 @@ _OUTCOMES = ("win", "draw", "loss")
 
 
 class EmptiesRow(NamedTuple):
-    """Counts of the positions with a number of empty squares."""
+    """Numbers of positions, links, leaves and finished games with a number of empty squares."""
 
     empties: int
     positions: int
@@ -38,7 +38,9 @@ class EmptiesRow(NamedTuple):
 
 
 class BookSummary(NamedTuple):
-    """A summary of a book; ``levels`` and ``scores`` count positions, ``by_empties`` begins with the most empties."""
+    """A summary of a book: numbers of positions by level, score and, from the most down, empties;
+    ``memory`` in bytes.
+    """
 
     positions: int
     links: int
@@ -50,16 +52,16 @@ class BookSummary(NamedTuple):
     memory: int
     by_empties: list[EmptiesRow]
     unreachable: int
-    """Positions that no line of the book from the initial position reaches; -1 if not counted."""
+    """Number of positions that no line of the book from the initial position reaches; -1 if not counted."""
 
     @property
     def bytes_per_position(self) -> float:
-        """Bytes of memory for a position, index included."""
+        """Bytes of memory for each position, index included; 0 for an empty book."""
         return self.memory / self.positions if self.positions else 0.0
 
 
 def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Return the number of positions that no line from the initial position reaches; all if that is not in the book."""
+    """Return the number of positions that no line from the initial position reaches; all without that position."""
     start = book.table.find(*START)
     if start < 0:
         return len(book)
@@ -67,9 +69,9 @@ def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
 
 
 def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bool = True) -> BookSummary:
-    """Return a book's counts, which are kept with the book; one that was never counted is walked through.
+    """Return the summary of a book; a pass over the book counts what its `Book.counts` do not know.
 
-    Counting unreached positions takes a walk if their number is unknown; without ``reached`` it is left out.
+    Without ``reached``, positions that no line reaches are not counted if their number is unknown.
     """
     kept_counts = book.counts(progress)
     counts = kept_counts.kinds
@@ -92,7 +94,7 @@ def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bo
 
 
 def moves_text(moves: Iterable[MoveInBook], black: bool) -> str:
-    """Return moves as Edax writes them: ``[F4:+1]`` a link, ``<E6:-1>`` the leaf; Black's in capitals."""
+    """Return moves as Edax writes them: ``[F4:+1]`` for a link, ``<E6:-1>`` for the leaf; Black's in capitals."""
     parts = []
     for move in moves:
         text = f"{_name(move.move, black)}:{score_text(move.score)}"
@@ -101,7 +103,7 @@ def moves_text(moves: Iterable[MoveInBook], black: bool) -> str:
 
 
 def entry_moves_text(book: Book, entry: PositionEntry) -> str:
-    """Return the moves of an entry as `moves_text`; Black is to move if the number of empties is even."""
+    """Return an entry's moves as `moves_text` does; Black counts as the mover if the number of empties is even."""
     return moves_text(book.known_moves(entry), (entry.player | entry.opponent).bit_count() % 2 == 0)
 
 
@@ -110,7 +112,7 @@ def _name(move: int, black: bool) -> str:
 
 
 def score_text(score: int | None) -> str:
-    """Return a score with its sign, ``?`` without one."""
+    """Return a score with its sign, ``?`` if it is unknown."""
     return f"{score:+d}" if score is not None and -64 <= score <= 64 else "?"
 
 
@@ -121,16 +123,16 @@ def _scores_text(entry: PositionEntry) -> str:
 
 
 def entry_text(book: Book, entry: PositionEntry) -> str:
-    """Return an entry as a line."""
+    """Return an entry as a line: board, level, score with bounds, moves."""
     board = discs_text(entry.player, entry.opponent)
     moves = entry_moves_text(book, entry)
     return f"{{board:{board} X; level:{entry.level}; best: {_scores_text(entry)};moves: {moves}}}"
 
 
 def show_lines(book: Book, player: int, opponent: int, *, black: bool) -> list[str]:
-    """Return Edax's lines about a position below its board: level, score, moves, lines; then results of games, if any.
+    """Return Edax's lines about a position: level, score, moves, lines; then results of games, if any.
 
-    Empty if `Book.view` is None.
+    There are none if `Book.view` returns None. ``black`` says whose moves they are (`moves_text`).
     """
     entry = book.view(player, opponent)
     if entry is None:
@@ -161,7 +163,7 @@ _COLUMNS = " move   score  bounds      grade         lines  level"
 
 
 def children_lines(moves: Sequence[ReportedMove], *, black: bool) -> list[str]:
-    """Return a table of all legal moves of a position of the book; moves outside the book have no data."""
+    """Return a table of a position's legal moves, those outside the book without data; no lines without ``moves``."""
     if not moves:
         return []
     games = any(child.results.games for child in moves)
@@ -180,7 +182,7 @@ def children_lines(moves: Sequence[ReportedMove], *, black: bool) -> list[str]:
 
 
 def info_lines(totals: BookSummary) -> list[str]:
-    """Return a summary in Edax's words."""
+    """Return a book's summary in Edax's words."""
     return [
         f"Positions: {totals.positions} (moves = {totals.links} links + {totals.leaves} leaves);",
         *(f"Level {level} : {count} nodes" for level, count in totals.levels.items()),
@@ -192,7 +194,7 @@ def info_lines(totals: BookSummary) -> list[str]:
 
 
 def more_lines(book: Book) -> list[str]:
-    """Return facts beyond `info_lines`: level and errors, the rule, the games counted, and how even the index is."""
+    """Return what `info_lines` lacks: level and errors, the rule, the games counted, and how even the index is."""
     options = book.options
     lines = [
         f"Searches: level {options.level}, midgame error {options.midgame_error}, endcut error {options.endcut_error}",
@@ -209,7 +211,7 @@ def more_lines(book: Book) -> list[str]:
 
 
 class Checked(NamedTuple):
-    """The moves of games compared with the book: in unknown positions, among the best, and worse."""
+    """The numbers of moves of games: in positions outside the book, as good as the best, and worse."""
 
     missing: int
     good: int
@@ -224,11 +226,11 @@ class Checked(NamedTuple):
 def check_games(
     book: Book, games: Iterable[bytes], progress: ProgressCallback = no_progress
 ) -> tuple[Checked, list[str]]:
-    """Compare games from the initial position with the book, each (position, move) once, mirror images counted as the
+    """Compare games from the initial position with the book, each (position, move) once; mirror images count as the
     same.
 
-    Games are moves (squares 0..63, passes may be left out). Returns also lines about games with an illegal move, which
-    are used up to it. Positions beyond the book's depth do not count.
+    Games are moves (squares 0..63, passes may be left out). Also returns lines about games with an illegal move, which
+    are used up to that move. Positions beyond the book's depth do not count.
     """
     table, least = book.table, book.options.min_empties
     pairs: list[Words] = [np.empty((0, 4), np.uint64)]
@@ -255,7 +257,7 @@ def check_games(
 
 
 def _different(pairs: list[Words]) -> Words:
-    """Return the distinct rows of some arrays."""
+    """Return the distinct rows of some arrays (n, 4)."""
     rows = np.ascontiguousarray(np.concatenate(pairs))
     return np.unique(rows.view("V32")).view(np.uint64).reshape(-1, 4)
 
@@ -285,10 +287,10 @@ def _rows_with(book: Book, empties: int, progress: ProgressCallback) -> Iterator
 
 
 def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:
-    """Yield at most ``limit`` lines of the book, as moves on the given board, that lose at most ``loss`` discs at each
-    move.
+    """Yield at most ``limit`` lines of the book, as moves on the given board, that lose at most ``loss`` discs with
+    each move.
 
-    If several moves lead to the same child, only one is followed.
+    Of several moves that lead to the same position, only one is followed.
     """
     given = 0
     stack: list[tuple[tuple[int, int], list[int]]] = [((player, opponent), [])]

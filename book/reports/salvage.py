@@ -1,4 +1,4 @@
-"""Salvage of the intact parts of a damaged book, whose files are only read."""
+"""Salvage of the intact parts of a damaged book. Its files are only read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from desdaemon.book.storage.store import journal_path
 
 
 class Salvaged(NamedTuple):
-    """A book in memory, to be saved under another name: ``lost`` positions could not be read; ``notes`` say why."""
+    """A book in memory, to be saved under another name; ``lost`` positions could not be read, ``notes`` say why."""
 
     book: Book
     lost: int
@@ -29,7 +29,7 @@ class Salvaged(NamedTuple):
 
 
 def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes: list[str]) -> set[int]:
-    """Return the blocks that do not match their checksum; none if the checksums themselves are lost."""
+    """Return the numbers of damaged blocks and add ``notes``; no number if the checksums themselves are damaged."""
     sums_raw = data[header.checksums_at : header.size]
     if len(data) < header.size or zlib.crc32(sums_raw) != header.checksums_crc:
         notes.append(f"{path}: the checksums are damaged or cut off: positions are taken as far as they are possible")
@@ -44,9 +44,10 @@ def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes:
 
 
 def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
-    """Read the intact parts of a book's file and its journal, without path counts and game results.
+    """Return the intact parts of a book's file and its journal, repaired, without path counts and the results in the
+    file.
 
-    Only the header has to be intact. Raises `Unreadable`.
+    Only the header has to be intact. Raises `Unreadable` if it is not.
     """
     data = content(path, progress).tobytes()
     header = snapshot.read_header(path, data, None)

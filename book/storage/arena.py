@@ -24,27 +24,28 @@ PIECE = 1 << 26
 
 
 class Arena:
-    """The allocator of zeroed memory, which counts its bytes. One for the process; any thread may use it."""
+    """The allocator of zeroed memory for tables, which counts its bytes. One for the process; any thread may use it."""
 
     def __init__(self) -> None:
         self.limit = 0
-        """Bytes of ordinary memory that tables may take; 0: no limit."""
+        """Bytes of ordinary memory that tables may take; 0 for no limit."""
         self.folder = Path(tempfile.gettempdir())
-        """Folder of the files."""
+        """Folder of the files that hold the memory beyond the limit."""
         self.used = 0
         """Bytes of ordinary memory in use."""
         self.in_files = 0
-        """Bytes in files."""
+        """Bytes of memory that lie in files."""
         self._lock = threading.Lock()
 
     def beyond(self, size: int) -> bool:
-        """Return whether ``size`` more bytes exceed the limit."""
+        """Return whether ``size`` more bytes of ordinary memory would exceed the limit."""
         return bool(self.limit) and self.used + size > self.limit
 
     def piece(self, size: int, *, in_file: bool | None = None) -> npt.NDArray[np.uint8]:
-        """Return zeroed memory, in a file if it exceeds the limit, unless ``in_file`` decides otherwise.
+        """Return ``size`` bytes of zeroed memory: in a file if they exceed the limit, or as ``in_file`` says if it is
+        not None.
 
-        Raises `WriteFailed` if the file cannot be created.
+        Raises `WriteFailed` if the memory or the file cannot be had.
         """
         with self._lock:
             if in_file is None:
@@ -65,7 +66,7 @@ class Arena:
         return np.frombuffer(mapping, np.uint8)
 
     def array(self, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a zeroed array, in a file if it is large and exceeds the limit."""
+        """Return a zeroed array of ``count`` items, in a file if it has `PIECE` bytes or more and exceeds the limit."""
         size = count * np.dtype(kind).itemsize
         if size < PIECE or not self.beyond(size):
             return np.zeros(count, kind)

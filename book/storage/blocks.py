@@ -23,7 +23,7 @@ from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import platform
 
 _SLICE = 1 << 20
-"""Bytes that `Blocks.check_some` verifies."""
+"""Number of bytes that `Blocks.check_some` verifies at a time."""
 
 
 @cache
@@ -41,7 +41,10 @@ def crc_tables() -> npt.NDArray[np.uint32]:
 
 
 class Blocks:
-    """The state of verification of a mapped file's blocks. Any thread may call `check` and the kernels at any time."""
+    """The state of verification of a mapped file's blocks.
+
+    Any thread may call `check` and the kernels at any time. A damaged block is filled with zeros in memory, and noted.
+    """
 
     def __init__(
         self,
@@ -54,11 +57,11 @@ class Blocks:
         block: int,
         sums: npt.NDArray[np.uint32],
     ) -> None:
-        """Blocks of ``block`` bytes lie in ``mapping`` from byte ``first`` to ``end``; records come first, up to
-        ``records_end``; ``results`` is the range of the game results.
+        """Blocks of ``block`` bytes lie in ``mapping`` from byte ``first`` to ``end``, with a checksum each in
+        ``sums``. Records come first, up to byte ``records_end``; ``results`` is the range of bytes of the game results.
 
-        Until `end` the system reads single pages as they are used, without read-ahead, which would read megabytes
-        around each of the few pages that a first look-up needs.
+        Until the method `end` is called the system reads single pages as they are used, without read-ahead, which would
+        read megabytes around each of the few pages that a first look-up needs.
         """
         self.path = path
         self._mapping = mapping
@@ -88,7 +91,7 @@ class Blocks:
 
     @property
     def left(self) -> int:
-        """The number of blocks that are not verified yet."""
+        """Number of blocks that are not verified yet."""
         return int(np.count_nonzero(self._states == layout.UNCHECKED))
 
     def __len__(self) -> int:
@@ -96,7 +99,7 @@ class Blocks:
 
     @property
     def damage(self) -> Damaged | None:
-        """The error of the first block that did not match its checksum; None without one."""
+        """The error of the block that was first found to be damaged; None if there is none."""
         number = int(self._words[layout.GUARD_DAMAGED // layout.WORD])
         if not number:
             return None
@@ -109,9 +112,9 @@ class Blocks:
         )
 
     def check(self, at: int, size: int) -> None:
-        """Verify the blocks of ``size`` bytes (at least 1) of memory from ``at`` on.
+        """Verify the blocks of ``size`` bytes (at least 1) of memory from the address ``at`` on.
 
-        Raises `Unreadable` if any block verified so far does not match.
+        Raises `Damaged` if any block verified so far is damaged.
         """
         if size >= mmap.PAGESIZE:
             start = at - int(self._words[layout.GUARD_FIRST // layout.WORD])
@@ -122,22 +125,24 @@ class Blocks:
             raise damage
 
     def note_damage(self, at: int) -> None:
-        """Note the block of an address as damaged, unless another was noted before."""
+        """Note the block of the address ``at`` as damaged, unless another was noted before."""
         kernels().note_damage(self.at, at)
 
     def end(self) -> None:
-        """Let the system read ahead, because everything is verified."""
+        """Let the system read ahead again, because everything is verified."""
         platform.read_single_pages(self._mapping, False)
 
     def check_some(self, start: int) -> int:
-        """Verify a part of the file; return the start of the next part. Raises nothing."""
+        """Verify the next part of the file, from byte ``start`` behind the header on; return the start of the part
+        after it. Raises nothing: see `damage`.
+        """
         end = min(self.size, start + _SLICE)
         platform.read_soon(self._mapping, self._first + start, end - start)
         kernels().check_range(self.at, int(self._words[layout.GUARD_FIRST // layout.WORD]) + start, end - start)
         return end
 
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Verify all blocks; raises `Unreadable`."""
+        """Verify all blocks. Raises `Damaged` if one is damaged."""
         done = 0
         while done < self.size:
             done = self.check_some(done)

@@ -26,7 +26,7 @@ _SHARE = 8
 _SYNCED = 1 << 26
 
 _BUFFER = 1 << 20
-"""Bytes collected for a write: to copy the kilobytes of most parts takes less time than a system call."""
+"""Bytes collected for a write: copying the kilobytes of most parts takes less time than a system call."""
 
 _AROUND = 1 << 21
 """Most bytes before a page of a mapped file that the system reads with it."""
@@ -52,7 +52,10 @@ class SyncedFile:
 
 
 def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint8]:
-    """Return all bytes of a file, mapped if they are a large part of the tables' memory. Raises `Unreadable`."""
+    """Return all bytes of a file, mapped if the file is a large part of the tables' memory.
+
+    Raises `Unreadable` if it cannot be opened or read.
+    """
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb", buffering=0) as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -69,9 +72,9 @@ def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray
 
 
 def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
-    """Release the memory of a file's bytes ``start`` to ``end``, if `content` mapped it; they can still be read.
+    """Release the memory of a file's bytes ``start`` to ``end`` if `content` mapped it; they can still be read.
 
-    All bytes before ``start`` must be released already.
+    All bytes before ``start`` must have been released.
     """
     source = data.base.obj if isinstance(data.base, memoryview) else None
     first, last = (max(0, place) // mmap.PAGESIZE * mmap.PAGESIZE for place in (start - _AROUND, end))
@@ -80,7 +83,10 @@ def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
 
 
 def keep_backups(path: Path, count: int = BACKUPS) -> None:
-    """Link the file at ``path`` as ``path.1`` too, after renaming ``path.1`` to ``path.2`` and so on."""
+    """Keep the file at ``path`` as ``path.1``, after renaming ``path.1`` to ``path.2`` and so on up to ``path.COUNT``.
+
+    Does nothing without the file, or if ``count`` is 0. The file stays at ``path`` too. Raises OSError.
+    """
     if not count or not path.exists():
         return
     for number in range(count - 1, 0, -1):
@@ -94,7 +100,8 @@ def keep_backups(path: Path, count: int = BACKUPS) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, backups: int = BACKUPS) -> Iterator[SyncedFile]:
-    """Yield a stream that replaces ``path`` at the end of the block, and keep the earlier file as a backup.
+    """Yield a stream whose content replaces ``path`` when the block ends; the earlier file is kept as a backup
+    (`keep_backups`).
 
     If the block raises, ``path`` stays unchanged. Raises `WriteFailed` if the disk refuses.
     """

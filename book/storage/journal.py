@@ -1,8 +1,8 @@
 """The journal: the changes of a book since its file was written, in checksummed frames.
 
 A frame is a header (length of the payload, kind, sequence number, CRC-32 chained over all earlier frames) and a payload
-of fixed-size records. A crash can only cut off the last frames: the others are replayed, the torn end is saved in
-another file and cut; grouped frames are read all or none. A damaged frame with intact frames after it is refused.
+of fixed-size records. A crash can only cut off the last frames: the frames before are replayed, and the torn end is
+moved to another file. Grouped frames are read all or none. A damaged frame with intact frames after it is refused.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ HEADER = struct.Struct("<8sIIQQ")
 FRAME = struct.Struct("<IIQII")
 MAX_PAYLOAD = 1 << 26
 MOST_ENTRIES = 1 << 63
-"""Limit of the sequence numbers of entries."""
+"""Sequence numbers of entries are below this."""
 
 _NUMBER_AT = 8
 _LOOKED_FOR = 8
-"""Number of later frames that are searched for after a damaged one."""
+"""How many sequence numbers after a damaged frame's are searched for."""
 _CLAIMED = 16
 
 
@@ -48,10 +48,10 @@ class FrameKind(enum.IntEnum):
     """`record.STATE` records: the new data of these positions."""
 
     REMOVED = 2
-    """Pairs of 64-bit words: removed positions."""
+    """Pairs of 64-bit words, discs of the side to move and of the other side: removed positions."""
 
     FIXED = 3
-    """Nothing: scores, bounds and counts were recomputed from the leaves."""
+    """No content: scores, bounds and counts were recomputed from the leaves."""
 
     OPTIONS = 4
     """Six 32-bit numbers: the fields of `BookOptions`."""
@@ -62,16 +62,16 @@ class FrameKind(enum.IntEnum):
     """
 
     FORGOTTEN = 6
-    """Nothing: the results of earlier SEARCHED entries are no longer needed."""
+    """No content: the results of earlier SEARCHED entries are no longer needed."""
 
     STEPS = 7
     """Two 64-bit numbers: a schedule's digest, and the number of its finished steps; 0 when all are finished."""
 
     COMMAND = 9
-    """Text: a command; the entries up to the next COMMAND are its changes."""
+    """Text of a command; the entries up to the next COMMAND are its changes."""
 
     TOGETHER = 8
-    """A 64-bit number: this number of following frames count all or none."""
+    """A 64-bit number: that many following frames count all or none."""
 
     COUNTED = 10
     """`games.GAME` records whose results were counted."""
@@ -96,7 +96,7 @@ _RECORD_BYTES = {
 
 
 class Frame(NamedTuple):
-    """An entry of the journal."""
+    """An entry of the journal: its sequence number, kind and payload."""
 
     sequence: int
     kind: FrameKind
@@ -104,7 +104,12 @@ class Frame(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """The content of a journal; after its frames, from byte ``end`` on, ``torn`` bytes were cut short by a crash."""
+    """The content of a journal.
+
+    ``book`` is the identity of the book's file, ``base`` the sequence number before the first of the ``frames``,
+    ``checksum`` that of the last frame. After the frames, from byte ``end`` on, ``torn`` bytes were cut short by a
+    crash.
+    """
 
     book: int
     base: int
@@ -124,7 +129,7 @@ def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: i
 
 
 def _end(data: bytes, at: int, sequence: int) -> int:
-    """Return the end of the frame at byte ``at`` by its header; 0 if no frame of this sequence number can be there."""
+    """Return the byte after the frame at byte ``at``, by its header; 0 if no frame of this number can be there."""
     if not 0 <= at <= len(data) - FRAME.size:
         return 0
     length, kind, number, _, reserved = FRAME.unpack_from(data, at)
@@ -133,7 +138,7 @@ def _end(data: bytes, at: int, sequence: int) -> int:
 
 
 def _matches(data: bytes, at: int, end: int, previous: int) -> bool:
-    """Return whether the frame at byte ``at`` continues the checksum of the one before."""
+    """Return whether the checksum of the frame from ``at`` to ``end`` continues ``previous``, the one before."""
     length, kind, number, stored, _ = FRAME.unpack_from(data, at)
     return bool(stored == _checksum(length, kind, number, data[at + FRAME.size : end], previous))
 
@@ -177,9 +182,10 @@ def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
 
 
 def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCallback = no_progress) -> Scan:
-    """Read a journal's content. Raises `Unreadable` for any damage but a torn end.
+    """Return the content of the journal in ``data``; ``path`` is only for messages.
 
-    With ``salvage`` everything from a damaged entry on counts as the torn end.
+    Raises `Unreadable` for any damage but a torn end; with ``salvage`` everything from a damaged entry on counts as the
+    torn end.
     """
     if len(data) < HEADER.size:
         raise Unreadable(path, len(data), f"the file ends inside the header of {HEADER.size} bytes")
@@ -223,12 +229,15 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCa
 
 
 def read(path: Path, progress: ProgressCallback = no_progress) -> Scan:
-    """Read a journal file; raises `Unreadable`."""
+    """Return the content of a journal file. Raises `Unreadable`, as `scan` does or if the file cannot be read."""
     return scan(path, content(path, progress).tobytes(), progress=progress)
 
 
 def set_aside(path: Path, torn_scan: Scan) -> Path:
-    """Copy the torn end of a journal to a file beside it, then cut it off; return the copy's path."""
+    """Copy the torn end of a journal to a new file beside it, then cut it off; return the copy's path.
+
+    Raises `WriteFailed` if the disk refuses.
+    """
     number = 1
     while (aside := path.with_name(f"{path.name}.torn-{number}")).exists():
         number += 1
@@ -253,12 +262,14 @@ def set_aside(path: Path, torn_scan: Scan) -> Path:
 
 
 def create(path: Path, book: int, base: int) -> None:
-    """Replace the journal by an empty one, for the file of ``book`` that includes everything up to ``base``."""
+    """Replace the journal by an empty one, for a file of ``book`` that includes entry ``base``. Raises
+    `WriteFailed`.
+    """
     rewrite(path, book, base, [])
 
 
 def rewrite(path: Path, book: int, base: int, frames: list[Frame]) -> None:
-    """Replace the journal by one with the content of ``frames``, numbered from ``base`` on. Raises `WriteFailed`."""
+    """Replace the journal by one with the content of ``frames``, numbered from ``base`` + 1. Raises `WriteFailed`."""
     data = bytearray(_header(book, base))
     checksum = zlib.crc32(data)
     for sequence, (_, kind, payload) in enumerate(frames, base + 1):
@@ -271,10 +282,12 @@ def rewrite(path: Path, book: int, base: int, frames: list[Frame]) -> None:
 
 
 class Writer:
-    """Appends frames: `append` collects them, `collect` closes a group, `write` puts all closed groups on the disk.
+    """Appends frames to a journal: `append` collects them, `collect` closes a group, `write` puts all closed groups on
+    the disk.
 
     A group that could not be written is kept and written again, whole, by the next `write`. `append` and `collect` are
-    called under the recorder's lock, `write` by one thread at a time.
+    called under the recorder's lock, `write` by one thread at a time. Raises `WriteFailed` if the file cannot be
+    opened.
     """
 
     def __init__(self, path: Path, found: Scan) -> None:
@@ -296,7 +309,7 @@ class Writer:
             raise WriteFailed(f"{path}: {error.strerror}") from error
 
     def append(self, kind: FrameKind, payload: bytes) -> None:
-        """Add an entry, split if it is very long."""
+        """Add an entry. A payload over `MAX_PAYLOAD` bytes becomes several frames that are read all or none."""
         size = _RECORD_BYTES[kind] or 1
         step = MAX_PAYLOAD // size * size
         parts = [(kind, payload[start : start + step]) for start in range(0, max(len(payload), 1), step)]
@@ -338,7 +351,7 @@ class Writer:
         return bool(self._unwritten)
 
     def write(self) -> None:
-        """Write and sync the closed groups. Raises `WriteFailed`; they are then kept for the next call."""
+        """Write and sync the groups closed by `collect`. Raises `WriteFailed`; they are then kept for the next call."""
         content = self._unwritten
         if not content:
             return
@@ -360,7 +373,7 @@ class Writer:
         self._unwritten = self._unwritten[len(content) :]
 
     def _there(self) -> None:
-        """Raise `WriteFailed` if the file was removed or renamed, because no process would read further frames."""
+        """Raise `WriteFailed` if the file was removed or replaced, because no process would read further frames."""
         ours = os.fstat(self._handle)
         try:
             there = self.path.stat()
@@ -372,7 +385,7 @@ class Writer:
             )
 
     def close(self) -> None:
-        """Close the file; pending entries are lost."""
+        """Close the file; entries that are not written yet are lost."""
         os.close(self._handle)
 
 

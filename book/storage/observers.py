@@ -1,4 +1,4 @@
-"""Observers of a book's changes: a flag, one that refuses changes, the journal."""
+"""Observers of a book's changes: one sets a flag, one refuses changes, one writes them to the journal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEPS = struct.Struct("<QQ")
 
 
 class DirtyFlag(ChangeObserver):
-    """The observer of a book in memory: records whether a change would be lost."""
+    """The observer of a book in memory: ``changes`` becomes True with any change that would be lost."""
 
     def __init__(self) -> None:
         self.changes = False
@@ -54,7 +54,7 @@ class DirtyFlag(ChangeObserver):
 
 
 class ReadOnlyObserver(ChangeObserver):
-    """The observer of a book opened for reading."""
+    """The observer of a book opened for reading: it refuses every change."""
 
     def __init__(self, path: Path, reason: str = "", retry: Callable[[], None] | None = None) -> None:
         """``reason`` says why changes are refused. ``retry`` is called before each refusal; if it does not raise
@@ -77,7 +77,10 @@ class ReadOnlyObserver(ChangeObserver):
 
 
 class JournalObserver(ChangeObserver):
-    """Writes a book's changes to the journal; rows are read only when the group is written."""
+    """Writes a book's changes to the journal.
+
+    Changed rows are only noted; their content is read when it is passed to the writer (`collect`).
+    """
 
     def __init__(self, book: Book, writer: journal.Writer, retry: Callable[[], None]) -> None:
         """``retry`` repeats a failed write before a change is refused because of it; it raises `WriteFailed`."""
@@ -189,7 +192,7 @@ class JournalObserver(ChangeObserver):
         return self._holder == threading.get_ident()
 
     def collect(self) -> None:
-        """Pass all changes to the journal's writer."""
+        """Pass all changes noted so far to the journal's writer, for its next `write`."""
         with self._lock:
             self._flush()
             self._writer.collect()

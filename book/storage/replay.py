@@ -25,7 +25,7 @@ _STEP = 1 << 16
 
 
 def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) -> None:
-    """Add or replace positions; a later negamax computes their path counts. Raises `Unreadable`."""
+    """Add or replace positions (`record.STATE`), whose path counts a later negamax computes. Raises `Unreadable`."""
     table = book.table
     for start, end in slices(len(states), _STEP, "replay", progress):
         part = states[start:end]
@@ -47,7 +47,7 @@ def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) ->
 
 
 def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
-    """Remove positions; the new leaves of others follow in the journal."""
+    """Remove positions; the leaves that others get from them follow in the journal."""
     marked = np.zeros(len(book), bool)
     for start, end in slices(len(keys), _STEP, "replay", progress):
         rows = book.table.find_many(keys[start:end])
@@ -56,7 +56,7 @@ def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
 
 
 def replay(book: Book, frames: list[journal.Frame], path: Path, progress: ProgressCallback = no_progress) -> None:
-    """Apply journal entries; raises `Unreadable`."""
+    """Apply journal entries to a book, then negamax. Raises `Unreadable`, with ``path``, for impossible numbers."""
     for kind, group in itertools.groupby(frames, lambda frame: frame.kind):
         if kind == FrameKind.STATES:
             _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), path, progress)

@@ -37,8 +37,8 @@ from .table_memory import MAX_ROWS, MIN_SLOTS, SEGMENTS, Segments
 MAGIC = b"DESBOOK\n"
 VERSION = 4
 READABLE = (1, 2, 3, 4)
-"""Versions that can be read. In version 1 the last chunk is full length, there is always an index, and the state is
-unknown. Up to version 2 a block has 1 MiB. A book without games is written as version 3.
+"""Versions that can be read. In version 1 the last chunk has its full length, there is always an index, and the state
+is unknown. Up to version 2 a block has 1 MiB. A book without games is written as version 3.
 """
 
 PAGE = 4096
@@ -54,7 +54,7 @@ COMPLETE = 2
 """State: no leaf is missing, illegal or a link."""
 
 JOURNALLED = 4
-"""State: the journal has changes that the file lacks. Written to the file before the first of them."""
+"""State: the journal has changes that the file lacks. It is set in the file before the first of them is written."""
 
 _SECTOR = 512
 """Bytes that a disk writes all or none."""
@@ -64,7 +64,12 @@ _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
 
 class SnapshotHeader(NamedTuple):
-    """The fixed part of the file; offsets and sizes in bytes."""
+    """The fixed part of the file. Names that end in ``_at`` are bytes, 0 if the section is missing.
+
+    ``book`` is the file's identity, ``sequence`` the last journal entry that it includes, ``wide`` the number of rows
+    of wide counts, ``size`` that of the file in bytes, ``created`` in seconds since 1970, ``state`` the sum of
+    `SETTLED`, `COMPLETE` and `JOURNALLED`.
+    """
 
     book: int
     sequence: int
@@ -92,7 +97,7 @@ class SnapshotHeader(NamedTuple):
 
     @property
     def block(self) -> int:
-        """Bytes of a block, which has its own checksum."""
+        """Size in bytes of a block, which has its own checksum."""
         return BLOCK if self.version > 2 else _OLD_BLOCK
 
     @property
@@ -102,7 +107,7 @@ class SnapshotHeader(NamedTuple):
 
     @property
     def results_range(self) -> tuple[int, int]:
-        """The range of bytes of the game results."""
+        """The range of bytes of the game results; empty without results."""
         return self.results_at, self.results_at + bool(self.results_at) * self.stored * RESULT.itemsize
 
     def consistent(self) -> bool:
@@ -130,7 +135,7 @@ class SnapshotHeader(NamedTuple):
 
 
 class _Summing:
-    """A stream that computes the checksum of each block written through it."""
+    """A stream that computes the checksum of each block of `BLOCK` bytes written through it."""
 
     def __init__(self, stream: SyncedFile) -> None:
         self._stream = stream
@@ -206,10 +211,11 @@ def write(
     backups: int = BACKUPS,
     progress: ProgressCallback = no_progress,
 ) -> SnapshotHeader:
-    """Write a book, synced, replacing the file and keeping the previous one as ``path.1`` ...
+    """Write a book, synced, replacing the file; earlier files are kept as ``path.1`` ... up to ``backups``. Returns the
+    header written.
 
-    The caller must prevent changes meanwhile. ``sequence`` is the last journal entry that the book includes. Raises
-    `WriteFailed`.
+    The caller must prevent changes meanwhile. ``identity`` tells the book from others; ``sequence`` is the last journal
+    entry that the book includes. Raises `WriteFailed`.
     """
     state = book.table.state()
     rows = state.rows
@@ -276,7 +282,11 @@ def write(
 
 
 def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
-    """Return the header of a file that begins with ``data``; ``size`` must be the file's. Raises `Unreadable`."""
+    """Return the header of a file that begins with ``data``. ``size`` is the file's, compared with the header unless
+    None.
+
+    Raises `Unreadable` for another kind of file or a damaged header.
+    """
     if len(data) < PAGE:
         raise Unreadable(path, len(data), f"the file ends inside the header of {PAGE} bytes")
     fields = _HEADER.unpack_from(data)
@@ -319,7 +329,7 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
 
 
 def note_journal(path: Path) -> None:
-    """Set `JOURNALLED` in the header of a file; raises `Unreadable` and OSError."""
+    """Set `JOURNALLED` in the header of a file, synced. Raises `Unreadable` or OSError; the file is then unchanged."""
     with path.open("r+b", buffering=0) as stream:
         page = stream.read(PAGE)
         header = read_header(path, page, None)
@@ -338,7 +348,7 @@ def note_journal(path: Path) -> None:
 
 
 class Mapped(NamedTuple):
-    """A mapped file: changes of ``table`` stay in memory. ``counts`` are None if the file has none."""
+    """A mapped file: changes of ``table`` stay in memory. ``counts`` is None if the file has no counts."""
 
     table: BookTable
     header: SnapshotHeader
@@ -347,7 +357,7 @@ class Mapped(NamedTuple):
 
 
 def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: ProgressCallback) -> None:
-    """Compare all blocks with their checksums; raises `Unreadable`, which names the first bad one.
+    """Compare all blocks of a file with their checksums; raises `Unreadable`, which names the first bad block.
 
     It reads the file, not the mapped memory, so that changes may run meanwhile.
     """
@@ -382,7 +392,7 @@ def _read_ends(path: Path, stream: BinaryIO) -> tuple[SnapshotHeader, bytes]:
 
 
 def check(path: Path, progress: ProgressCallback = no_progress) -> None:
-    """Compare every block of a book's file with its checksum; raises `Unreadable`."""
+    """Compare every block of a book's file with its checksum. Raises `Unreadable`, which names the first bad block."""
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
             header, sums = _read_ends(path, stream)
@@ -392,9 +402,10 @@ def check(path: Path, progress: ProgressCallback = no_progress) -> None:
 
 
 def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_progress) -> Mapped:
-    """Open a book's file by mapping it; raises `Unreadable`.
+    """Open a book's file by mapping it. Raises `Unreadable` for damage, as far as it is found.
 
-    All blocks are verified first, or, without ``check``, each before its first use (`blocks.Blocks`).
+    All blocks are verified first, or, without ``check``, each block of an indexed file before its first use
+    (`blocks.Blocks`).
     """
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
@@ -445,9 +456,8 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
 
 
 def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a file, as byte and size, that opening copies or verifies.
-
-    They are the table of segments, the last chunk, the wide counts and the games.
+    """Yield the parts of a file, as byte and size, that opening copies or verifies: the table of segments, the last
+    chunk, the wide counts, the counts, the games, and the last chunk of results.
     """
     tail = header.stored % CHUNK_ROWS
     yield header.segments_at, SEGMENTS * _SEGMENT.itemsize
@@ -461,14 +471,14 @@ def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
 
 
 def book_of(mapped: Mapped) -> Book:
-    """Return a file's book, without its journal."""
+    """Return the book in a mapped file, without the changes in its journal."""
     table, header, counts, games = mapped
     settled, complete = bool(header.state & SETTLED), bool(header.state & COMPLETE)
     return Book(header.options, table, settled=settled, complete=complete, counts=counts, games=games)
 
 
 def _chunks(records: Records | None) -> list[Records]:
-    """Return the records in chunks; only the last one, which is filled up, is copied."""
+    """Return records divided into chunks; only the last chunk, if it is not full, is copied and filled up."""
     if records is None:
         return []
     chunks = [records[start : start + CHUNK_ROWS] for start in range(0, len(records), CHUNK_ROWS)]
@@ -480,9 +490,10 @@ def _chunks(records: Records | None) -> list[Records]:
 
 
 def _segments(path: Path, header: SnapshotHeader, data: npt.NDArray[np.uint8], whole: bool) -> Segments:
-    """Return the index. Raises `Unreadable` if segments do not lie one after another or have no free slot.
+    """Return the index of a mapped file. Raises `Unreadable` if segments do not lie one after another or have no free
+    slot.
 
-    A ``whole`` file, whose look-ups are not verified, must not use more slots than its table says.
+    A ``whole`` file, whose look-ups are not verified, must also use exactly the slots that its table of segments says.
     """
     places = data[header.segments_at :][: SEGMENTS * _SEGMENT.itemsize].view(_SEGMENT)
     place = header.segments_at + places.nbytes

@@ -40,12 +40,12 @@ RETRY_SECONDS = 5.0
 """Seconds between attempts to repeat a failed write; a new change repeats it at once."""
 
 CHECKED_AT_OPEN = 1 << 26
-"""Most bytes of a file that is verified whole when it is opened, which takes some 30 ms. In a larger one each block is
+"""Most bytes of a file that is verified whole when it is opened, which takes some 30 ms. In a larger file each block is
 verified before its first use, and all of them in the background.
 """
 
 CHECK_AFTER_S = 1.0
-"""Seconds after opening during which first look-ups have the disk to themselves."""
+"""Seconds after opening before the background check begins, so that first look-ups have the disk to themselves."""
 
 _LOWEST = 19
 
@@ -73,7 +73,7 @@ def lock_path(path: Path) -> Path:
 
 
 def _lock(path: Path) -> FileLock:
-    """Lock a book for writing. Raises `Locked`, with the holder's process id, or `WriteFailed`."""
+    """Lock a book for writing. Raises `Locked`, with the holder's process id, or `WriteFailed` if that fails."""
     try:
         return FileLock(lock_path(path), mode=0o644)
     except Held as held:
@@ -83,12 +83,12 @@ def _lock(path: Path) -> FileLock:
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
-    """Return device, inode, size and time of a file, which tell whether it was replaced or written."""
+    """Return device, inode, size and time of a file, to tell later whether it was replaced or written."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class Store:
-    """An open book file, made by `open_store` or `create_store`."""
+    """An open book file with its journal, made by `open_store` or `create_store`; a context manager that closes it."""
 
     def __init__(self, path: Path, book: Book, mapped: snapshot.Mapped, lock: FileLock | None) -> None:
         self.path = path
@@ -122,7 +122,7 @@ class Store:
 
     @property
     def read_only(self) -> bool:
-        """Whether changes are refused for now."""
+        """Whether changes are refused at present."""
         return self._recorder is None or self._recorder.refuse is not None
 
     @property
@@ -132,13 +132,13 @@ class Store:
 
     @property
     def failure(self) -> str:
-        """Why changes are in memory only; "" if all were written."""
+        """Why the last changes are in memory only; "" if all are on the disk."""
         recorder = self._recorder
         return str(recorder.refuse) if recorder is not None and recorder.refuse is not None else ""
 
     @property
     def intrusion(self) -> str:
-        """A line about a change of the book's file by another process since it was opened or saved; "" without one."""
+        """A line about a change of the book's file by another process since it was opened or saved; "" for none."""
         try:
             there = self.path.stat()
         except OSError:
@@ -155,17 +155,17 @@ class Store:
 
     @property
     def unwritten(self) -> bool:
-        """Whether a change was written neither to the journal nor, by `rescued`, elsewhere."""
+        """Whether a change was not written to the journal, nor elsewhere (`rescued`)."""
         return bool(self.failure) and self._writer is not None and self._writer.sequence > self._rescued
 
     @property
     def journal_bytes(self) -> int:
-        """Bytes of the journal on the disk; 0 for a book opened for reading."""
+        """Size of the journal on the disk in bytes; 0 for a book opened for reading."""
         return self._writer.size if self._writer is not None else 0
 
     @property
     def bloated(self) -> bool:
-        """Whether saving is advisable: the journal is longer than the file and than 64 MiB."""
+        """Whether saving is advisable: the journal is longer than the file and than `BLOATED` bytes."""
         return self.journal_bytes > max(BLOATED, self._size)
 
     def _start(self, log: journal.Scan) -> None:
@@ -177,12 +177,12 @@ class Store:
 
     @property
     def damage(self) -> str:
-        """The error of the first damaged block found since the file was opened; "" without one."""
+        """The error of the damaged block found first since the file was opened; "" if there is none."""
         damage = self.book.table.guard.damage if self.book.table.guard is not None else None
         return str(damage) if damage is not None else ""
 
     def _check_blocks(self) -> None:
-        """Verify all blocks of a large file, at the lowest priority, at most half of the time."""
+        """Verify a large file's blocks in the background, at the lowest priority, half of the time; report damage."""
         table = self.book.table
         blocks = table.guard
         if not isinstance(blocks, Blocks):
@@ -199,7 +199,7 @@ class Store:
             message(str(blocks.damage), level="error", event="book")
 
     def _begin_writing(self, scan: journal.Scan | None, identity: int, sequence: int) -> None:
-        """Make the journal ready for changes: create it if it is missing, save and cut a torn end.
+        """Make the journal ready for changes: create it if it is missing, or move a torn end to another file.
 
         Raises `WriteFailed`; the journal is then unchanged.
         """
@@ -235,7 +235,7 @@ class Store:
                     message(f"{error}{trace}", level="error", event="book")
 
     def commit(self) -> None:
-        """Return when all changes so far are on the disk.
+        """Put all changes so far on the disk, and return when they are there.
 
         Raises `WriteFailed`: until a later commit succeeds, changes are refused and the failed ones are kept in memory.
         Inside `Book.together` it does nothing: those changes are written afterwards, all or none.
@@ -263,7 +263,7 @@ class Store:
             recorder.refuse = None
 
     def _mark(self) -> None:
-        """Note in the file, if it can be written, that the journal has changes, so that a copy without it can tell."""
+        """Note in the file, if possible, that the journal has changes, so that a copy of the file alone can tell."""
         if not self.intrusion:
             with contextlib.suppress(OSError, Unreadable):
                 snapshot.note_journal(self.path)
@@ -271,12 +271,12 @@ class Store:
             self._marked = True
 
     def rescued(self) -> None:
-        """Note that everything in memory was written elsewhere, so that closing loses nothing."""
+        """Take note that everything in memory was written elsewhere, so that closing loses nothing."""
         if self._writer is not None:
             self._rescued = self._writer.sequence
 
     def save(self, *, backups: int = BACKUPS, progress: ProgressCallback = no_progress) -> None:
-        """Write the whole book to its file, keep the previous one as ``NAME.1``, and begin a new journal.
+        """Write the whole book to its file, keep earlier files as backups (``NAME.1`` ...), and begin a new journal.
 
         The caller prevents changes meanwhile. Changes that the journal could not take are in the new file. Raises
         `ReadOnly` and `WriteFailed`; the old file and the journal are then kept, as after a cancellation.
@@ -300,15 +300,16 @@ class Store:
         self._folded = self._writer.sequence
 
     def fold(self) -> None:
-        """Write the journal's changes into the file, which is then complete by itself.
+        """Write the journal's changes into the file (`save`), which is then complete by itself; does nothing if there
+        are none or writing has failed.
 
-        The earlier file is kept if a command could have been undone. Raises the exceptions of `save`.
+        The earlier file is kept if it would allow to undo a command. Raises as `save` does.
         """
         if self._writer is not None and not self.failure and self._writer.sequence > self._folded:
             self.save(backups=BACKUPS if self.undoable() else 0)
 
     def _commands(self) -> tuple[list[journal.Frame], list[int]]:
-        """Return the journal's entries that the file lacks, and the places of the commands among them."""
+        """Commit; return the journal's entries that the file lacks, and the indices of the commands among them."""
         self.commit()
         frames = list(journal.replayed(journal.read(journal_path(self.path)).frames, self._sequence))
         return frames, [place for place, frame in enumerate(frames) if frame.kind is journal.FrameKind.COMMAND]
@@ -320,9 +321,10 @@ class Store:
         return [line for line in lines if line.split(" ")[0] in UNDOABLE]
 
     def undo(self) -> None:
-        """Remove the last of the `undoable` commands from the journal, and close. Later changes of other commands stay.
+        """Remove the last of the `undoable` commands from the journal, and close the store; the caller opens it again.
 
-        Raises `WriteFailed`, before anything is changed.
+        There must be such a command. Later changes of other commands stay. Raises `WriteFailed` before anything is
+        changed.
         """
         frames, places = self._commands()
         bounds = zip(places, [*places[1:], len(frames)], strict=True)
@@ -336,9 +338,9 @@ class Store:
     def _without_results(
         self, before: list[journal.Frame], gone: list[journal.Frame], later: list[journal.Frame]
     ) -> list[journal.Frame]:
-        """Return ``later`` without the results that ``gone`` added after ``before``.
+        """Return the entries ``later`` without the game results that the entries ``gone`` added after ``before``.
 
-        Each entry holds all results that its position had then.
+        Each entry of a position holds all results that it had then.
         """
         if not any(frame.kind is journal.FrameKind.STATES for frame in later):
             return later
@@ -359,20 +361,21 @@ class Store:
         return changed
 
     def keep(self, book: Book) -> None:
-        """Take over the remembered searches and steps of ``book``."""
+        """Take over the remembered searches and steps of ``book`` into this book and its journal."""
         for question, answer in book.memo.items():
             self.book.remember(question, answer)
         for schedule, done in book.steps.items():
             self.book.step(schedule, done)
 
     def check(self, progress: ProgressCallback = no_progress) -> None:
-        """Compare every block of the file with its checksum; raises `Unreadable`."""
+        """Compare every block of the file on the disk with its checksum. Raises `Unreadable`."""
         snapshot.check(self.path, progress)
 
     def close(self) -> None:
-        """Commit and close the files. Nothing is saved: the journal holds the changes that the file lacks.
+        """Commit, close the files and release the lock. Nothing is saved: the journal holds the changes that the file
+        lacks.
 
-        Raises `WriteFailed` if changes were written nowhere.
+        Raises `WriteFailed` if changes were written nowhere; the store is closed all the same.
         """
         try:
             self.commit()
@@ -400,7 +403,10 @@ class Store:
 
 
 def create_store(path: Path, book: Book) -> Store:
-    """Give a book without a file one. Raises `BookError` if ``path`` exists, `WriteFailed` and `Locked`."""
+    """Write a book that has no file to ``path``, and return its store, open for writing.
+
+    Raises `BookError` if ``path`` or its journal exists, `Locked` if another process holds its lock, `WriteFailed`.
+    """
     path = path.resolve()
     if path.exists() or journal_path(path).exists():
         raise BookError(f"{path}: already exists; choose another name or move it away")
@@ -418,7 +424,7 @@ def create_store(path: Path, book: Book) -> Store:
 
 
 def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, journal.Scan | None]:
-    """Read the file and its journal."""
+    """Return a book's mapped file and its journal or None. Raises `Unreadable`, also if they do not belong together."""
     for _ in range(100):
         mapped = snapshot.read(path, check=path.stat().st_size <= CHECKED_AT_OPEN, progress=progress)
         if not journal_path(path).exists():
@@ -440,10 +446,10 @@ def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, jour
 def open_store(path: Path, *, read_only: bool | None = False, progress: ProgressCallback = no_progress) -> Store:
     """Open a book's file and bring it up to date from its journal.
 
-    ``read_only`` None opens for writing if possible, else for reading: because another process writes (`Store.holder`),
-    the folder cannot be written, or the disk is full (then the first change once there is room is written).
-    `Store.reason` says why. A torn end of the journal is saved beside it and cut; `Store.notes` says so. Raises
-    `Unreadable`; with ``read_only`` False also `Locked` and `WriteFailed`.
+    ``read_only`` None opens for writing if possible, else for reading: because another process writes (`Store.holder`
+    is its process id), the folder cannot be written, or the disk is full (then changes are accepted once there is
+    room). `Store.reason` says why. A torn end of the journal is moved to a file beside it; `Store.notes` says so.
+    Raises `Unreadable`; with ``read_only`` False also `Locked` and `WriteFailed`.
     """
     path = path.resolve()
     if not path.exists():

@@ -37,16 +37,16 @@ MIN_SLOTS = 16
 MAX_ROWS = (1 << 32) - 1
 
 _ALONE = 8
-"""Number of a table's first chunks that are allocated one by one, the others in pieces of the arena."""
+"""Number of a table's first chunks that are allocated one by one; later ones lie in pieces of the arena."""
 
 _BLOCK = 1 << 22
-"""Least bytes of an index with large pages."""
+"""Least size in bytes of an index that is put into large pages."""
 
 _SHARE = 8
-"""An index larger than this part of the machine's memory (one in `_SHARE`) is not moved."""
+"""The index is left where it is if it is larger than the machine's memory divided by this."""
 
 _STRAYS = SEGMENTS // 4
-"""Number of segments outside the index's block that makes them be gathered again."""
+"""Number of segments outside the index's block above which all are gathered again."""
 
 _TURN_S = 0.002
 _PAUSE_S = 50e-6
@@ -70,7 +70,7 @@ CHUNKS, COUNT, _SEGMENTS, _WIDE, WIDE_COUNT, _WIDE_CAPACITY, ROW_CAPACITY, _FULL
 
 
 class Segments(NamedTuple):
-    """An index to be adopted: each segment's memory, the address of its tags, its slots, and how many are used."""
+    """An index to be adopted: each segment's memory, its tags' address, its number of slots, and how many are used."""
 
     memory: list[Bytes]
     tags: npt.NDArray[np.int64]
@@ -79,7 +79,11 @@ class Segments(NamedTuple):
 
 
 class TableMemory:
-    """The memory of a `BookTable`. One thread at a time may change it; ``lock`` guards insertions and removals."""
+    """The memory of a `BookTable`.
+
+    One thread at a time may change it; ``lock`` guards insertions and removals against look-ups. ``removals`` counts
+    removals: it grows by one when one begins and when it ends.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -118,7 +122,9 @@ class TableMemory:
     # ------------------------------------------------------------------------------------------------ damage
 
     def watch(self, guard: Blocks | None) -> None:
-        """Have mapped memory verified before its first use; None: all of it is verified."""
+        """Have ``guard`` verify the memory of a mapped file before its first use; with None all of it counts as
+        verified.
+        """
         old_guard, self.guard = self.guard, guard
         self._context[_GUARD] = guard.at if guard is not None else 0
         if guard is not None:
@@ -128,7 +134,7 @@ class TableMemory:
             old_guard.end()
 
     def sound(self) -> None:
-        """Raise `BookError` if a block of the mapped file is damaged.
+        """Raise `Damaged` if a block of the mapped file is damaged.
 
         Then nothing may be changed, and no statement about all positions is possible.
         """
@@ -137,16 +143,17 @@ class TableMemory:
             raise damage
 
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Verify all mapped memory, after which nothing is verified any more. Raises `BookError`."""
+        """Verify all mapped memory, after which nothing is verified any more. Raises `Damaged`."""
         if self.guard is not None:
             self.guard.check_all(progress)
             self.count_index()
             self.sound()
 
     def count_index(self) -> None:
-        """Compare the slots in use of an index whose blocks all match with its table; note damage if they differ.
+        """Compare the used slots of the index, whose blocks all match, with the numbers in its table; note damage if
+        they differ.
 
-        If they agree, verification ends.
+        If they agree, verification ends (`watch` with None).
         """
         guard = self.guard
         if guard is None:
@@ -159,12 +166,15 @@ class TableMemory:
             self.watch(None)
 
     def _ensure(self, array: npt.NDArray[Any]) -> None:
-        """Verify the memory of an array, then call `sound`."""
+        """Verify the memory of ``array`` before its use. Raises `Damaged` if a block verified so far is damaged."""
         if self.guard is not None and len(array):
             self.guard.check(address(array), array.nbytes)
 
     def _compare(self, array: npt.NDArray[Any]) -> None:
-        """Verify the memory of an array for a look-up, which finds zeros in damaged blocks. Raises nothing."""
+        """Check, before a look-up, the checksums of the file blocks that hold ``array``.
+
+        Raises nothing: a damaged block is filled with zeros, which the look-up then reads.
+        """
         if self.guard is not None and len(array):
             self._kernels.check_range(self.guard.at, address(array), array.nbytes)
 
@@ -181,7 +191,7 @@ class TableMemory:
     # ------------------------------------------------------------------------------------------------ memory
 
     def _describe_all(self, tags: npt.NDArray[Any], capacities: Any, used: Any) -> None:
-        """Describe all segments to the kernels: addresses of their tags, capacities, numbers of used slots."""
+        """Write all segments' descriptors for the kernels: addresses of tags, capacities, numbers of used slots."""
         capacities = np.asarray(capacities, np.int64)
         self._descriptors[:, 0] = tags
         self._descriptors[:, 1] = tags + (capacities + 7) // 8 * 8
@@ -218,8 +228,8 @@ class TableMemory:
     def change_all(self, progress: ProgressCallback = no_progress) -> None:
         """Prepare for changes of many records.
 
-        Each changed record of a mapped file takes memory of its own, so beyond the arena's limit all are copied to
-        memory that the system can write out.
+        Each changed record of a mapped file takes ordinary memory, so if they would exceed the arena's limit all are
+        copied to files, which the system can write out. Raises `WriteFailed`.
         """
         if not self._mapped or not ARENA.beyond(len(self._chunks) * CHUNK_ROWS * RECORD.itemsize):
             return
@@ -234,10 +244,10 @@ class TableMemory:
         self._mapped = False
 
     def _index_block(self, capacities: npt.NDArray[np.int64]) -> list[Bytes] | None:
-        """Return zeroed memory for segments of these capacities, one after another in large pages, which speeds up
+        """Return zeroed memory for segments of these capacities, one after another in large pages, which speed up
         look-ups.
 
-        Returns None if they are small, beyond the arena's limit, or a large part of the machine's memory.
+        Returns None if the index is small, beyond the arena's limit, or a large part of the machine's memory.
         """
         sizes = segment_bytes(capacities)
         ends = np.cumsum(-(-sizes // layout.WORD) * layout.WORD)
@@ -249,9 +259,10 @@ class TableMemory:
         return [block[at : at + size] for at, size in zip(starts, sizes.tolist(), strict=True)]
 
     def gather_index(self) -> None:
-        """Gather the segments of the index in one block.
+        """Copy the segments of the index into one block, also those of a mapped file, because every pass over the table
+        reads all of it.
 
-        A mapped index is copied, because every pass over the table reads all of it.
+        Does nothing if most segments are there, or while the file is being verified.
         """
         if self._strays <= _STRAYS or self.guard is not None:
             return
@@ -267,7 +278,7 @@ class TableMemory:
         self._strays = 0
 
     def _resize_segment(self, number: int, capacity: int, memory: Bytes | None = None) -> None:
-        """Give a segment another capacity, in ``memory`` (zeros) if given."""
+        """Give a segment another capacity: in ``memory``, which must be zero, or in memory of its own."""
         if memory is None:
             memory = np.zeros(segment_bytes(capacity), np.uint8)
             self._strays += 1
@@ -277,7 +288,7 @@ class TableMemory:
         self._segments[number] = memory
 
     def grow(self, reason: int) -> None:
-        """Handle the answer of `insert_row`: `SEGMENT_FULL` or `CHUNK_MISSING`."""
+        """Make room as the answer of the kernel `insert_row` asks: `SEGMENT_FULL` or `CHUNK_MISSING`."""
         if reason == layout.SEGMENT_FULL:
             number = int(self._context[_FULL])
             capacity = int(self._descriptors[number, 2])
@@ -302,7 +313,9 @@ class TableMemory:
             self._strays = 0
 
     def _turns(self, count: int, step: int, *, backwards: bool = False) -> Iterator[tuple[int, int]]:
-        """Yield ranges of ``step`` numbers below ``count``, holding the lock while the caller works on each."""
+        """Yield ranges of ``step`` numbers below ``count``, holding the lock while the caller works on each, and
+        pausing now and then for other threads.
+        """
         starts = range(0, count, step)
         begun = time.monotonic()
         for start in reversed(starts) if backwards else starts:
@@ -314,7 +327,7 @@ class TableMemory:
                 begun = time.monotonic()
 
     def grow_wide(self) -> None:
-        """Double the capacity for counts of 2^32 and more."""
+        """Double the number of positions that can have counts of 2^32 and more."""
         capacity = len(self._wide)
         wide = np.zeros((2 * capacity, 4), np.uint64)
         wide[:capacity] = self._wide
@@ -324,7 +337,7 @@ class TableMemory:
         self._context[WIDE_COUNT] = min(int(self._context[WIDE_COUNT]), capacity)
 
     def state(self) -> State:
-        """Return the parts of this table, not copied: nothing may change while they are used."""
+        """Return the parts of this table, not copied: nothing may change while they are used. Raises `Damaged`."""
         self.check_all()
         with self.lock:
             wide = self._wide[: min(int(self._context[WIDE_COUNT]), len(self._wide))]
@@ -338,7 +351,8 @@ class TableMemory:
         wide: Words,
         results: list[Records],
     ) -> None:
-        """Become the table whose `state` is given; without ``segments`` this table keeps its own index.
+        """Become the table with ``count`` rows whose parts are given, as `state` returns them; without ``segments``
+        this table keeps its own index.
 
         All chunks but the last lie one after another in memory.
         """
@@ -363,7 +377,7 @@ class TableMemory:
         self._context[COUNT] = count
 
     def become(self, other: TableMemory) -> None:
-        """Take over the content of ``other``, which must not be used afterwards. Renumbers rows."""
+        """Take over the content of ``other``, with its rows' numbers; it must not be used afterwards."""
         self.removals += 1
         with self.lock:
             for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):
@@ -376,7 +390,7 @@ class TableMemory:
 
     @property
     def memory(self) -> int:
-        """Bytes of memory or mapping in use."""
+        """Bytes of memory, or of mapped files, in use."""
         with self.lock:
             arrays = [*self._chunks, *self._segments, *self._results, self._pointers, self._descriptors, self._wide]
             return sum(array.nbytes for array in arrays)
@@ -392,16 +406,16 @@ class TableMemory:
 
     @property
     def context(self) -> int:
-        """The address of the table for the kernels, for use under `lock`. Raises `BookError` in a damaged book.
+        """The address of the table for the kernels, for use under `lock`. Raises `Damaged` in a damaged book.
 
-        A pass over many positions reads it again for each part.
+        A pass over many positions asks for it again for each part, to notice damage.
         """
         self.sound()
         return self._context_at
 
     @property
     def context_at_places(self) -> int:
-        """The address of the table for walks along lines from a position.
+        """The address of the table for the kernels, for walks along lines from a position.
 
         It does not raise: in a damaged book, positions of damaged blocks are not found.
         """
@@ -418,7 +432,7 @@ class TableMemory:
 
     @property
     def keeps_results(self) -> bool:
-        """Whether game results were ever stored; then every position costs 24 bytes more."""
+        """Whether game results were ever stored; then every position takes 24 bytes more."""
         return bool(self._results)
 
     def _keep_results(self) -> None:

@@ -42,9 +42,7 @@ class Spread(NamedTuple):
 
 
 class OneSearch(NamedTuple):
-    """A search: its time (seconds, or virtual nodes), nodes, the busiest thread's nodes, and whether its score was
-    wrong.
-    """
+    """A search: its time (seconds, or virtual nodes), nodes, the busiest thread's nodes, and whether it was wrong."""
 
     time: float
     nodes: int
@@ -69,9 +67,7 @@ def spread(threads: int, searches: Sequence[OneSearch], alone: Sequence[OneSearc
 def measure(
     weights: Weights, problems: Sequence[Problem], limits: Callable[[int], Limits], threads: Sequence[int]
 ) -> Iterator[Spread]:
-    """Search ``problems`` within ``limits(empties)`` by one thread, then by each number of ``threads``; yield each
-    result.
-    """
+    """Search ``problems`` within ``limits(empties)`` by one thread, then by each of ``threads``; yield each result."""
     alone: list[OneSearch] = []
     for number in (1, *threads):
         searcher = Searcher(threads=number, hash_bits=HASH_BITS, weights=weights)

@@ -33,9 +33,7 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run `desdaemon kernels`. Returns the exit status: 1 for a kernel that does not exist or has no code
-    of its own.
-    """
+    """Run `desdaemon kernels`. Returns the exit status: 1 for a kernel that is missing or has no code of its own."""
     options = command_line().parse_args(arguments)
     # `desdaemon kernels --help` must not load the compiler.
     from . import jit

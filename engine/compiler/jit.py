@@ -102,9 +102,7 @@ class Kernel:
         return str(library._final_module), result.fndesc.llvm_func_name
 
     def wrapper(self, mangled: str) -> str:
-        """Return LLVM text of a plain C function around numba's ``mangled``, which returns result and status by
-        pointers.
-        """
+        """Return LLVM text of a C function around numba's ``mangled``, which returns result and status by pointers."""
         arguments = ", ".join(f"i64 %a{k}" for k in range(len(self.arguments)))
         attributes = "alwaysinline " if self.inline else ""
         # numba stores a null pointer as the result of a function that returns nothing.

@@ -206,8 +206,8 @@ def read_cached(spec: Spec) -> bytes | None:
 
 
 def forget_old(keep: Path, *patterns: str) -> None:
-    """Remove files that match ``patterns`` and are older than `_KEEP_DAYS` days from the folder of ``keep``, but not
-    ``keep``.
+    """Remove files that match ``patterns`` in the folder of ``keep``, but not it, after `_KEEP_DAYS` days without
+    change.
     """
     import time
 

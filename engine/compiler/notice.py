@@ -60,8 +60,8 @@ def say_once(text: str) -> None:
 
 
 class Compiling:
-    """A context that reports a library's compilation; call it with the compiler's lines of progress
-    (``12/89 solve2``).
+    """A context that reports a library's compilation; call it with the compiler's progress, such as ``12/89
+    solve2``.
     """
 
     def __init__(self, name: str) -> None:

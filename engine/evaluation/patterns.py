@@ -110,9 +110,7 @@ def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def _mirror(squares: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the order of the digits under a symmetry that maps the pattern onto itself, the identity only
-    if no other.
-    """
+    """Return the order of the digits under a symmetry of the pattern, other than the identity if there is one."""
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
         if seen != squares and set(seen) == set(squares):
@@ -147,9 +145,7 @@ CLASSES = _classes()
 
 
 def _places(part: PatternClass, whole: PatternClass) -> tuple[int, ...] | None:
-    """Return the places of ``part``'s digits in ``whole``; None unless each pattern of ``whole`` contains just one of
-    ``part``.
-    """
+    """Return the places of ``part``'s digits in ``whole``; None unless each pattern of ``whole`` contains just one."""
     if len(part.instances) != len(whole.instances):
         return None
     inside = [[small for small in part.instances if set(small) <= set(large)] for large in whole.instances]

@@ -148,9 +148,7 @@ def _mapped(path: Path) -> tuple[MappedFile, int]:
 
 
 def _keep(path: Path, memory: Block) -> None:
-    """Write ``memory`` with checksums to ``path``, for `_mapped`, and remove old files of its kind; failures are
-    reported.
-    """
+    """Write ``memory`` with checksums to ``path``, for `_mapped`, and remove old files; a failure is only reported."""
     # No copy, because every other thread would wait while it is made.
     content = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
     sums = [zlib.crc32(content[start : start + _BLOCK]) for start in range(0, memory.size, _BLOCK)]

@@ -405,8 +405,8 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 
     ``kind`` (PV_NODE, CUT_NODE or ALL_NODE) matters in a shared search only. ``level`` is the node's number on the
     thread's path (`context.enter_node`), 0 if it is not on it. If it is, the score may be one that another thread has
-    stored: BEST is then ANSWERED. If UNWIND is set on return, the score is the best of the finished moves, -INFINITE
-    without any.
+    stored: BEST is then ANSWERED. If UNWIND is set on return, the score is the best of the finished moves, -INFINITE if
+    no move is finished.
     """
     pairs = stack_buf(544)
     later = stack_buf(544)

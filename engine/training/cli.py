@@ -31,9 +31,7 @@ class StageOption(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """A sub-command of `desdaemon train`. ``run`` gets the parsed options and the command line, which its output
-    records.
-    """
+    """A sub-command of `desdaemon train`; ``run`` gets the parsed options and the command line, for its record."""
 
     name: str
     run: Callable[[argparse.Namespace, str], None]

@@ -66,7 +66,7 @@ class PairsOutcome(NamedTuple):
     discs_error: float
     """Standard error of `discs`."""
     share: float
-    """Won games plus half the drawn ones, as a share of all games."""
+    """Won games plus half the drawn games, as a share of all games."""
     share_error: float
 
 

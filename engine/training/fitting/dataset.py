@@ -17,7 +17,7 @@ from desdaemon.engine.training.store import Arrays, TrainingError, load
 from .ridge import Rows
 
 NO_LABEL = -128
-"""The label in a label file of a row without one."""
+"""Stands in a label file for no label."""
 
 EXACT = 255
 """The depth that a label file gives for an exact score."""

@@ -74,9 +74,7 @@ def solve(
     tie: float,
     options: RidgeOptions,
 ) -> tuple[features.Weights, int]:
-    """Fit one ply's weights from ``begin``, pulled towards ``prior`` by ``tie``; return them and the number
-    of steps.
-    """
+    """Fit one ply's weights from ``begin``, pulled towards ``prior`` by ``tie``; return them and the steps taken."""
     weights, taken = begin.astype(np.float32, copy=True), 0
     rounds = 1 if options.curve is None else options.rounds
     for k in range(rounds):
@@ -97,9 +95,7 @@ def _improve(
     tie: float,
     options: RidgeOptions,
 ) -> int:
-    """Change ``weights`` so that the rows' sums grow by about ``errors`` / ``strengths``; return the number
-    of steps.
-    """
+    """Change ``weights`` so that the rows' sums grow by about ``errors`` / ``strengths``; return the steps taken."""
     threads = options.threads
     pull = np.float32(options.ridge + tie)
     residual = features.scatter(indices, errors, len(weights), threads)
