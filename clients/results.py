@@ -72,7 +72,9 @@ class BatchPage(NamedTuple):
 
 
 class JobDone(NamedTuple):
-    """The outcome of a book command: positions added, changed and in the book, seconds, and all ``data``."""
+    """The outcome of a book command: its ``job``, 0 if it was none; positions added, changed and in the book; seconds;
+    and all ``data``.
+    """
 
     job: int
     added: int

@@ -87,7 +87,7 @@ class GameType(NamedTuple):
     """A kind of game, such as ``s8r18``.
 
     ``synchro``: two boards with colours exchanged; ``discs`` of a random start, 0 for the usual one; ``colour`` of the
-    player who is named first, "" for any.
+    player who is named first, "" for any. ``komi``: the players bid for the colour; ``anti``: the fewest discs win.
     """
 
     synchro: bool = False
@@ -161,7 +161,7 @@ class ServerMatch(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A player at a board."""
+    """A player at a board: name, rating on the server, whether Black, and clock."""
 
     name: str
     rating: float
@@ -170,7 +170,7 @@ class Side(NamedTuple):
 
 
 class LastMove(NamedTuple):
-    """A move, its score in discs for the mover (None if unknown), and the ms it took."""
+    """A move, the ``ply``-th of its game: its score in discs for the mover (None if unknown), and the ms it took."""
 
     ply: int
     move: int
@@ -179,7 +179,9 @@ class LastMove(NamedTuple):
 
 
 class ServerBoard(NamedTuple):
-    """A board of a match, sent when it is ``joined`` and after each move."""
+    """A board of a match, sent when it is ``joined`` and after each move; ``last`` is that move, None before the
+    first.
+    """
 
     id: str
     joined: bool

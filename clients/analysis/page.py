@@ -261,7 +261,9 @@ class GameRow(NamedTuple):
 
 
 class PlayerRow(NamedTuple):
-    """The figures of all games of a player, known by name only: ``accuracy`` in percent, ``lost`` in discs."""
+    """The figures of all games of a player, known by name only: ``choices`` are moves that were not forced,
+    ``accuracy`` is in percent, ``lost`` in discs.
+    """
 
     name: str
     games: int

@@ -104,7 +104,9 @@ class BotTurn(NamedTuple):
 
 
 class Over(NamedTuple):
-    """The game has ended. ``winner`` is ``black`` or ``white``, "" for a draw or an aborted game."""
+    """The game has ended; ``status`` is the site's word for how. ``winner`` is ``black`` or ``white``, "" for a draw or
+    an aborted game.
+    """
 
     record: GameRecord
     status: str

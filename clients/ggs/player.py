@@ -26,7 +26,7 @@ class AcceptRules(NamedTuple):
     """Which requests to accept.
 
     ``types`` are patterns without the colour, such as ``s8r1[0-9]``; none: accept nothing. ``least`` and ``most`` are
-    ms at the beginning, ``opponents`` names, none for anyone.
+    ms at the beginning, ``opponents`` names, none for anyone; ``rated`` matches are accepted too.
     """
 
     types: tuple[str, ...] = ()
@@ -75,7 +75,9 @@ class Send(NamedTuple):
 
 
 class StartSearch(NamedTuple):
-    """Search a position, with the mover's clock as the server has it; ``board`` is "0" or "1" of a pair, or ""."""
+    """Search a position of ``game``, with the mover's clock as the server has it; ``board`` is "0" or "1" of a pair, or
+    "".
+    """
 
     game: str
     board: str

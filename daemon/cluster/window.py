@@ -126,9 +126,9 @@ A = TypeVar("A", bound=AnyAnswer)
 class SearchBatch(NamedTuple, Generic[S]):
     """Searches that go to a worker together.
 
-    ``numbers`` are the searches' indices in order of arrival; ``check`` marks a repeated search whose answer is only
-    compared. ``avoided`` is a worker to avoid if there is another; ``attempt`` counts how often no worker could take
-    the batch.
+    ``numbers`` are the searches' indices in order of arrival, ``cost_ms`` is their expected time; ``check`` marks a
+    repeated search whose answer is only compared. ``avoided`` is a worker to avoid if there is another; ``attempt``
+    counts how often no worker could take the batch.
     """
 
     number: int

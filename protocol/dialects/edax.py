@@ -36,8 +36,10 @@ _FILES = "  A B C D E F G H"
 
 
 class SearchRow(NamedTuple):
-    """A row of the search table; ``bound`` is `EXACT`, `AT_MOST`, `AT_LEAST` or `UNFINISHED`, ``pv`` the moves of both
-    sides in turn.
+    """A row of the search table. ``bound`` is `EXACT`, `AT_MOST`, `AT_LEAST` or `UNFINISHED`.
+
+    ``score`` is in discs for the side to move, which ``black_to_move`` tells; ``depth`` in plies; ``pv`` the moves of
+    both sides in turn.
     """
 
     depth: int

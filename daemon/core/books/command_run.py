@@ -36,7 +36,9 @@ SEARCHES_SHOWN = 2
 
 
 class BookCommandRun(NamedTuple):
-    """One execution of a book command, handed to its handler on the job's thread."""
+    """One execution of a book command, handed to its handler on the job's thread. ``values`` has one for each
+    parameter.
+    """
 
     books: Books
     job: BookJob

@@ -116,7 +116,9 @@ class Terms:
 
 
 class Question(NamedTuple):
-    """One position of a request, with its limits; ``allow`` is a mask of the moves considered."""
+    """One position of a request, its ``number`` in the request from 0, and its limits; ``allow`` is a mask of the moves
+    considered.
+    """
 
     terms: Terms
     number: int
