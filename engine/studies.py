@@ -16,6 +16,7 @@ from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
 from desdaemon.engine.training.compiled import compiled, inlined
 from desdaemon.engine.training.labelling.boards import pick, scramble
 from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, play_moves
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a count, the number done, and the total."""
@@ -121,10 +122,7 @@ _CORNERS[[9, 14, 49, 54]] = (0, 1, 8), (7, -1, 8), (56, 1, -8), (63, -1, -8)
 
 
 def _after(line: list[int]) -> tuple[int, int]:
-    position = rules.START
-    for move in line:
-        position = rules.play(*position, move)
-    return position
+    return play_moves(START, line).last[:2]
 
 
 def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[int]]:

@@ -21,11 +21,6 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
 
 
-def inlined_kernel(kernel: Any) -> Any:
-    """Return a kernel of `engine.kernels` that calls only intrinsics as a helper, as `inlined` does."""
-    return inlined(kernel.kernel.function)
-
-
 def spread(work: Callable[[int, int], Any], total: int, threads: int) -> list[Any]:
     """Call work(begin, end) for at most ``threads`` parts of range(total), each on a thread; return the results in
     order.

@@ -21,8 +21,7 @@ from desdaemon.engine.evaluation.weights_file import read
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.labelling.positions import HUMAN, Truth, read_truth
-from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import parse_moves
+from desdaemon.protocol.othello.notation import START, parse_moves, play_moves
 from desdaemon.protocol.othello.scores import MoverScore
 
 from .fitting import curves, features, ridge
@@ -110,10 +109,7 @@ def openings(static: Static) -> dict[str, float]:
 
 
 def _after(line: str) -> tuple[int, int]:
-    position = rules.START
-    for move in parse_moves(line):
-        position = rules.play(*position, move)
-    return position
+    return play_moves(START, parse_moves(line)).last[:2]
 
 
 def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:

@@ -15,7 +15,7 @@ from desdaemon.engine.compiler import library
 from desdaemon.engine.exports import SPEC
 from desdaemon.engine.kernels import bits as kernels
 from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
-from desdaemon.engine.training.compiled import compiled, inlined, inlined_kernel
+from desdaemon.engine.training.compiled import compiled, inlined
 from desdaemon.protocol.othello.rules import START
 
 Boards = NDArray[np.uint64]
@@ -26,8 +26,8 @@ NO_SQUARE = 255
 
 _U = np.uint64
 
-
-final_score = inlined_kernel(kernels.final_score)
+# This kernel calls only intrinsics, so numba can compile it into its callers.
+_final_score: Any = inlined(kernels.final_score.kernel.function)
 
 
 @inlined
@@ -94,7 +94,7 @@ def replay(
         lengths[game] = length
         over = moves(player, opponent) == _U(0) and moves(opponent, player) == _U(0)
         finished[game] = over and length > 0
-        score = final_score(player, 64 - popc(player | opponent))
+        score = _final_score(player, 64 - popc(player | opponent))
         scores[game] = -score if swapped else score
     return illegal
 
