@@ -273,7 +273,8 @@ def pgn_texts(text: str) -> Iterator[GameText]:
 
     A game ends at its result or at the tags of the next. Comments, variations and marks are passed over.
     """
-    start, listed, fault = -1, [], ""  # type: int, list[tuple[str, str]], str
+    start, fault = -1, ""
+    listed: list[tuple[str, str]] = []
     depth = at = 0
     moved = ended = False
     while token := _PGN_TOKEN.search(text, at):
