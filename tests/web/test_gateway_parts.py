@@ -346,9 +346,9 @@ def test_clients_and_the_version_load_no_tornado() -> None:
 def test_a_bad_command_line() -> None:
     for arguments, told in (
         (["--listen", "x:99999", "--no-browser", "ipc:///nothing"], '"x:99999": expected HOST, HOST:PORT or :PORT'),
-        (["--tls-key", "x", "ipc:///nothing"], "--tls-key: expected --tls-certificate with it"),
-        (["--book", "x", "ipc:///nothing"], "--book: expected no ENDPOINT with it"),
-        (["--key", "x"], "--key: expected an ENDPOINT with it"),
+        (["--tls-key", "x", "ipc:///nothing"], "--tls-key needs --tls-certificate"),
+        (["--book", "x", "ipc:///nothing"], "--book excludes an ENDPOINT"),
+        (["--key", "x"], "--key needs an ENDPOINT"),
     ):
         command = [sys.executable, "-m", "daemon", "web", *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
