@@ -15,7 +15,7 @@ from desdaemon.clients.results import Analysed
 
 
 def shown(analysed: Analysed, played: str) -> str:
-    """Return a line about one position."""
+    """Return a line about one position and the move that was ``played`` in it."""
     best = analysed.best
     if best is None:
         return f"{analysed.ply:>3}  the game is over"

@@ -250,7 +250,7 @@ class _Socket(_Guarded, WebSocketHandler):
             self._refuse(503, f"503: {MOST_TABS} tabs are open\n")
 
     def check_origin(self, origin: str) -> bool:
-        """Accept every origin: `prepare` has checked it, also where this is not called, without an origin."""
+        """Accept every origin: `prepare` has checked it. Tornado does not call this for requests without one."""
         return True
 
     def get_compression_options(self) -> dict[str, Any] | None:

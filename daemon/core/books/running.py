@@ -79,8 +79,8 @@ def _entry(books: Books, command: BookCommand, values: BookValues, caller: Calle
 
 
 def _go_on(books: Books, settings: SessionSettings) -> None:
-    """Resume the stored jobs of an earlier process whose book is open for writing, run the hook for ended ones, and
-    forget old ones.
+    """Resume the stored jobs whose book this process has open for writing, run the hook for ended ones, and forget old
+    ones.
     """
     from desdaemon.protocol.wire.messages import allows
 

@@ -183,7 +183,9 @@ class Meter:
         return self.base + self.rate * now
 
     def average(self, now: float) -> float:
-        """Return the mean charge of the active children, seconds; without any, the last one's charge."""
+        """Return the mean charge of the active children, seconds; without any, the ``base`` of the child that was
+        active last.
+        """
         return (self.bases + self.rates * now) / (self.active or 1)
 
     def hurries(self, now: float) -> bool:
