@@ -84,7 +84,7 @@ class MoveInBook(NamedTuple):
 
     @property
     def linked(self) -> bool:
-        """Whether the move is a link."""
+        """Whether the move leads into the book."""
         return self.row >= 0
 
     @property

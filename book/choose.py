@@ -12,7 +12,7 @@ from .errors import within
 
 
 class Choice(enum.Enum):
-    """The criterion of the choice."""
+    """The criterion by which a move is chosen from the book."""
 
     VALUE = "value"
     """The score."""
@@ -28,7 +28,7 @@ class MoveChoice(NamedTuple):
     """Options of the choice.
 
     ``randomness`` is how many discs below the best score a move may be; ``reject`` the probability 0..1 to leave the
-    book on purpose, for learning; ``least_level`` the lowest level of a score that is used. ``registered_only``
+    book on purpose, for learning; ``least_level`` the lowest level of a link's score that is used. ``registered_only``
     excludes the leaf: only links are chosen.
     """
 

@@ -17,7 +17,9 @@ OPPONENT = 8
 COUNTS = 16
 """Wins, draws, losses, lines (`WINS` ...), 32 bits each; with the flag `WIDE` the first is a row of the wide table."""
 SCORE = 32
-"""Discs for the side to move, a signed byte; the next five fields are bytes too."""
+"""The score in discs for the side to move, a signed byte; so are the bounds, the levels and the leaf's
+score after it.
+"""
 LOWER = 33
 UPPER = 34
 LEVEL = 35
@@ -35,7 +37,7 @@ RESULT_BYTES = 24
 """Bytes of a position's game results: games won, drawn and lost, as doubles."""
 
 HUMAN = 1
-"""Flag: the score was set by hand. Negamax, merges and imports leave it."""
+"""Flag: the score was set by hand. Negamax, merges and imports leave such a score as it is."""
 WIDE = 2
 """Flag of a record in memory: a count is 2^32 or more, and all four are in the wide table."""
 
@@ -148,7 +150,7 @@ MINUS_ZERO = 1 << 63
 """The bits of -0 as a double."""
 
 UNCHECKED, CHECKED, DAMAGED = range(3)
-"""The state of a block."""
+"""The states of a block."""
 
 # Filters of look-ups: for every number of empty squares two words.
 FILTER_BYTES = 16
@@ -206,7 +208,7 @@ MARGIN_BYTES = 6
 """Bytes of a margin, 16 bits each: what a leaf's two bounds add to its score, and whether the score is exact."""
 
 LAYERS = 130
-"""Number of layers: twice the empty squares, plus 1 if the side to move must pass; they fall along every link."""
+"""Number of layers; a layer is twice the empty squares, + 1 if the mover must pass, and falls along every link."""
 
 # Counts of a whole book: words, `SQUARES` of each kind by empty squares, then 256 each by level and by score, + 128.
 TALLY_POSITIONS, TALLY_LINKS, TALLY_LEAVES, TALLY_FINISHED = range(4)
@@ -225,7 +227,7 @@ SELECT_HIGH = 40
 SELECT_LEAST = 56
 """Least number of empty squares of a position whose leaf may be grown."""
 SELECT_MARGINS = 64
-"""Address of the margins."""
+"""Address of the margins of leaves (`negamax.margins_of`)."""
 DEVIATE, ENHANCE, PLAY, EXTEND = range(4)
 """Modes of `select_rows`."""
 EXPAND = 64
@@ -237,7 +239,7 @@ WALK_STACK_WORDS = 1 << 14
 RUN_DIRECTIONS = 8
 RUN_LENGTHS_BYTES = RUN_DIRECTIONS * WORD
 RUN_MASKS = 8
-"""The first 0 to 7 discs of a run."""
+"""Number of masks for a direction: of the first 0 to 7 discs of its run."""
 RUN_MASKS_BYTES = RUN_DIRECTIONS * RUN_MASKS * WORD
 
 # A record of Edax's book.dat, version 4: the fields, then the links (score and move, a byte each), then the leaf.
@@ -288,7 +290,7 @@ EGBK_UNDEFINED_MOVE = 125
 
 # The words that importing kernels write.
 IMPORT_REASON = 0
-"""0 if everything was read; `SEGMENT_FULL`, `CHUNK_MISSING`; else the fault of the record where reading stopped."""
+"""0 if everything was read, `SEGMENT_FULL`, `CHUNK_MISSING`, or the fault of the record where reading stopped."""
 IMPORT_BYTE = 1
 """The place of the fault in the record, in bytes."""
 IMPORT_REPEATED = 2

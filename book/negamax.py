@@ -95,7 +95,9 @@ class LayerOrder:
         return len(self.rows)
 
     def layers(self) -> list[tuple[int, int]]:
-        """Return ranges of places in ``rows``, from the end of the game on; no position depends on one of its range."""
+        """Return ranges of places in ``rows``, from the end of the game on; no position depends on another of its
+        range.
+        """
         begins = self._begins.tolist()
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 

@@ -22,7 +22,7 @@ WEIGHTS = 32
 STOP = 40
 """Address of the word that ends the search when it is not 0."""
 DATE = 48
-"""Age of new table entries, 1 to `LAST_DATE`."""
+"""Date of new table entries, 1 to `LAST_DATE`; entries of an older date are replaced first."""
 BEST = 56
 """Best move of the last node that has tried its moves; after a search, of the root."""
 NODE_LIMIT = 64

@@ -53,7 +53,9 @@ class ErrorModel(NamedTuple):
         return dict(zip(_RECORD_KEYS, self, strict=True))
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
-        """Return the standard error in discs of ``shallow`` plies (0: the evaluation) as a prediction of ``depth``."""
+        """Return the standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) as a prediction of
+        one of ``depth`` plies.
+        """
         if depth >= empties and shallow:
             return self.sigma_to_end
         far = math.pow(depth - shallow, self.gap_exponent) * math.pow(self.depth_offset + shallow, -self.depth_exponent)

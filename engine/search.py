@@ -271,7 +271,7 @@ class Searcher:
             context[SWITCHED_OFF] = bits
 
     def sample(self, address: int) -> None:
-        """Sample the nodes where the leader tries ProbCut to ``address`` (`kernels.midgame.sample`); 0 ends it."""
+        """Keep a sample of the leader's ProbCut nodes at ``address`` (`kernels.midgame.sample`); 0 ends it."""
         self._contexts[0][SAMPLES] = address
 
     def feed(self, player: int, opponent: int, known: Iterable[KnownScore]) -> None:
@@ -422,7 +422,9 @@ class Searcher:
         back = move_images(INVERSE_SYMMETRY[symmetry])
 
         def turned(line: Line) -> Iterator[Line]:
-            """Yield the line as one of each move that it was searched for; they share its cost."""
+            """Yield the line on the caller's board, once for each of the equal moves that it stands for; they share its
+            cost.
+            """
             group = groups.get(line.move, {line.move: 0})
             share, left = divmod(line.nodes, len(group))
             for move, other in group.items():
@@ -548,7 +550,9 @@ class Searcher:
     def _root(
         self, job: _SearchState, low: int, high: int, step: _Iteration, allowed: int, hint: int
     ) -> tuple[MoverScore, int]:
-        """Call the compiled search once, with all threads if that is faster; return score and move, or NO_MOVE."""
+        """Call the compiled search once, with all threads if that is faster; return the score and the move
+        or NO_MOVE.
+        """
         main = self._contexts[0]
         root = (job.player, job.opponent, low, high, step.depth, step.selectivity.index, allowed, hint)
         together = self._threads > 1 or job.welcome is not None

@@ -1,9 +1,9 @@
 """Egaroucid's book files: .egbk3 byte for byte, .egbk2 and .egbk to read.
 
-Both programs' canonical boards are the same pair of integers (their numberings of the squares differ by half a turn,
-one of the symmetries), so boards and moves are copied as they are. Egaroucid has no positions with a forced pass: the
-position after the pass stands for them. In memory they are there, as in Edax: `read` adds those that a position of the
-book leads to, `write` leaves them out.
+Egaroucid's canonical boards and ours are the same pair of integers (the numberings of the squares differ by half a
+turn, one of the symmetries), so boards and moves are copied as they are. Egaroucid's files have no positions with a
+forced pass: the position after the pass stands for them. A book in memory has them, as Edax's does: `read` adds those
+that a position of the book leads to, `write` leaves them out.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 
 
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
-    """Write a book that has no file in our own format, with a new identity.
+    """Write a book without a file to ``path``, in our own format and with a new identity.
 
     Raises `WriteFailed`, and `BookError` if there is a journal: it belongs to another book, perhaps an open one.
     """

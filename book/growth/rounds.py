@@ -54,7 +54,9 @@ OnProgress = Callable[[CommandProgress], bool]
 
 
 class CommandOutcome(NamedTuple):
-    """The result of a command; ``finished`` is False after a cancellation, ``positions`` are those in the book now."""
+    """The outcome of a command. ``finished`` is False after a cancellation; ``searches`` and ``added`` positions are
+    the command's, ``positions`` all that the book has now.
+    """
 
     finished: bool
     rounds: int

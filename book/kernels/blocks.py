@@ -81,8 +81,10 @@ def no_level(level):
 
 @kernel("i64(u64,u64,u64)")
 def find_impossible(first, start, end):
-    """Return the first invalid record, counted from address ``first``, whose last word lies in ``start``..``end``; -1
-    if there is none. A record may lie in two blocks, a word never does.
+    """Return the number of the first invalid record, counted from address ``first``, whose last word lies in
+    ``start``..``end``; -1 if there is none.
+
+    A record may lie in two blocks, a word never does.
     """
     row = U(0)
     if start > first:

@@ -100,7 +100,7 @@ ROWS_BYTES = 4 * BATCH
 WORDS_BYTES = 8 * BATCH
 KEYS_BYTES = BOARD * BATCH
 AHEAD = 12
-"""Records between a prefetch of the index and its use."""
+"""Number of records between a prefetch of the index and its use."""
 LINKS_BYTES = 64 * DAT_LINK_BYTES
 SPECIAL = 16
 """Bytes of an entry of `dat_write`'s ``special``: row and address, 64 bits each."""
@@ -116,7 +116,7 @@ PACKED_OPPONENT = 8
 
 @kernel("u64(u64)", inline=True)
 def word_at(address):
-    """Return the 64-bit word at an address that may be odd."""
+    """Return the 64-bit word at an address that need not be aligned."""
     word = U(0)
     k = U(8)
     while k > U(0):
@@ -127,19 +127,19 @@ def word_at(address):
 
 @kernel("u64(u64)", inline=True)
 def packed_player(address):
-    """Return the mover's discs in a file's record, at an address that may be odd."""
+    """Return the mover's discs in a file's record, whose address need not be aligned."""
     return word_at(address)
 
 
 @kernel("u64(u64)", inline=True)
 def packed_opponent(address):
-    """Return the other side's discs in a file's record, at an address that may be odd."""
+    """Return the other side's discs in a file's record, whose address need not be aligned."""
     return word_at(address + U(PACKED_OPPONENT))
 
 
 @kernel("u64(u64)", inline=True)
 def half_at(address):
-    """Return the 32-bit word at an address that may be odd."""
+    """Return the 32-bit word at an address that need not be aligned."""
     return (
         ldu8(address)
         | (ldu8(address + U(1)) << U(8))
@@ -150,7 +150,7 @@ def half_at(address):
 
 @kernel("i64(u64)", inline=True)
 def short_at(address):
-    """Return the signed 16-bit word at an address that may be odd."""
+    """Return the signed 16-bit word at an address that need not be aligned."""
     return (u2i(ldu8(address + U(1)) ^ U(0x80)) - 128) * 256 + u2i(ldu8(address))
 
 
@@ -441,7 +441,7 @@ def dat_same_links(ctx, special, specials, out, filters):
 
 @kernel("void(u64,u64)", inline=True)
 def put_word(address, word):
-    """Store 64 bits at an address that may be odd."""
+    """Store 64 bits at an address that need not be aligned."""
     k = U(0)
     while k < U(8):
         st8(address + k, u2i((word >> (k << U(3))) & U(0xFF)))
@@ -450,7 +450,7 @@ def put_word(address, word):
 
 @kernel("void(u64,i64)", inline=True)
 def put_short(address, value):
-    """Store 16 bits at an address that may be odd."""
+    """Store 16 bits at an address that need not be aligned; ``value`` is -256..255."""
     st8(address, value)
     st8(address + U(1), -1 if value < 0 else 0)
 

@@ -82,7 +82,7 @@ from .records import (
 from .table import find_row, insert_row, row_at
 
 AHEAD = 12 * EGBK_BYTES
-"""Bytes between a prefetch of the index and its use."""
+"""Number of bytes between a prefetch of the index and its use."""
 
 # Discs of a board in text (`text_load`'s ``discs``) and other characters.
 FIRST = 1
@@ -171,10 +171,10 @@ def tally_import(out, p, o, level, own, other):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,u64)")
 def egbk_load(ctx, data, start, count, bare, margins, out):
-    """Insert records ``start..count`` at ``data``. Returns the record where it stopped.
+    """Insert records ``start..count`` at address ``data``. Returns the record where it stopped.
 
-    ``bare`` records have no leaf; ``margins`` are those of `margin_at`; ``out`` gets IMPORT_ words. Of repeated
-    positions value and leaf of the higher level are kept, of equal levels the later ones.
+    ``bare`` records have no leaf; ``margins`` are those of `margin_at`; ``out`` gets IMPORT_ words. Of records with the
+    same position the value and the leaf of the highest level are kept, of equal levels the last.
     """
     k = i2u(start)
     end = i2u(count)

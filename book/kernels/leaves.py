@@ -162,7 +162,7 @@ def count_empties(ctx, start, end, out):
 
 @kernel("void(u64,i64,u64)", inline=True)
 def add_to(tally, word, count):
-    """Add ``count`` to a word of a tally."""
+    """Add ``count`` to the word of number ``word`` of a tally."""
     slot = tally + (i2u(word) << U(3))
     st64(slot, ld64(slot) + count)
 

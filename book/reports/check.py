@@ -86,7 +86,7 @@ class _Found:
 
 
 def possible(records: Records) -> npt.NDArray[np.bool_]:
-    """Return a mask of the records whose boards are possible: disjoint, with a centre, canonical."""
+    """Return a mask of the records whose boards are possible: disjoint, with all centre squares taken, canonical."""
     player, opponent = records["player"], records["opponent"]
     made = records.copy()
     if len(made):

@@ -64,7 +64,8 @@ _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
 
 class SnapshotHeader(NamedTuple):
-    """The fixed part of the file. Names that end in ``_at`` are bytes, 0 if the section is missing.
+    """The fixed part of the file. Fields whose names end in ``_at`` are the bytes where sections begin, 0 for a missing
+    section.
 
     ``book`` is the file's identity, ``sequence`` the last journal entry that it includes, ``wide`` the number of rows
     of wide counts, ``size`` that of the file in bytes, ``created`` in seconds since 1970, ``state`` the sum of

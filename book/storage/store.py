@@ -263,7 +263,7 @@ class Store:
             recorder.refuse = None
 
     def _mark(self) -> None:
-        """Note in the file, if possible, that the journal has changes, so that a copy of the file alone can tell."""
+        """Note in the file, if possible, that the journal has changes: a copy of the file alone then says so."""
         if not self.intrusion:
             with contextlib.suppress(OSError, Unreadable):
                 snapshot.note_journal(self.path)

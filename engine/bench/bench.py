@@ -201,7 +201,9 @@ class EngineBench:
         ]
 
     def _until(self, lines: str) -> float:
-        """Return the seconds from the start of a process to the prompt after its last answer to ``lines``."""
+        """Return the median seconds from the start of a process to the prompt after its last answer to the commands
+        ``lines``.
+        """
         prompts = lines.count("\n") + 1
         command = [sys.executable, "-P", "-c", _ENTRY, str(Path(__file__).resolve().parents[2]), "-q"]
         if self.weights.source != str(SHIPPED):

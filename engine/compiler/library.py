@@ -206,9 +206,7 @@ def read_cached(spec: Spec) -> bytes | None:
 
 
 def forget_old(keep: Path, *patterns: str) -> None:
-    """Remove files that match ``patterns`` in the folder of ``keep``, but not it, after `_KEEP_DAYS` days without
-    change.
-    """
+    """Remove other files than ``keep`` in its folder that match ``patterns`` and are over `_KEEP_DAYS` days old."""
     import time
 
     oldest = time.time() - _KEEP_DAYS * 86400

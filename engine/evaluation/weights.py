@@ -60,7 +60,7 @@ class Weights:
     """
 
     def __init__(self, memory: Block | MappedFile, size: int, digest: str, source: Path) -> None:
-        """``memory`` begins with ``size`` bytes: metadata, which raises ValueError if unusable, and weights."""
+        """``memory`` begins with ``size`` bytes of metadata and weights. Raises ValueError for unusable metadata."""
         self._memory = memory
         self._size = size
         self._checker: threading.Thread | None = None

@@ -1,9 +1,9 @@
 """Reading and writing files of evaluation weights: the shipped format and Edax's eval.dat.
 
-Weights are linear or a network. Linear ones are a table of 61 plies (ply = 60 - empties) of int16, little endian, 128
-units a disc, scores seen from the side to move, in Edax's symmetric packing (`desdaemon.engine.evaluation.patterns`
-describes it). A ply of Edax's has 114,364 weights; ours has those first and the wide classes' after them, 233,434 in
-all. A file of Edax's set, in either format, is one of ours whose wide classes weigh nothing. A network
+Weights are linear or a network. Linear ones are a table of 61 plies (ply = 60 - empties) of int16, little endian, in
+128ths of a disc for the side to move, in Edax's symmetric packing (`desdaemon.engine.evaluation.patterns` describes
+it). A ply of Edax's has 114,364 weights; ours has those first and the wide classes' after them, 233,434 in all. A file
+of Edax's set, in either format, is one of ours whose wide classes weigh nothing. A network
 (`desdaemon.engine.evaluation.network`) is packed alike: each lane has a number for each of the 233,434 places, 0 where
 the place is one of a class that lies within a wider one, or the constant's.
 
@@ -112,8 +112,8 @@ def write_shipped(
 ) -> None:
     """Write ``weights`` and ``record`` in the shipped format; an old file is replaced as a whole.
 
-    ``small`` takes twenty times as long for a file a third smaller. Raises ValueError for weights of the wrong size or
-    a record over `_RECORD_LIMIT` bytes, and OSError.
+    ``small`` takes twenty times as long for a file a third smaller. Raises OSError, and ValueError for weights of the
+    wrong size or a record over `_RECORD_LIMIT` bytes.
     """
     from hashlib import blake2b
 

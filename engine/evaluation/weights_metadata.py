@@ -18,7 +18,7 @@ BYTES = 4096
 
 
 class WeightsMetadata(NamedTuple):
-    """The metadata of one set of weights."""
+    """The score curve and the error model that belong to one set of weights."""
 
     curve: float | None = None
     """The score of a sum of weights, s discs, is curve * tanh(s / curve) discs; None stands for a score of s."""

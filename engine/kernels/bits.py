@@ -457,7 +457,9 @@ def mirror_columns(b):
 
 
 _TRANSPOSITION = ((0x00AA00AA00AA00AA, 7), (0x0000CCCC0000CCCC, 14), (0x00000000F0F0F0F0, 28))
-"""Steps that exchange rows and columns: swap the bits of a mask with those that many places above."""
+"""Steps (mask, places) that exchange rows and columns: swap the bits in the mask with the bits that many
+places above.
+"""
 
 
 def _emit_transpose(b, board, lanes=0):

@@ -38,7 +38,8 @@ _SIGNATURE_NAMES = {u64: "u64", s64: "i64", void: "void"}
 def simple(emit, python, returns, *arguments):
     """Return an intrinsic of fixed types whose code ``emit(builder, *values)`` emits.
 
-    ``python(*values)`` computes the same on plain integers, for kernels that run as Python; its result is wrapped.
+    ``python(*values)`` computes the same on plain integers, for kernels that run as Python; its result is reduced to 64
+    bits.
     """
     if INTERPRETED:
         names = ",".join(_SIGNATURE_NAMES[kind] for kind in arguments)

@@ -128,9 +128,8 @@ LOOK_1_FROM, LOOK_2_FROM = 20, 26
 """Least depths at which moves are ordered by searches of 1 and of 2 plies instead of the evaluation."""
 
 LOOK_SELECTIVITY = 0
-"""Selectivity index of these searches: the lowest, so that deeper results of the same boards stay in the table.
-
-They are shorter than `PROBCUT_FROM`, so nothing is cut in them (docs/notes/two-places.md).
+"""Selectivity index of the searches that order moves: the lowest, so that deeper results of the same boards stay in the
+table. They are shorter than `PROBCUT_FROM`, so nothing is cut in them (docs/notes/two-places.md).
 """
 
 CHECK_TEAM_FROM = 5
@@ -336,7 +335,7 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
 
 @kernel("u64(u64,u64)")
 def take_best(pairs, n):
-    """Move the pair with the greatest key of ``n`` to place ``n - 1``, and return its square."""
+    """Move the pair with the greatest key of the ``n`` at ``pairs`` to place ``n - 1``; return its square."""
     j = U(0)
     top = U(0)
     i = U(0)
@@ -502,7 +501,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 
 @kernel("i64(i64,i64,i64)", inline=True)
 def iterated_selectivity(depth, selectivity, empties):
-    """Return the selectivity index at which a node is searched first, by `ITERATED`; -1 for none."""
+    """Return the selectivity index at which a node is searched first, by `ITERATED`; -1 if it is not searched first."""
     if depth == empties:
         for index, fewest, lower in ITERATED:
             if selectivity == index and depth >= fewest:

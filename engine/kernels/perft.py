@@ -71,7 +71,7 @@ def _every(value):
 
 
 def _emit_highest(b, v, step):
-    """Emit code for the highest of each lane's bits, which are ``step`` apart; a lane of 0 gives 0 or a stray bit."""
+    """Emit code for the highest set bit of each lane, bits ``step`` apart; a lane of 0 gives 0 or a stray bit."""
     if AVX512:
         counts = b.call(external(b, "llvm.ctlz.v8i64", v8, [v8, i1]), [v, const(0, i1)])
         return call(b, "llvm.x86.avx512.psrlv.q.512", v8, _every(1 << 63), counts)

@@ -55,7 +55,7 @@ def digest(*arrays: NDArray[Any]) -> str:
 
 
 class StageProgress:
-    """The progress of a stage: lines on stderr with the seconds since it began. For one thread."""
+    """The progress of a stage: lines on stderr with the seconds since it began. Only one thread may use it."""
 
     def __init__(self, stage: str) -> None:
         self._stage = stage

@@ -24,7 +24,7 @@ _LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
 def read_wthor(path: Path) -> NDArray[np.uint8]:
     """Return the squares (games, 60) of a WTHOR file, uint8, 0 = A1, NO_SQUARE after the last move.
 
-    Raises `TrainingError` for a truncated file or another board size, OSError.
+    Raises OSError, and `TrainingError` for a truncated file or another board size.
     """
     return _rows([game.moves for game in wthor.parse(path.read_bytes(), str(path), logs.message).games.values()])
 
@@ -33,7 +33,7 @@ def read_lines(path: Path) -> NDArray[np.uint8]:
     """Return the squares (games, 60) uint8, as `read_wthor` does, of a text file with one game a line; blank lines are
     skipped.
 
-    Raises `TrainingError`, with the number of the line, for anything else, OSError.
+    Raises OSError, and `TrainingError`, with the number of the line, for a line that is no game.
     """
     games = []
     try:

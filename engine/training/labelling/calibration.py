@@ -116,7 +116,9 @@ def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> Calibration:
-    """Return the coefficients in a file of stage `calibrate`. Raises `TrainingError` for any other file, OSError."""
+    """Return the coefficients in a file of stage `calibrate`. Raises OSError, and `TrainingError` for any
+    other file.
+    """
     try:
         read_fields = json.loads(path.read_text())["coefficients"]
         coefficients = {int(ply): Coefficients(**fields) for ply, fields in read_fields.items()}

@@ -27,7 +27,7 @@ from desdaemon.protocol.othello.rules import MOST_MOVES
 from . import boards
 
 HUMAN, PERTURBED, OPENING = 0, 1, 3
-"""The kinds; older files also have 2 and 4."""
+"""The kinds of positions; older files also have 2 and 4."""
 
 HELD_OUT_SHARE = 20
 """One game in this many is held out."""

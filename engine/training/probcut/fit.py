@@ -111,7 +111,7 @@ def fit(measured: Measured) -> ErrorModel:
 
 
 def _weights(depths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return weights by depth, so that the weight of a depth is the square root of its number of nodes.
+    """Return a weight for each node, such that all nodes of a depth together weigh the square root of their number.
 
     Deep nodes are few, because they are costly, but cuts save more there.
     """
