@@ -128,9 +128,9 @@ class Book:
         """None while the table is not counted."""
         self.games = games
         self._touched: set[int] | None = set() if settled else None
-        """Rows whose changes other scores do not follow yet; None if any score may be stale."""
+        """The only rows whose changes other scores do not follow yet; None if any score may be stale."""
         self._unverified: set[int] | None = set() if complete else None
-        """Rows whose leaf, or whose parents' leaves, may be faulty; None if any leaf may be."""
+        """The only rows whose leaf, or whose parents' leaves, may be faulty; None if any leaf may be."""
         self.stale = False
         """Whether anything has changed since the last `negamax` that ran to its end."""
         self.memo: dict[Question, tuple[int, int]] = {}

@@ -259,7 +259,7 @@ def add_passes(ctx, start, end, passes, out):
 
 @kernel("u64(u64,i64)", inline=True)
 def mirrored(move, symmetry):
-    """Return the image of a square under a symmetry 0..7 of `record.mirror_move`; other moves stay as they are."""
+    """Return the image of a square under a symmetry 0..7 (`rules.transform_move`); other moves stay as they are."""
     if move > U(63):
         return move
     if symmetry & 1:

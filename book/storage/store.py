@@ -95,7 +95,9 @@ class Store:
         self.book = book
         self.notes: list[str] = []
         self.holder = 0
-        """The process that has the book open for writing; 0 if this one may write, or if it is unknown."""
+        """Process id of the process that has the book open for writing; 0 if this one may write, or if it
+        is unknown.
+        """
         self.reason = ""
         """Why the book was opened for reading; "" if it was not."""
         self._size = mapped.header.size

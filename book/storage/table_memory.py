@@ -79,18 +79,14 @@ class Segments(NamedTuple):
 
 
 class TableMemory:
-    """The memory of a `BookTable`.
-
-    One thread at a time may change it; ``lock`` guards insertions and removals against look-ups. ``removals`` counts
-    removals: it grows by one when one begins and when it ends.
-    """
+    """The memory of a `BookTable`. One thread at a time may change it; ``lock`` guards insertions and removals."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.removals = 0
         """Odd while rows are removed and renumbered, increased before and after."""
         self.guard: Blocks | None = None
-        """None if nothing is mapped or all of it is verified."""
+        """Verifies a mapped file; None if nothing is mapped or all of it is verified."""
         self._kernels = kernels()
         self._context: Words = np.zeros(layout.CONTEXT_WORDS, np.uint64)
         self._context_at = address(self._context)

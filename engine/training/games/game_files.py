@@ -24,7 +24,7 @@ _LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
 def read_wthor(path: Path) -> NDArray[np.uint8]:
     """Return the squares (games, 60) of a WTHOR file, uint8, 0 = A1, NO_SQUARE after the last move.
 
-    Raises OSError, and `TrainingError` for a truncated file or another board size.
+    Records that cannot be read are left out, with a message. Raises OSError, and `BadInput` for an unusable file.
     """
     return _rows([game.moves for game in wthor.parse(path.read_bytes(), str(path), logs.message).games.values()])
 
@@ -60,7 +60,7 @@ def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
     """Return the squares of all files, as one array, and a line about each file; a folder stands for its .wtb files by
     name.
 
-    Raises `TrainingError` if there is no file or one is unusable.
+    Raises `TrainingError` if there is no file or one cannot be read, and `BadInput` for an unusable WTHOR file.
     """
     files: list[Path] = []
     for path in paths:
