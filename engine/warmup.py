@@ -14,7 +14,10 @@ from .exports import SPEC
 
 
 def command_line() -> Parser:
-    parser = Parser(prog="desdaemon warmup", description=__doc__)
+    parser = Parser(
+        prog="desdaemon warmup",
+        description="Compile the engine and the book, and expand the weights, so that no later start needs to.",
+    )
     parser.add_argument("--check", action="store_true", help="only look: exit 1 if anything is not compiled yet")
     return parser
 

@@ -189,7 +189,12 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
 
 
 def command_line() -> Parser:
-    parser = Parser(prog="desdaemon bench book", description=__doc__)
+    parser = Parser(
+        prog="desdaemon bench book",
+        description="Measure the book on this machine: times and memory for a position. The book has all positions "
+        "up to --ply, with made-up scores. Work of one thread is measured in processor time, files and threads in wall "
+        "time; each figure is the median of --repeat runs.",
+    )
     parser.add_argument("--ply", type=int, default=10, choices=range(1, 13), help="last ply of the book (10)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")

@@ -284,7 +284,10 @@ def _numbers(text: str) -> tuple[int, ...]:
 def command_line() -> Parser:
     parser = Parser(
         prog="desdaemon bench",
-        description=__doc__,
+        description="Measure the engine on this machine, and count the nodes of fixed searches. Times are medians of "
+        "--repeat runs: processor time for one thread, which other programs disturb least, wall time for several "
+        "threads and for start-up. --problems names the folder of fforum-1-19.obf, fforum-20-39.obf, fforum-40-59.obf "
+        "and midgame-8.obf; without it positions of random play are searched.",
         epilog="\n".join(f"  {name:12}{what}" for name, what in _MEASUREMENTS.items()),
     )
     parser.add_argument("what", nargs="*", metavar="WHAT", help="measurements to run, by name")

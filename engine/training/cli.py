@@ -485,7 +485,7 @@ STAGES = (
 
 
 def command_line(*, cluster: bool = False) -> Parser:
-    parser = Parser(prog=PROGRAM, description=__doc__)
+    parser = Parser(prog=PROGRAM, description="Make evaluation weights, stage by stage; see docs/training.md.")
     parsers = parser.add_subparsers(required=True, metavar="STAGE")
     for stage in STAGES:
         made = parsers.add_parser(stage.name, help=stage.about, description=stage.about)
