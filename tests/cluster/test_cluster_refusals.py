@@ -293,7 +293,7 @@ def test_the_keys_of_the_cluster_are_needed(tmp_path: Path) -> None:
         assert folder.stat().st_mode & 0o777 == 0o700
     again = run("cluster", "keys", str(ours))
     assert again.returncode == 1
-    assert "expected a new folder" in again.stderr
+    assert "name a new folder" in again.stderr
     cluster = Cluster(tmp_path, "--tls", str(ours), listen="tls://127.0.0.1:0")
     try:
         cluster.add("one")
