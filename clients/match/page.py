@@ -41,6 +41,9 @@ _BETWEEN_S = 1.0
 _MOST_POINTS = 200
 """Most points of the graph of Elo."""
 
+_ICON = '<link rel="icon" href="data:,">\n'
+"""Without it browsers ask a server for one."""
+
 _RELOADING = """<script>
 addEventListener("DOMContentLoaded",()=>{
 const key=one=>one.href||one.ariaLabel||"",all=[...document.querySelectorAll("a,[tabindex]")];
@@ -126,7 +129,7 @@ class MatchPage:
         still = "" if state else ' <a href="#still">Stop updating</a> <a href="#">Go on</a>'
         heading, total = escape(self._heading), self._schedule.total
         parts = [
-            head(heading, reloading),
+            head(heading, _ICON + reloading),
             f"<header><h1>{heading}</h1>\n<p><strong>{len(games)} of {total} games</strong>, "
             f"{state or 'running'}.{still}</p></header>\n",
         ]
@@ -237,20 +240,24 @@ def elo_graph(growth: Mapping[int, list[Rating]], names: list[str]) -> str:
     finite = [abs(value) for count in counts for rating in growth[count] for value in rating if math.isfinite(value)]
     scale = chart(counts[-1], min(800, max([20, *finite])), (10, 25, 50, 100, 200))
     over = []
-    for at, last in enumerate(growth[counts[-1]]):
+    for at in range(len(growth[counts[-1]])):
         ratings = [(count - 1, growth[count][at]) for count in counts]
         if len(names) == 2:
             upper = [(place, rating[2]) for place, rating in ratings]
             lower = [(place, rating[1]) for place, rating in reversed(ratings)]
             over.append(f'<path class="band" d="M{scale.line([*upper, *lower])}Z"/>')
         over.append(f'<path class="score" d="M{scale.line((place, rating[0]) for place, rating in ratings)}"/>')
-        if len(names) > 2:
-            over.append(
-                f'<text class="side" x="{scale.x(counts[-1] - 1) - 6:.1f}" y="{scale.y(last[0]) - 4:.1f}" '
-                f'text-anchor="end">{escape(names[at])}</text>'
-            )
     if len(names) == 2:
         over.append(sides(f"{names[0]} ahead", f"{names[1]} ahead"))
+    else:
+        lowest = 0.0
+        for y, name in sorted(
+            (scale.y(last[0]) - 4, name) for last, name in zip(growth[counts[-1]], names, strict=True)
+        ):
+            # Names of equal programs stand below each other.
+            lowest = max(y, lowest + 16)
+            place = f'x="{scale.x(counts[-1] - 1) - 6:.1f}" y="{lowest:.1f}"'
+            over.append(f'<text class="side" {place} text-anchor="end">{escape(name)}</text>')
     label = "Elo after each game" if len(names) > 2 else f"Elo of {names[0]} after each game, with its 95 % interval"
     marks = sorted({1, counts[-1], *range(1, counts[-1], max(1, counts[-1] // 8))} - {counts[-1] - 1})
     legend = f'<p class="legend">{escape(label)}.</p>'
@@ -298,7 +305,7 @@ def game_page(game: Finished, number: int, black: str, white: str) -> str:
         named_row("Longest move", [_time(ms) for ms in game.longest]),
         named_row("Moves chosen", [str(count) for count in game.moves]),
     ]
-    return f"""{head(f"Game {number + 1}: {escape(black)} &ndash; {escape(white)}")}<header>
+    return f"""{head(f"Game {number + 1}: {escape(black)} &ndash; {escape(white)}", _ICON)}<header>
 {players_heading(black, white)}
 <p>Game {number + 1} · <strong>{result}</strong>{f" of {told}" if told else ""} ({discs(record.final)})</p>
 </header>

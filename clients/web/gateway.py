@@ -11,6 +11,7 @@ import contextlib
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tornado.httpserver import HTTPServer
@@ -57,19 +58,26 @@ NOT_LET_IN = "403: open the address that `desdaemon web` has printed; a cookie k
 
 
 _ENTRANCE = """\
-<!DOCTYPE html><title>desdaemon</title><link rel="icon" href="data:,"><meta http-equiv="refresh" content="0;url=/">
+<!DOCTYPE html><title>desdaemon</title><link rel="icon" href="data:,"><meta http-equiv="refresh" content="0;url={}">
 """
+
+_MATCH_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+"""Pages of a match have their script and style in them, and connect to nothing."""
 
 
 class Settings(NamedTuple):
-    """The settings of a gateway: its address, its access control, the role of pages, and how to connect to the
-    daemon.
+    """The settings of a gateway: its address, its access control, the role of pages, how to connect to the daemon,
+    and the folder of the match to show or "".
     """
 
     place: Place
     access: Access
     role: str
     connect: Connect
+    match: str = ""
 
 
 class Gateway:
@@ -95,6 +103,7 @@ class Gateway:
         return Application(
             [
                 (r"/socket", _Socket, shared),
+                *([(r"/match/(|index\.html|game-[0-9]+\.html)", _MatchPages, shared)] if self.settings.match else []),
                 (r"/([a-z0-9./-]*)", _File, shared),
             ],
             default_handler_class=_Nothing,
@@ -178,8 +187,8 @@ class _Nothing(_Guarded):
             self._refuse(404, "404\n")
 
 
-class _File(_Guarded):
-    """The handler of the page and its files."""
+class _Entrance(_Guarded):
+    """A handler of pages by which browsers are let in."""
 
     SUPPORTED_METHODS = ("GET", "HEAD")
 
@@ -188,7 +197,7 @@ class _File(_Guarded):
         settings = self.gateway.settings
         given = self.get_query_arguments("token")
         right_host = settings.place.knows_host(_only(self.request.headers, "Host"))
-        if self.request.path == "/" and given and right_host:
+        if self.request.path in ("/", "/match/") and given and right_host:
             if not settings.access.knows_token(given[0]):
                 self._refuse(403, NOT_LET_IN)
                 return
@@ -202,9 +211,30 @@ class _File(_Guarded):
             )
             # No redirect: after one from another site, or a file, the browser would leave the cookie out.
             self.set_header("Content-Type", "text/html; charset=utf-8")
-            self.finish(_ENTRANCE)
+            self.finish(_ENTRANCE.format(self.request.path))
             return
         super().prepare()
+
+
+class _MatchPages(_Entrance):
+    """The handler of the pages that `desdaemon match --page` writes."""
+
+    def get(self, name: str) -> None:
+        """Send a page as it is now."""
+        try:
+            data = Path(self.gateway.settings.match, name or "index.html").read_bytes()
+        except OSError:
+            self._refuse(404, "404\n")
+            return
+        self.set_header("Content-Security-Policy", _MATCH_POLICY)
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.finish(data)
+
+    head = get
+
+
+class _File(_Entrance):
+    """The handler of the board and its files."""
 
     def get(self, name: str) -> None:
         """Send the page (``name`` "") or one of its files, packed if the browser takes that; others do not exist."""

@@ -59,6 +59,7 @@ def command_line() -> Parser:
     )
     add("--host-name", action="append", default=[], metavar="NAME", help="another name that browsers use for this host")
     add("--role", choices=("reader", "editor"), help="editor may change the book; reader beyond this machine")
+    add("--watch", default="", metavar="FOLDER", help="show the pages of `desdaemon match --page FOLDER` at /match/")
     add("--tls-certificate", metavar="FILE", help="serve https with this certificate")
     add("--tls-key", metavar="FILE", help="its key, if not in the same file")
     add("--revoke", action="store_true", help="ask again the browsers that earlier starts have let in")
@@ -140,7 +141,7 @@ async def _serve(
         platform.on_signal(loop, number, ended.set)
     for place in _places(host, port, named.host_name, "https" if tls else "http"):
         key = lasting_key(Path(folders.runtime()), place.port, renew=named.revoke)
-        gateway = Gateway(Settings(place, Access(key), role, connect))
+        gateway = Gateway(Settings(place, Access(key), role, connect, named.watch))
         addresses = [host] if host else list(_LOOPBACK)
         try:
             listener = Listener(gateway, addresses, tls)
@@ -158,6 +159,8 @@ async def _serve(
     address = f"{place.address}?token={gateway.settings.access.token}"
     with tempfile.TemporaryDirectory(prefix="desdaemon-web-") as folder:
         print_text(f"{address}\n")
+        if named.watch:
+            print_text(f"{place.address}match/?token={gateway.settings.access.token}\n")
         if not named.no_browser and any(os.environ.get(name) for name in _DEVICES):
             await loop.run_in_executor(None, _open_browser, Path(folder), address)
         await ended.wait()

@@ -103,7 +103,7 @@ def test_pages_of_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     for line in journal.read_text().splitlines()[1:]:
         entry = json.loads(line)
         page = (folder / f"game-{entry['game'] + 1:04}.html").read_text()
-        assert not re.search(r"(?:src|href)=\"?(?:[a-z]+:|/)|url\((?!#)|@import", page + index)
+        assert not re.search(r"(?:src|href)=\"?(?!data:,)(?:[a-z]+:|/)|url\((?!#)|@import", page + index)
         places = data(page)
         assert len(places) == len(entry["ms"]) + 1
         cells, black = referee.start(), True

@@ -45,6 +45,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from web' -l eval-file -r -d 'e
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l listen -r -d 'HOST, HOST:PORT or :PORT for browsers; by default this machine alone, port 6480'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l host-name -r -d 'another name that browsers use for this host'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l role -r -d 'editor may change the book; reader beyond this machine'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l watch -r -d 'show the pages of desdaemon match --page FOLDER at /match/'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-certificate -r -d 'serve https with this certificate'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-key -r -d 'its key, if not in the same file'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l revoke -d 'ask again the browsers that earlier starts have let in'
