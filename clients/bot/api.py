@@ -43,7 +43,7 @@ class _Later(Exception):
 class Api:
     """A site and a token for it. Any thread may call the methods; posts are sent one at a time."""
 
-    def __init__(self, url: str, token: str, tell: Callable[[str], None], pauses: threading.Event) -> None:
+    def __init__(self, url: str, token: str, tell: Callable[[str], None], closing: threading.Event) -> None:
         """``tell`` gets a message about each wait. Setting ``pauses`` ends waits, and with them all requests.
 
         Raises `BadInput` for an address that is not https, unless it is on this machine.
@@ -57,7 +57,7 @@ class Api:
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"desdaemon/{__version__}"}
         self._tell = tell
-        self._closing = pauses
+        self._closing = closing
         self._posts = threading.Lock()
 
     def get(self, path: str) -> Any:
