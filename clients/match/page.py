@@ -170,7 +170,7 @@ class MatchPage:
             if not (path.is_file() and path.read_bytes() == content):
                 files.replace(path, content)
         except OSError as error:
-            raise BadInput(f"--page {quoted(str(path))}: {error.strerror}: expected a file to write") from None
+            raise BadInput(f"--page {quoted(str(path))}: {error.strerror}") from None
 
 
 def _file(number: int) -> str:
