@@ -146,10 +146,10 @@ def test_status_names_the_workers(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("address", "tls", "what"),
     [
-        ("tcp://192.0.2.1:8786", "", "expected tls:// beyond this machine"),
-        ("tcp://[2001:db8::1]:8786", "", "expected tls:// beyond this machine"),
-        ("scheduler.example:8786", "", "expected tls:// beyond this machine"),
-        ("tls://192.0.2.1:8786", "", "by cluster-tls"),
+        ("tcp://192.0.2.1:8786", "", "beyond this machine use tls://"),
+        ("tcp://[2001:db8::1]:8786", "", "beyond this machine use tls://"),
+        ("scheduler.example:8786", "", "beyond this machine use tls://"),
+        ("tls://192.0.2.1:8786", "", "needs a folder of keys (cluster-tls)"),
         ("nothing-there.json", "", "or a scheduler file"),
         ("udp://127.0.0.1:8786", "", "expected tcp://HOST:PORT"),
         ("tls://127.0.0.1:8786", "nowhere", "no ca.pem"),
