@@ -8,16 +8,17 @@ from checkout import ROOT
 
 ALLOWED = {
     *("__future__", "abc", "bisect", "collections", "collections.abc", "enum", "fnmatch", "heapq", "itertools", "math"),
-    *("random", "typing"),
+    *("random", "re", "typing"),
 }
 PURE = (
     *("desdaemon.protocol", "desdaemon.protocol.othello.notation", "desdaemon.protocol.othello.rules"),
     *("desdaemon.protocol.commands.text", "desdaemon.clients.match.results.statistics"),
+    *("desdaemon.protocol.errors", "desdaemon.protocol.games.records"),
 )
 MACHINES = (
     *("daemon/core/books/job_turns", "daemon/core/search/schedule", "daemon/server/client_table"),
     *("daemon/server/handshakes", "daemon/server/reading_order", "clients/ggs/player"),
-    "clients/match/spsa",
+    *("clients/match/spsa", "clients/bot/messages"),
 )
 MACHINES_AMONG_THREADS = {
     "daemon/core/search/short_questions": "QuestionQueue",
