@@ -3,7 +3,8 @@
 An intrinsic is a function whose LLVM code is emitted here. Its arguments and result are scalars; inside it LLVM keeps
 vectors in registers. Instructions that the target lacks are never emitted (`emit`), because LLVM would abort.
 
-numba makes a float of ``uint64`` with ``int64``: convert by `u2i` and `i2u`, and write constants with `U`.
+numba computes with floats where a ``uint64`` meets an ``int64``: convert one of them by `u2i` or `i2u`, and write
+constants with `U`.
 """
 
 from llvmlite import ir
@@ -85,7 +86,7 @@ def _folded_product(x, y):
 
 
 folded_product = simple(_emit_folded_product, _folded_product, u64, u64, u64)
-"""The two halves of the 128-bit product, XORed."""
+"""(a, b) -> XOR of the two halves of their 128-bit product."""
 
 # ---------------------------------------------------------------------------------------------------- memory
 
@@ -156,7 +157,9 @@ def _emit_hook(b, function, reason, thread):
 
 
 call_hook = simple(_emit_hook, lambda f, r, t: interpreted.call_hook(f, r, t), s64, u64, s64, u64)
-"""(address, reason, thread): call the C function i64(i64, i64) at an address (`layout.HOOK`)."""
+"""(address, reason, thread) -> result of the C function i64(i64, i64) at the address, called with the reason (a
+HOOK_... of `layout`) and the thread's number.
+"""
 
 
 def _emit_prefetch(b, address):
@@ -244,7 +247,9 @@ def _emit_moves4(b, p, o):
 
 
 def _by_lanes(b, data, matrix):
-    """Multiply the bytes of ``data`` by the 8 x 8 bit matrices in ``matrix``, one for each of eight boards."""
+    """Emit code that multiplies the bytes of each 64-bit lane of ``data`` by the 8 x 8 bit matrix in the same lane of
+    ``matrix``. Returns the products, a vector like ``data``.
+    """
     bytes_ = ir.VectorType(i8, 64)
     product = external(b, "llvm.x86.vgf2p8affineqb.512", bytes_, [bytes_, bytes_, i8])
     return b.bitcast(b.call(product, [b.bitcast(data, bytes_), b.bitcast(matrix, bytes_), const(0, i8)]), data.type)
@@ -330,7 +335,9 @@ _LINE_OFFSETS = [256 * (line & ((1 << s) - 1)).bit_count() for s in range(64) fo
 
 
 def _outflanks(place, others):
-    """Return a mask of the squares of a line of 8 whose disc makes a move on ``place`` turn discs of ``others``."""
+    """Return a mask of the squares of a line of 8 where an own disc lets a move on ``place`` turn discs of ``others``,
+    a mask.
+    """
     squares = 0
     for step in (1, -1):
         k = place + step
@@ -394,7 +401,9 @@ flip = simple(emit_flip, lambda x, p, o: rules.flips(p, o, x), u64, u64, u64, u6
 
 
 def _last_count(place, own):
-    """Return twice the discs turned on a line of 8 by the owner of ``own`` on ``place``, its only empty square."""
+    """Return how much a move on ``place`` (0..7), the only empty square of a line of 8, changes the disc difference by
+    flips: twice the discs turned. ``own`` is the mask of the mover's discs on the line.
+    """
     total = 0
     for step in (1, -1):
         k = place + step
@@ -463,7 +472,9 @@ places above.
 
 
 def _emit_transpose(b, board, lanes=0):
-    """Emit code that mirrors each of ``lanes`` boards in a vector at the diagonal A1-H8; a scalar board if 0."""
+    """Emit code that mirrors each of ``lanes`` boards in a vector at the diagonal A1-H8. With 0 lanes ``board`` is a
+    scalar.
+    """
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)
@@ -480,7 +491,9 @@ transpose = simple(_emit_transpose, lambda board: rules.transform(board, 4), u64
 
 @kernel("u64(u64,i64)")
 def symmetric(b, which):
-    """Return the board under symmetry 0..7: bit 0 mirrors the columns, bit 1 the rows, then bit 2 transposes."""
+    """Return the board ``b`` under the symmetry ``which`` (0..7): bit 0 mirrors the columns, bit 1 the rows, then bit 2
+    transposes.
+    """
     if which & 1:
         b = mirror_columns(b)
     if which & 2:
@@ -501,7 +514,7 @@ def _emit_canonical(b, p, o, out):
         return b.shuffle_vector(x, y, vector(numbers, i32))
 
     def smaller(boards, others):
-        """Return, lane by lane, the smaller of two pairs of movers and opponents."""
+        """Return, lane by lane, the smaller of two boards; each is a pair of vectors (movers, opponents)."""
         (p, o), (x, y) = boards, others
         less = b.icmp_signed("<", o, y)
         less = b.or_(b.icmp_signed("<", p, x), b.and_(b.icmp_signed("==", p, x), less))
@@ -530,7 +543,9 @@ def _canonical(p, o, out):
 
 
 canonical = simple(_emit_canonical, _canonical, void, u64, u64, u64)
-"""(mover, opponent, address): write the smallest of the position's eight images to two words at the address."""
+"""(mover, opponent, address): write the smallest of the position's eight images, by mover and then by opponent, to two
+words at the address.
+"""
 
 
 @kernel("i64(u64,u64)")

@@ -90,7 +90,9 @@ def bucket_of(ctx, key):
 
 @kernel("u64(u64,u64,i64)", inline=True)
 def exact_bucket_of(ctx, key, empties):
-    """Return the bucket of a position searched to the end: in the thread's own table if few squares are empty."""
+    """Return the address of the bucket for a position searched to the end: with at most LOCAL_TABLE_EMPTIES empties in
+    the thread's own table, else in the common one.
+    """
     if empties <= LOCAL_TABLE_EMPTIES:
         return ld64(ctx + U(LOCAL_TABLE)) + ((key & ld64(ctx + U(LOCAL_TABLE_MASK))) << U(6))
     return bucket_of(ctx, key)
@@ -141,7 +143,8 @@ def second_move_of(d):
 
 @kernel("u64(u64)", inline=True)
 def draft_of(d):
-    """Return depth and selectivity of an entry as one number (`make_draft`); `covers` compares two of them."""
+    """Return depth and selectivity of the data word ``d`` as one number (`make_draft`); `covers` compares two of them.
+    """
     return d >> U(48)
 
 
@@ -160,7 +163,9 @@ def covers(have, need):
 
 @kernel("void(u64,u64,u64)")
 def put(bucket, key, d):
-    """Write an entry in place of the board's old one, or else of the oldest, then cheapest, of the bucket's four."""
+    """Write the data word ``d`` for the board of ``key`` into a bucket, over the board's old entry. If it has none, the
+    oldest of the bucket's four entries is overwritten, or of several that old the cheapest.
+    """
     place = bucket
     least = ~U(0)
     other = bucket
@@ -221,11 +226,12 @@ def second_result(bucket, key, data, draft):
 
 @kernel("void(u64,u64,u64,i64,i64,i64,u64,u64,u64,u64)")
 def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, data):
-    """Store ``best``, the result of a search of window (alpha, beta) at ``draft``; ``data`` is the entry's old data
-    word.
+    """Store the result of a search of ``nodes`` nodes with the window (alpha, beta) at ``draft``: the score ``best``
+    and its ``move``. ``data`` is the data word that the bucket had for the board, 0 for none.
 
-    An entry of higher draft stays, moves included, and the new result becomes the board's second entry. So a reduced
-    search does not overwrite the deeper result of its board, and other threads find the reduced one.
+    Bounds of an old result of the same draft are kept where they are narrower. An entry of higher draft stays, moves
+    included, and the new result becomes the board's second entry. So a reduced search does not overwrite the deeper
+    result of its board, and other threads find the reduced one.
     """
     lower = -64
     upper = 64
@@ -287,8 +293,9 @@ def stop_all(ctx):
 
 @kernel("void(u64)")
 def checkpoint(ctx):
-    """Draw another portion of the team's node limit; stop all threads if none is left, or if there is no team. A
-    virtual thread also ends its turn. Called when the thread has counted `CHECK_AT` nodes.
+    """If the thread has used up its node limit, draw another portion of the team's; stop all threads if none is left,
+    or if there is no team. A virtual thread that goes on ends its turn. Called when the thread has counted `CHECK_AT`
+    nodes.
     """
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
         team = ld64(ctx + U(TEAM))
@@ -313,7 +320,7 @@ def checkpoint(ctx):
 def table_answer(bucket, key, draft, alpha, beta):
     """Return a score from the table that decides a node: an exact one, or a bound outside the window (alpha, beta).
 
-    Returns INFINITE if the table has none that covers ``draft``, or no move with it.
+    Returns INFINITE if the table has no such score that covers ``draft``, or no move with it.
     """
     data = probe(bucket, key)
     if data == U(0) or covers(draft_of(data), draft) == 0 or move_of(data) == U(NO_MOVE):
@@ -367,7 +374,9 @@ def path_answer(ctx, level):
 
 @kernel("void(u64)")
 def check_team(ctx):
-    """Set UNWIND if the search is over, a node of the thread's path is finished, or the thread must leave."""
+    """Set UNWIND to UNWIND_ALL if the search is over or the thread must leave; else, once the team's epoch has changed,
+    to the level of the first node on the thread's path that the table now answers, if any.
+    """
     team = ld64(ctx + U(TEAM))
     if poll64(ctx + U(LEAVE)):
         st64(ctx + U(UNWIND), U(UNWIND_ALL))

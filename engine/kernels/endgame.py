@@ -65,7 +65,9 @@ _CORNERS_AND_REST = 0xFFBDFFFFFFFFBDFF
 
 @kernel("i64(u64,i64,u64)", inline=True)
 def solve1(p, alpha, x):
-    """Return the score of a board whose only empty square is ``x``; turned discs are counted, no board is made."""
+    """Return the score of a board whose only empty square is ``x``, an upper bound if it is at most ``alpha``. Turned
+    discs are only counted, no board is made.
+    """
     score = 2 * popc(p) - 62
     turned = last_flips(x, p)
     if turned:

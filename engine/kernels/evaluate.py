@@ -252,7 +252,9 @@ def _emit_sum(b, features, weights, side):
 
 
 def _seen(features, side):
-    """Return the indices that `_entries` computes as a list, for kernels that run as Python."""
+    """Return, as a list, the indices that `_entries` computes, those of the mover's entries; for kernels that run as
+    Python.
+    """
     numbers = [interpreted.load(features + 2 * k, 2, signed=True) for k in range(FEATURES)]
     return [middle + (-number if side else number) for middle, number in zip(_MIDDLES, numbers, strict=True)]
 
@@ -335,7 +337,9 @@ def weighted_result(ctx, features, side, empties):
 
 @kernel("i64(i64)", inline=True)
 def curve_step(value):
-    """Return the index of ``value``, in 128ths of a disc, in the tables of the score curve."""
+    """Return the index of ``value``, in 128ths of a disc of either sign, in the tables of the score curve, at most
+    CURVE_STEPS - 1.
+    """
     step = abs(value) >> _UNIT
     if step > CURVE_STEPS - 1:
         step = CURVE_STEPS - 1

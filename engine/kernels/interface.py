@@ -114,12 +114,12 @@ def board_has_symmetry(player, opponent):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
 def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
-    """Return the best score, in discs for the mover, of the moves in ``allowed``, at least one of them legal; the move
-    is left at BEST.
+    """Return the best score, in discs for the mover, of the moves in the mask ``allowed``, at least one of them legal;
+    the move is left at BEST.
 
-    A score outside the window (alpha, beta) is a bound. ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives
-    the static evaluation and no move. If UNWIND is set on return, the score is the best of the finished moves,
-    -INFINITE if no move is finished.
+    A score outside the window (alpha, beta) is a bound. ``depth`` is in plies, at most the empties; ``selectivity`` is
+    an index. ``hint`` (a square or NO_MOVE) is searched first if it is allowed. Depth 0 gives the static evaluation and
+    no move. If UNWIND is set on return, the score is the best of the finished moves, -INFINITE if no move is finished.
     """
     st64(ctx + U(UNWIND), U(0))
     st64(ctx + U(PATH_LENGTH), U(0))
@@ -233,7 +233,9 @@ def help_team(ctx):
 
 @kernel("u64(u64,u64,u64,i64,i64)")
 def known_move(ctx, p, o, depth, selectivity):
-    """Return the best move if a table has an exact score of this depth and selectivity or better, else NO_MOVE."""
+    """Return the best move if the transposition table or the line table has an exact score of at least this depth and
+    selectivity, else NO_MOVE.
+    """
     draft = make_draft(depth, selectivity)
     key = key_of(ctx, p, o)
     for place in range(2):
@@ -294,8 +296,9 @@ def score_around(ctx, p, o, depth, selectivity, guess):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def deepened_score(ctx, p, o, depth, selectivity):
-    """Return the score of (p, o), in discs for the mover, by iterative deepening to ``depth`` or the end. A side
-    without a move passes. The score means nothing once the stop word is set.
+    """Return the score of (p, o), in discs for the mover, by iterative deepening to ``depth`` plies or the end of the
+    game; the iterations before a last one to the end have selectivity index 0. A side without a move passes. The score
+    means nothing once the stop word is set.
     """
     if moves(p, o) == U(0):
         if moves(o, p) == U(0):
@@ -341,7 +344,8 @@ def static_many(ctx, players, opponents, scores, number):
 
 @kernel("i64(u64,u64,u64,i64)")
 def evaluate_often(ctx, p, o, number):
-    """Make ``number`` moves from (p, o), its legal moves in turn, each with flips, features and evaluation.
+    """Make ``number`` single moves from (p, o), its legal moves in turn, each with flips, features and evaluation. At
+    least one move must be legal.
 
     Returns the sum of the scores, so that the measured work is not optimised away.
     """

@@ -167,7 +167,8 @@ _ALMOST_ONE = (1 << (2 * PROBCUT_UNIT_BITS)) - 1
 def search_one(ctx, p, o, alpha, side, empties, features):
     """Search one ply: return the best static score of the mover's moves, or the first above ``alpha``.
 
-    A mover without moves passes, and the opponent's moves are searched.
+    If the mover has to pass, the opponent's moves are searched: returns the least score for the mover, or the first of
+    at most ``alpha``. A finished game has its final score.
     """
     count(ctx, U(1))
     legal = moves(p, o)
@@ -204,7 +205,9 @@ def search_one(ctx, p, o, alpha, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """Return the score of a search of any depth with the window (alpha, alpha + 1), by the function for that depth."""
+    """Return the score of a search of any depth with the window (alpha, alpha + 1), by the function for that depth.
+    With at most SOLVE_TO empties a search to the end is exact, whatever its selectivity.
+    """
     if depth >= empties and empties <= SOLVE_TO:
         empty = ~(p | o)
         return solve(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
@@ -221,9 +224,10 @@ def sample(reservoir, p, o, alpha, depth, selectivity, empties):
     """Record a node where ProbCut is tried. All nodes of a class (one depth, to the end of the game or not) have the
     same probability to be kept.
 
-    ``reservoir`` holds PROBCUT_DEPTHS classes of nodes by depth that end before the game does, then as many to the end:
-    a class is the number of its nodes so far, and SAMPLED slots of p, o, alpha, selectivity index. Method R of Vitter,
-    "Random sampling with a reservoir", ACM TOMS 11(1), with random numbers made from the boards.
+    ``reservoir`` is the address of 2 * PROBCUT_DEPTHS classes: by depth, first those of searches that end before the
+    game does, then those of searches to the end. A class is the number of its nodes so far, and SAMPLED slots of p, o,
+    alpha, selectivity index. Method R of Vitter, "Random sampling with a reservoir", ACM TOMS 11(1), with random
+    numbers made from the boards.
     """
     group = reservoir + i2u(depth) * U(8 + 32 * SAMPLED)
     if depth == empties:
@@ -246,9 +250,10 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """Return ``alpha + 1`` if a reduced search makes a fail high likely enough, ``alpha`` if a fail low, else INFINITE.
 
     Multi-ProbCut: Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello", 1997.
-    The reduced search is tried only if the evaluation points the same way. To the end it need not be more reliable than
-    STAND_IN_SELECTIVITY, because the margin matters more; before the end, where its errors add up, it is one step less
-    reliable than the search it replaces. `engine.probcut.table` describes the table at PROBCUT_TABLE.
+    The reduced search is tried only if the evaluation points the same way. Above STAND_IN_SELECTIVITY it is less
+    reliable than the search it replaces: to the end it has that index, because the margin matters more; before the end,
+    where its errors add up, the next lower index. At or below it both have the same index. `engine.probcut.table`
+    describes the table at PROBCUT_TABLE. The result means nothing if UNWIND is set on return.
     """
     reservoir = ld64(ctx + U(SAMPLES))
     if reservoir:
@@ -289,8 +294,8 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("u64(u64,u64,u64,u64,u64,i64,u64,i64,u64,u64)")
 def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs):
-    """Write the pairs (key << 8 | square, flips) of the moves ``legal`` to the address ``pairs``, unsorted; the
-    greatest key is the most promising. ``second`` is the table's second move or NO_MOVE.
+    """Write the pairs of words (key << 8 | square, flips) of the moves ``legal`` to the address ``pairs``, unsorted;
+    the greatest key is the most promising. ``second`` is the table's second move or NO_MOVE.
 
     Returns the number of moves, 0 if a move takes the opponent's last disc.
     """
@@ -402,10 +407,10 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
     """Return the best score of the moves ``legal``, at least one, or the first that reaches ``beta``; the move is left
     at BEST.
 
-    ``kind`` (PV_NODE, CUT_NODE or ALL_NODE) matters in a shared search only. ``level`` is the node's number on the
-    thread's path (`context.enter_node`), 0 if it is not on it. If it is, the score may be one that another thread has
-    stored: BEST is then ANSWERED. If UNWIND is set on return, the score is the best of the finished moves, -INFINITE if
-    no move is finished.
+    ``first`` and ``second`` are the moves to try first, or NO_MOVE. ``kind`` (PV_NODE, CUT_NODE or ALL_NODE) matters in
+    a shared search only. ``level`` is the node's number on the thread's path (`context.enter_node`), 0 if it is not on
+    it. If it is, the score may be one that another thread has stored: BEST is then ANSWERED. If UNWIND is set on
+    return, the score is the best of the finished moves, -INFINITE if no move is finished.
     """
     pairs = stack_buf(544)
     later = stack_buf(544)
@@ -619,8 +624,8 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64)")
 def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features):
-    """Return the score of an open-window node of any depth, by the module's steps; meaningless if UNWIND is
-    then set.
+    """Return the score of an open-window node of any depth, by the steps that the module lists. It means nothing if
+    UNWIND is set on return.
     """
     # 1
     count(ctx, U(1))
@@ -671,8 +676,10 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64)")
 def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, place):
-    """Return the best score of the moves ``legal`` of an open-window node, at least one, and store it in the tables
-    unless ``place`` is PART_OF_ROOT (else ROOT or INNER). The move is left at BEST.
+    """Return the best score of the moves ``legal``, at least one, of an open-window node; the move is left at BEST.
+    ``place`` is ROOT, PART_OF_ROOT or INNER.
+
+    The result is stored in the tables, but not for PART_OF_ROOT, nor if UNWIND is set on return or BEST is ANSWERED.
     """
     # 5
     if _must_return(ctx, depth):

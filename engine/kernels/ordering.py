@@ -43,7 +43,7 @@ square_rank = lookup8("square_rank", _SQUARE_RANKS)
 
 @kernel("u64(u64)", inline=True)
 def odd_quadrants(empty):
-    """Return a mask of the quadrants with an odd number of empty squares."""
+    """Return a mask of the quadrants with an odd number of empty squares; ``empty`` is the mask of these squares."""
     odd = U(0)
     while empty:
         odd ^= quadrant(ctz(empty))
@@ -59,7 +59,9 @@ def weighted_mobility(moves_):
 
 @kernel("i64(u64,u64)", inline=True)
 def potential_mobility(p, empty):
-    """Return the number of empty squares next to the discs ``p``, where the other side may be able to move later."""
+    """Return the number of squares of the mask ``empty`` next to the discs ``p``, where the other side may be able to
+    move later. Discs on the files A and H count only along their file.
+    """
     inner = p & U(INNER_COLUMNS)
     across = (inner << U(1)) | (inner >> U(1))
     wide = p | across
@@ -99,16 +101,17 @@ _IN_TABLE = 1 << 10
 # Five times eight rows: the vectors fill eight at a time, and no position has more than 33 moves.
 RANKED_COLUMN = 8 * 40
 RANKED_BYTES = 3 * RANKED_COLUMN
-"""Bytes that `rank_moves` fills, aligned to 64: three columns of words with a row for each move.
+"""Bytes of `rank_moves`' output, which is aligned to 64: three columns of words with a row for each move.
 
-The columns are the key (rank << 16 | square << 8 | row), the discs that the move turns, and the opponent's replies.
+The columns are the key (rank << 16 | square << 8 | row), the mask of the discs that the move turns, and the mask of the
+opponent's replies.
 """
 
 
 @kernel("i64(i64,u64)", inline=True)
 def looked_at(value, data):
-    """Return what a shallow search adds to a move's rank: ``value`` is its score in discs for the mover, ``data`` the
-    table entry of the position after the move, 0 for none.
+    """Return what a shallow search after a move adds to the move's rank: ``value`` is the search's score in discs for
+    the mover, ``data`` the table's data word for the position after the move, 0 for none.
     """
     rank = (64 + value) << _VALUE
     if data:
@@ -117,7 +120,9 @@ def looked_at(value, data):
 
 
 def _emit_flips_of_eight(b, p, o, legal):
-    """Emit code for the discs that the first eight of ``legal`` turn; return their vector and the other moves."""
+    """Emit code for the discs that the first eight of the moves ``legal`` turn. Returns a vector with a mask for each
+    of these moves, and the mask of the other moves.
+    """
     entry_block = b.block
     loop, done = b.append_basic_block("flips.loop"), b.append_basic_block("flips.done")
     b.branch(loop)
@@ -156,7 +161,9 @@ def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_
         return call(b, "llvm.ctpop.v8i64", v8, words)
 
     def of_squares(values):
-        """Return the values (one for each of 64 squares) of the squares of the first eight moves."""
+        """Return a vector of the values for the squares of the first eight moves; ``values`` has one for each of the 64
+        squares.
+        """
         kind = ir.VectorType(i8, 64)
         squares = b.bitcast(legal, ir.VectorType(i1, 64))
         compress = external(b, "llvm.x86.avx512.mask.compress.v64i8", kind, [kind, kind, squares.type])
@@ -203,9 +210,10 @@ else:
 
     @kernel("u64(u64,u64,u64,u64,u64,u64,u64,u64,u64,u64)", inline=True)
     def _rank_eight(p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
-        """Fill the rows ``n`` to ``n + 7`` of `rank_moves`' output for the first eight of the moves ``legal``.
+        """Fill the rows ``n`` to ``n + 7`` of `rank_moves`' output for the first eight of the moves ``legal``; rows
+        without a move get the key 0. The other parameters are those of `rank_moves`.
 
-        Returns the other moves; all squares if a move takes the opponent's last disc.
+        Returns the mask of the other moves; all squares if a move takes the opponent's last disc.
         """
         free = ~(p | o)
         row = ranked + (n << U(3))
@@ -243,11 +251,12 @@ else:
 
 @kernel("u64(u64,u64,u64,u64,u64,u64,u64,u64,u64)")
 def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ranked):
-    """Fill the `RANKED_BYTES` at ``ranked`` with a row for each of the moves ``legal``, in the order of squares.
+    """Write a row for each of the moves ``legal``, in the order of squares, to the `RANKED_BYTES` at address
+    ``ranked``; the keys of rows up to the next multiple of eight become 0.
 
     ``odd`` is the mask of odd quadrants if they count, else 0; ``first`` and ``second`` are the table's moves or
-    NO_MOVE; the shifts give mobility and corners the weights 2**shift. Returns the number of moves, 0 if one takes the
-    opponent's last disc.
+    NO_MOVE; the shifts give mobility and corners the weights 2**shift. Returns the number of moves; 0, with the rows
+    undefined, if a move takes the opponent's last disc.
     """
     number = i2u(popc(legal))
     n = U(0)
@@ -261,7 +270,9 @@ def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ra
 
 @kernel("u64(u64)", inline=True)
 def row_of(key):
-    """Return the row of `rank_moves`' output that ``key`` belongs to; `turned_by` and `replies_to` take it."""
+    """Return the row of `rank_moves`' output that ``key`` belongs to, its low byte; `turned_by` and `replies_to` take
+    it.
+    """
     return key & U(255)
 
 
@@ -298,7 +309,9 @@ _greatest_of_eight = simple(lambda b, address: reduce(b, "umax", load(b, address
 
 @kernel("u64(u64,u64)", inline=True)
 def take_greatest(ranked, n):
-    """Return the greatest key of the first ``n`` rows and set it to 0. At least one key must be left."""
+    """Return the greatest key of the first ``n`` rows that `rank_moves` wrote at ``ranked``, and set it to 0 there. At
+    least one key must be left.
+    """
     top = U(0)
     i = U(0)
     while i < n:

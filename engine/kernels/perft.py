@@ -71,7 +71,9 @@ def _every(value):
 
 
 def _emit_highest(b, v, step):
-    """Emit code for the highest set bit of each lane, bits ``step`` apart; a lane of 0 gives 0 or a stray bit."""
+    """Emit code for the highest set bit of each lane of ``v``, whose set bits are multiples of ``step`` places apart; a
+    lane of 0 gives 0.
+    """
     if AVX512:
         counts = b.call(external(b, "llvm.ctlz.v8i64", v8, [v8, i1]), [v, const(0, i1)])
         return call(b, "llvm.x86.avx512.psrlv.q.512", v8, _every(1 << 63), counts)
@@ -239,7 +241,9 @@ _copy8 = simple(_emit_copy8, _copy, void, u64, u64)
 
 @kernel("u64(i64,u64)", inline=True)
 def perft_set(depth, memory):
-    """Return the address of the set of buckets for boards with ``depth`` plies left (2 to SETS + 1)."""
+    """Return the address, in the ``memory`` of `perft`, of the set of buckets for boards with ``depth`` plies left (2
+    to SETS + 1).
+    """
     return memory + i2u(depth - 2) * U(SET)
 
 
@@ -250,7 +254,9 @@ def perft_add(memory, lines):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_file(player, opponent, square, depth, mode, memory):
-    """Put a board with ``depth`` plies left into the bucket of its move ``square``, which is played if full."""
+    """Put a board with ``depth`` plies left into the bucket of its move ``square``; if that fills the bucket, its
+    boards are played.
+    """
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -288,7 +294,9 @@ def perft_file_all(children, union, depth, mode, memory):
 
 @kernel("void(u64,i64,i64,u64)")
 def perft_play(square, depth, mode, memory):
-    """Play the boards that wait for ``square`` with ``depth`` plies left, eight at a time; up to seven stay."""
+    """Play the boards that wait for ``square`` with ``depth`` plies left, eight at a time; up to seven stay in the
+    bucket.
+    """
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -314,7 +322,9 @@ def perft_play(square, depth, mode, memory):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_play_stuck(boards, stuck, square, depth, mode, memory):
-    """Play ``square`` on those of eight boards in the mask ``stuck``: their opponent then has no move."""
+    """Play ``square`` on those of the eight boards at ``boards`` that the mask ``stuck`` names, and walk on: the
+    opponent then has no move.
+    """
     while stuck != U(0):
         board = boards + (ctz(stuck) << U(3))
         stuck = blsr(stuck)
@@ -326,7 +336,7 @@ def perft_play_stuck(boards, stuck, square, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_stuck(player, opponent, depth, mode, memory):
-    """Count the lines of ``depth`` plies from a position where ``player`` has no move, as `perft_walk` does."""
+    """Walk the lines of ``depth`` plies from a position where ``player`` has no move, as `perft_walk` does."""
     if mode == PASS_IS_A_PLY:
         depth -= 1
     if depth == 0 or moves(opponent, player) == U(0):
@@ -358,7 +368,7 @@ def perft_walk(player, opponent, depth, mode, memory):
 
 @kernel("void(i64,i64,u64)")
 def perft_drain(depth, mode, memory):
-    """Play all boards with ``depth`` plies left; empty boards fill up the last eight of a bucket."""
+    """Play all boards that wait with ``depth`` plies left; empty boards fill up the last eight of each bucket."""
     x = U(0)
     while x < U(64):
         bucket = perft_set(depth, memory) + x * U(BUCKET)

@@ -26,7 +26,9 @@ ENDED_GAMES_DROPPED = 3
 
 @kernel("void(u64,u64,i64)")
 def boards_canonical(players, opponents, number):
-    """Replace each board by the smallest of its eight images, in arrays of ``number`` words at two addresses."""
+    """Replace each of ``number`` boards by the smallest of its eight images; ``players`` and ``opponents`` are
+    addresses of their words.
+    """
     board = stack_buf(16)
     for place in range(number):
         offset = i2u(place) << U(3)
@@ -65,8 +67,8 @@ def positions_add(player, opponent, table, mask):
 
 @kernel("i64(u64,u64,u64,u64,i64)")
 def positions_after(player, opponent, table, mask, definition):
-    """Add the boards after each move to the set at ``table``; the player passes first if it must. Returns the number of
-    boards that are new to the set.
+    """Add the boards after each move, made canonical, to the set of ``mask`` + 1 slots at ``table``, which must have
+    room; the player passes first if it must. Returns the number of boards that are new to the set.
 
     ``definition`` is that of `counting.count_positions`.
     """
@@ -104,8 +106,8 @@ def positions_after(player, opponent, table, mask, definition):
 
 @kernel("i64(u64,i64,i64,u64,i64,i64)")
 def positions_expand(level, first, last, table, mask, definition):
-    """Apply `positions_after` to the boards in slots ``first`` to ``last`` - 1 of the set at ``level``, and add the
-    boards to the set at ``table``. Returns the number of boards that are new to it.
+    """Apply `positions_after` to the boards in slots ``first`` to ``last`` - 1 of the set at ``level``; it adds the
+    next boards to the set of ``mask`` + 1 slots at ``table``. Returns the number of boards that are new to that set.
     """
     added = 0
     for slot in range(first, last):
@@ -119,7 +121,9 @@ def positions_expand(level, first, last, table, mask, definition):
 
 @kernel("void(u64,i64,u64,i64)")
 def positions_copy(source, slots, table, mask):
-    """Add all boards of the set of ``slots`` slots at ``source`` to the set at ``table``, which must have room."""
+    """Add all boards of the set of ``slots`` slots at ``source`` to the set of ``mask`` + 1 slots at ``table``, which
+    must have room.
+    """
     for slot in range(slots):
         address = source + (i2u(slot) << U(4))
         p = ld64(address)

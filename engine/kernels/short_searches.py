@@ -61,8 +61,9 @@ def within_scores(score):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64)")
 def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
-    """Search one iteration, by windows that widen around ``guess`` (above 64 for no guess). Returns its score in discs
-    for the mover; the move is left at BEST.
+    """Search one iteration, by windows that widen around ``guess`` (above 64 for no guess; at depths up to 2 it is not
+    used). Returns its score in discs for the mover; the move is left at BEST. ``hint`` is the square to search first,
+    or NO_MOVE.
 
     A compiled `Searcher._line` without the variation. The result is meaningless if the stop word is set.
     """
@@ -102,9 +103,10 @@ def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
 @kernel("i64(u64,u64,u64,u64,i64,i64,i64,i64,u64)")
 def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
     """Write the line that begins with ``move`` and has ``score`` to the address ``to``, one byte for each move, NO_MOVE
-    for a pass. Returns its length in bytes.
+    for a pass. Returns its length in bytes, at most SHORT_LINE_MOST - 1.
 
-    A compiled `Searcher._variation`.
+    A move that no table knows is searched, but not below a score of 64 or -64 of a search that ends before the game;
+    the line ends where no move is found. A compiled `Searcher._variation`.
     """
     left = depth
     read_on = (score > -64 and score < 64) or depth >= empties
@@ -211,7 +213,9 @@ def search_record(ctx, record):
 
 @kernel("void(u64,u64,i64)")
 def search_records(ctx, records, number):
-    """Search ``number`` records, each after the first with a new date in the table, until the stop word is set."""
+    """Search the ``number`` records at address ``records``, each after the first with a new date in the table, until
+    the stop word is set.
+    """
     for k in range(number):
         if poll64(ld64(ctx + U(STOP))):
             return

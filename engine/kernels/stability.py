@@ -1,7 +1,7 @@
 """Discs that can never be turned again, and the bound on the score that follows from them.
 
 The stable discs are a lower bound: on edges by a table of all 3^8 edges; elsewhere discs whose four lines are full,
-then, until nothing changes, discs each of whose lines is full or has a stable neighbour.
+then, until nothing changes, discs each of whose lines is full or has a stable neighbour of the same side.
 """
 
 from desdaemon.engine.compiler import interpreted
@@ -16,9 +16,8 @@ _INNER = 0x007E7E7E7E7E7E00
 
 
 def _line_masks():
-    """Return masks of the squares that no square is k steps before, by k = 1, 2, 4 and direction.
-
-    The first list is for steps to higher bits, the second for steps to lower bits.
+    """Return two lists, for steps to higher and to lower bits. Each has, for k = 1, 2 and 4, the masks by direction of
+    the squares from which k steps back lead off the board.
     """
 
     def off(dx, dy, k):
@@ -139,7 +138,9 @@ def stability_bound(ctx, p, o):
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def _turned_on_edge(own, other, place):
-    """Return the discs of ``other`` that a move of ``own`` on ``place`` (0..7) turns on the edge; masks of 8 bits."""
+    """Return a mask of the discs that a move on ``place`` (0..7) turns along an edge; ``own`` and ``other`` are the
+    mover's and the opponent's discs on it, masks of 8 bits.
+    """
     turned = U(0)
     run = U(0)
     k = place + U(1)
