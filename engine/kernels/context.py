@@ -143,8 +143,7 @@ def second_move_of(d):
 
 @kernel("u64(u64)", inline=True)
 def draft_of(d):
-    """Return depth and selectivity of the data word ``d`` as one number (`make_draft`); `covers` compares two of them.
-    """
+    """Return depth and selectivity of the data word ``d`` as one number (see `make_draft`), for `covers`."""
     return d >> U(48)
 
 
