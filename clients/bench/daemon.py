@@ -32,9 +32,10 @@ _ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Make a block that SIGTERM and SIGINT end by an exception, so that the processes it has started are ended.
+    """Make a block that SIGTERM and SIGINT, unless ignored, end by `SystemExit`, so that the processes it has started
+    are ended.
 
-    The `SystemExit` has the status of a program ended by the signal. Main thread only.
+    Its status is that of a program ended by the signal; later signals are ignored. Main thread only.
     """
     heeded = [number for number in _ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
 
@@ -57,7 +58,7 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def random_line(dice: random.Random, plies: int) -> str:
-    """Return a line of ``plies`` random legal moves from the standard start, without passes."""
+    """Return ``plies`` random legal moves from the standard start as text; lines with a pass are not chosen."""
     while True:
         player, opponent = rules.START
         moves: list[int] = []
@@ -69,7 +70,9 @@ def random_line(dice: random.Random, plies: int) -> str:
 
 
 class BenchDaemon:
-    """`desdaemon serve` as a process, with an empty book; ``folder`` has all its files."""
+    """`desdaemon serve` as a process with an empty book, from the beginning of a ``with`` block to its end; ``folder``
+    has all its files.
+    """
 
     def __init__(self, folder: Path, threads: int) -> None:
         self.threads = threads
@@ -101,7 +104,9 @@ class BenchDaemon:
         return self
 
     def _prepare(self, file: Path) -> None:
-        """Wait until the daemon has written its endpoints and is ready. Raises `NoDaemon`."""
+        """Wait for the daemon's endpoints, give it an empty book, and load its engine by a search. Raises `NoDaemon` if
+        it does not start.
+        """
         due = time.monotonic() + _START_S
         while not file.exists():
             if self.process.poll() is not None or time.monotonic() > due:
@@ -131,7 +136,9 @@ class BenchDaemon:
         return done.stdout
 
     def end(self) -> float:
-        """Shut the daemon down. Returns the seconds until it has exited."""
+        """Shut the daemon down. Returns the seconds until it has exited; raises `subprocess.TimeoutExpired` after
+        `_END_S`.
+        """
         began = time.perf_counter()
         self.process.terminate()
         self.process.wait(_END_S)
@@ -227,8 +234,8 @@ class BenchPeer:
             time.sleep(0.02)
 
     def throughput(self, op: str, choices: list[dict[str, Any]], count: int, window: int) -> float:
-        """Send ``count`` requests, taken from ``choices`` in turn, with ``window`` in flight. Returns the replies a
-        second.
+        """Send ``count`` requests whose arguments are those of ``choices`` in turn, with ``window`` in flight. Returns
+        the replies a second. Raises `DaemonError` if the last reply is no final.
         """
         bodies = [
             codec.encode({"v": constants.VERSION, "id": number, "op": op, "args": choices[number % len(choices)]})

@@ -32,7 +32,7 @@ _LISTS = 8
 
 
 class MeasuredFigure(NamedTuple):
-    """A measured figure; ``aim`` is an upper bound, or a lower one with ``at_least``, None without."""
+    """A measured figure; ``aim`` is an upper bound, or with ``at_least`` a lower one; None if there is no aim."""
 
     name: str
     value: float
@@ -76,13 +76,13 @@ def command_line(program: str = "desdaemon bench server", measurements: Mapping[
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print a table. Returns the exit status: 0, 1 for a missed aim or a failed daemon."""
+    """Measure a daemon and print a table or JSON. Returns the exit status: 0, or 1 for a missed aim or a failed daemon."""
     return run("desdaemon bench server", MEASUREMENTS, arguments)
 
 
 def run(program: str, measurements: Mapping[str, Measure], arguments: list[str]) -> int:
-    """Take each measurement with a new daemon and print the figures, errors under the name ``program``. Returns as
-    `main`.
+    """Take the measurements that the command line names, by default all, each with a new daemon, and print the figures.
+    Errors are told under the name ``program``. Returns 0, or 1 for a missed aim or a failed daemon.
     """
     named = command_line(program, measurements).parse_args(arguments)
     figures: list[MeasuredFigure] = []

@@ -1,7 +1,7 @@
 """Requests to a site with lichess's API: streams of JSON lines, and posts.
 
-A request that meets a broken connection or an overloaded server is sent again after 1, 2, 4 ... up to 60 seconds; one
-that is told to slow down (status 429) after a minute, as the API asks.
+After a broken connection, an unreadable answer or a status of the server's own faults, a request is sent again after 1,
+2, 4 ... up to 60 seconds; after status 429 (slow down), a minute later, as the API asks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ApiRefusal(Exception):
 
 
 class _Later(Exception):
-    """The request may be sent again, in ``pause`` seconds, or for 0 in a time that grows with the tries."""
+    """The request may be sent again after ``pause`` seconds; 0 stands for a pause that doubles with each try."""
 
     def __init__(self, pause: float, message: str) -> None:
         super().__init__(message)
@@ -44,7 +44,8 @@ class Api:
     """A site and a token for it. Any thread may call the methods; posts are sent one at a time."""
 
     def __init__(self, url: str, token: str, tell: Callable[[str], None], closing: threading.Event) -> None:
-        """``tell`` gets a message about each wait. Setting ``pauses`` ends waits, and with them all requests.
+        """``token`` is sent with each request; ``tell`` gets a message about each wait. Setting ``closing`` ends waits
+        and streams.
 
         Raises `BadInput` for an address that is not https, unless it is on this machine.
         """
@@ -61,18 +62,22 @@ class Api:
         self._posts = threading.Lock()
 
     def get(self, path: str) -> Any:
-        """Return the answer to a GET. Raises `ApiRefusal`, and `InterruptedError` once ``pauses`` is set."""
+        """Return the answer to a GET, decoded from JSON. Raises `ApiRefusal`, and `InterruptedError` if ``closing`` is
+        set when the request would have to be repeated.
+        """
         return self._patiently(lambda: self._once("GET", path, None))
 
     def post(self, path: str, form: Mapping[str, str] | None = None) -> None:
-        """Send a POST. Raises `ApiRefusal`, and `InterruptedError` once ``pauses`` is set."""
+        """Send ``form``'s fields by a POST, and wait for the answer. Raises `ApiRefusal`, and `InterruptedError` if
+        ``closing`` is set when the request would have to be repeated.
+        """
         with self._posts:
             self._patiently(lambda: self._once("POST", path, form or {}))
 
     def lines(self, path: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of the stream at ``path`` until the server ends it; a broken stream is asked for again.
 
-        Raises `ApiRefusal`, and `InterruptedError` once ``pauses`` is set.
+        Raises `ApiRefusal`, and `InterruptedError` once ``closing`` is set, at the latest after `SILENCE_S`.
         """
         tries = 0
         while True:
@@ -166,7 +171,9 @@ class Api:
 
 
 def _error_of(text: bytes, response: http.client.HTTPResponse) -> str:
-    """Return the server's message about a refusal as one line."""
+    """Return the reason of a refusal, quoted in one line: the ``error`` of the JSON in ``text``, else the words of the
+    status.
+    """
     try:
         error = json.loads(text)["error"]
     except (ValueError, KeyError, TypeError):

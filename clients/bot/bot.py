@@ -46,11 +46,11 @@ LAG_MS = 500.0
 """Ms subtracted from the server's clock for the way there and back."""
 
 _FAULTS = 3
-"""Faults of the engine in one game after which the bot resigns."""
+"""Faults of the engine at one move after which the bot resigns."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the bot. Returns 0 at its end, 1 if it cannot go on, 2 for a bad command line."""
+    """Run the bot. Returns 0 at its end, 1 if it cannot go on; a bad command line ends the program with status 2."""
     parser = command_line()
     options = parser.parse_args(arguments)
     groups = ProcessGroups()
@@ -110,8 +110,9 @@ class Bot:
         most: int,
         games_file: str,
     ) -> None:
-        """``command`` starts the engine, which speaks ``protocol``. Up to ``most`` games are played at a time; finished
-        ones go to ``games_file`` unless it is "".
+        """``command`` starts the engine, which speaks ``protocol``, in a process group of ``groups``. Up to ``most``
+        games are played at a time; finished ones are appended to the file ``games_file`` unless it is "". Setting
+        ``closing`` ends the bot.
         """
         self._api = api
         self._rules = rules
@@ -127,10 +128,10 @@ class Bot:
         """Accepted challenges whose games have not begun."""
 
     def run(self, *, upgrade: bool = False) -> None:
-        """Play until the process is told to end.
+        """Answer challenges and start their games until the bot is told to end.
 
-        Raises `BadInput` if the account is not a bot's, unless ``upgrade`` makes it one; `ApiRefusal`; and
-        `InterruptedError` once closing.
+        Raises `BadInput` if the account is not a bot's and ``upgrade`` does not make it one, for good; `ApiRefusal` if
+        the site refuses the account or the stream; `InterruptedError` once ``closing`` is set.
         """
         account = self._api.get("/api/account")
         self._account = str(account.get("id", ""))
@@ -237,7 +238,9 @@ class _Game:
         """The moves that the engine knows."""
 
     def play(self, over: Callable[[Over], None]) -> None:
-        """Play the game to its end, then call ``over``. Raises `ApiRefusal`, `BadInput` and `EngineFault`."""
+        """Play the game to its end, then call ``over``. Raises `ApiRefusal`, `BadInput`, `EngineFault`, and
+        `InterruptedError` when the bot ends first.
+        """
         try:
             while True:
                 for message in self._api.lines(self._stream):
@@ -263,8 +266,8 @@ class _Game:
                 self._api.post(f"{self._where}/move/{quote(self._table.move_name(position, move), safe='@')}")
 
     def _chosen(self, turn: BotTurn) -> int:
-        """Return a forced pass or the engine's move; restart an engine that fails. At fault number `_FAULTS` resign and
-        raise `EngineFault`.
+        """Return PASS if it is forced, else the engine's move. An engine that fails is started anew; at fault number
+        `_FAULTS` the bot resigns and `EngineFault` is raised.
         """
         position = turn.record.final
         if position.must_pass:
@@ -324,7 +327,9 @@ def _rules(accept: str, rated: bool, clock: str) -> Rules:
 
 @contextlib.contextmanager
 def _stopped_by_signals(bot: Bot) -> Iterator[None]:
-    """Make a context that the first ending signal leaves when all games are over, the second at once."""
+    """Make a block that a signal to end the process interrupts; then it waits for the games in play and is left as
+    usual. A second signal leaves it at once by `KeyboardInterrupt`.
+    """
     previous: dict[int, Any] = {}
 
     def arrived(number: int, frame: object) -> None:

@@ -42,7 +42,7 @@ class Challenge(NamedTuple):
 
     id: str
     opponent: str
-    """The opponent's name in lower case."""
+    """The challenger's id in lower case."""
     bot: bool
     variant: str
     rated: bool
@@ -50,7 +50,7 @@ class Challenge(NamedTuple):
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Challenge:
-        """Return the challenge of an event. Raises `BadInput` if something is missing."""
+        """Return the challenge in the ``challenge`` object of an event. Raises `BadInput` if something is missing."""
         try:
             who, control = data["challenger"], data["timeControl"]
             clock = None
@@ -70,7 +70,9 @@ class Challenge(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Which challenges to accept; none by default. A clock needs ``least_s`` to ``most_s`` seconds at the start."""
+    """Which challenges to accept; none by default. Only Othello is, with a clock of ``least_s`` to ``most_s`` seconds
+    at the start.
+    """
 
     people: bool = False
     bots: bool = False
@@ -135,10 +137,10 @@ class GameTable:
         return self._record.white if self._black else self._record.black
 
     def hear(self, message: Mapping[str, Any]) -> BotTurn | Over | None:
-        """Take a message. Returns the bot's turn or the end of the game; None for chat, presence and the opponent's
-        turn.
+        """Take a message of the game's stream. Returns the bot's turn or the end of the game; None for all else, such
+        as chat and the opponent's turn.
 
-        Raises `BadInput` for a game that cannot be followed.
+        Raises `BadInput` for another variant, for a game of others, and for what cannot be read.
         """
         kind = message.get("type")
         state: Any = message
@@ -169,8 +171,8 @@ class GameTable:
         return square_text(first).lower() * 2
 
     def other_ranks(self) -> bool:
-        """Count ranks the other way, after the server refused a first move. Returns False, changing nothing, later in a
-        game.
+        """Count ranks the other way, after the server has refused a game's first move. Returns False, changing nothing,
+        once the game has moves, else True.
         """
         if self._record.moves:
             return False
@@ -193,7 +195,9 @@ class GameTable:
 
     @staticmethod
     def _player(message: Mapping[str, Any], *names: str) -> tuple[str, str]:
-        """Return a player's id, in lower case, and name."""
+        """Return the id, in lower case, and the name of the player under the first of the keys ``names``; "" for both
+        without one.
+        """
         for name in names:
             player = message.get(name)
             if isinstance(player, Mapping):
@@ -202,7 +206,9 @@ class GameTable:
         return "", ""
 
     def _moves(self, text: str) -> tuple[PlayedMove, ...]:
-        """Return the moves of a game with forced passes, and note how they are written."""
+        """Return the moves in the site's text, forced passes added, and note how the site writes them, for `move_name`.
+        Raises `BadInput`.
+        """
         plain: list[int] = []
         for token in text.split():
             match = _MOVE.fullmatch(token)

@@ -13,7 +13,7 @@ from desdaemon.clients import AsyncClient, DaemonError
 
 
 async def walk(endpoint: str | None, plies: int) -> None:
-    """Print the lines of the book, ply by ply, with their scores for the side to move."""
+    """Print up to ten lines of the book for each ply to ``plies``, with their scores for the side to move."""
     async with await AsyncClient.connect(endpoint) as client:
         lines = [""]
         for ply in range(plies + 1):

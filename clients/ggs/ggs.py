@@ -62,7 +62,9 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Play until `quit`, a signal or the last match. Returns 0, 1 if that failed, 2 for a bad command line."""
+    """Play until `quit`, a signal or the last match. Returns 0, or 1 if that failed; a bad command line ends the
+    program with status 2.
+    """
     named = command_line().parse_args(arguments)
     try:
         outside = Outside(*read_place(named.server), named.tls, named.games, named.log)
@@ -79,7 +81,9 @@ def main(arguments: list[str]) -> int:
 
 
 def play_as_edax(settings: SessionSettings) -> int:
-    """Play with Edax's ``ggs-`` options; ``ggs-open`` accepts unrated matches. Returns as `main`."""
+    """Play with Edax's ``ggs-`` options; ``ggs-open on`` accepts unrated matches of 1 to 30 minutes on 8x8 boards.
+    Returns 0, or 1 if that failed.
+    """
     host, port, login, password, log, open = (
         settings.text(option)
         for name in ("host", "port", "login", "password", "log-file", "open")
@@ -107,8 +111,8 @@ def play(
     settings: SessionSettings,
     margin_s: float,
 ) -> int:
-    """Play with an engine in this process that keeps ``margin_s`` seconds on the clock. Returns 0, or 1 if that failed;
-    raises `BadInput`.
+    """Play with an engine in this process that keeps ``margin_s`` seconds on the clock. Returns 0, or 1 after an error,
+    which is reported. Raises `BadInput` for an unusable login, file or setting.
     """
     if not re.fullmatch(r"\S{1,20}", login) or not login.isprintable():
         raise BadInput(f"login {quoted(login)}: expected a name without blanks")
@@ -127,8 +131,8 @@ def play(
 
 
 def _settings(named: argparse.Namespace) -> SessionSettings:
-    """Return the settings of the configuration file, with those of the command line. The book comes from the command
-    line alone.
+    """Return the settings of the configuration file, replaced by those that the command line gives. The book comes from
+    the command line alone.
     """
     settings = SessionSettings()
     if os.path.isfile(path := configuration_path()):  # noqa: PTH113
@@ -142,7 +146,9 @@ def _settings(named: argparse.Namespace) -> SessionSettings:
 
 
 def read_place(text: str) -> tuple[str, int]:
-    """Return host and port of ``HOST:PORT``. Raises `BadInput`."""
+    """Return host and port of ``HOST:PORT``; the port is `DEFAULT_PORT` if omitted, and an IPv6 host is in brackets.
+    Raises `BadInput`.
+    """
     match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^\s\[\]:]+)(?::(\d{1,5}))?", text)
     if not match or not 0 < int(match[2] or DEFAULT_PORT) < 65_536:
         raise BadInput(f"{quoted(text)}: expected HOST:PORT such as skatgame.net:{DEFAULT_PORT}")
@@ -150,7 +156,7 @@ def read_place(text: str) -> tuple[str, int]:
 
 
 def read_times(text: str) -> tuple[float, float]:
-    """Return the least and the greatest ms of ``1:00-30:00``. Raises `BadInput`."""
+    """Return the least and the greatest time, in ms, of a range of minutes such as ``1:00-30:00``. Raises `BadInput`."""
     try:
         least, most = (ggs.parse_clock(time).main for time in text.split("-"))
     except ValueError:
@@ -159,7 +165,9 @@ def read_times(text: str) -> tuple[float, float]:
 
 
 def read_offer(text: str) -> str:
-    """Return the words of an offer such as ``s8r14 5:00//2:00``, if this program can play it. Raises `BadInput`."""
+    """Return an offer such as ``s8r14 5:00//2:00`` with one blank between words; "" stays. Raises `BadInput` if this
+    program cannot play it.
+    """
     words = text.split()
     try:
         good = not words or (

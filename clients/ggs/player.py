@@ -1,7 +1,8 @@
 """The decisions of a player on the server: a state machine.
 
-Events are the beginning and end of the connection, messages of the server, answers of the engine, and the time; each
-returns instructions for the loop around it. ``now`` is in seconds, durations are in ms.
+Each method of `Player` takes an event (the beginning or end of the connection, a message of the server, an answer of
+the engine, a line of the user, the time) and returns instructions for the loop around it. ``now`` is in seconds, clocks
+are in ms.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ PENDING_S = 60.0
 LONGEST_WAIT_S = 300.0
 """Longest pause before the server is called again, seconds."""
 _FLAG_MS = 1_000.0
-"""Ms that a clock rises, beyond its increment, only by its extension: then its player was out of time."""
+"""A clock that rises by more than this beyond its increment, in ms, was extended, because its player was out of time.
+"""
 
 
 class AcceptRules(NamedTuple):
     """Which requests to accept.
 
-    ``types`` are patterns without the colour, such as ``s8r1[0-9]``; none: accept nothing. ``least`` and ``most`` are
-    ms at the beginning, ``opponents`` names, none for anyone; ``rated`` matches are accepted too.
+    ``types`` are patterns without the colour, such as ``s8r1[0-9]``; without any, no request is accepted. ``least`` and
+    ``most`` bound the clock at the beginning, in ms. ``opponents`` are casefolded names; if there are none, anyone may
+    ask. With ``rated``, rated matches are accepted too.
     """
 
     types: tuple[str, ...] = ()
@@ -50,9 +53,9 @@ class AcceptRules(NamedTuple):
 class Wishes(NamedTuple):
     """Further wishes of the user.
 
-    ``offer`` is a request to make whenever idle, as the server reads it (``s8r14 5:00//2:00``). After ``matches`` (0:
-    never) the program ends. ``tell`` reports searches on each board's channel; ``records``: the games' records are
-    wanted.
+    ``offer`` is a request to make whenever idle, as the server reads it (``s8r14 5:00//2:00``), or "". The program ends
+    after ``matches`` matches, for 0 never. ``tell`` reports searches on each board's channel; ``records`` asks for the
+    records of finished games.
     """
 
     offer: str = ""
@@ -76,7 +79,7 @@ class Send(NamedTuple):
 
 class StartSearch(NamedTuple):
     """Search a position of ``game``, with the mover's clock as the server has it; ``board`` is "0" or "1" of a pair, or
-    "".
+    "" for a single board.
     """
 
     game: str
@@ -92,7 +95,7 @@ class StopSearch(NamedTuple):
 
 
 class Show(NamedTuple):
-    """Show a text of the server or, with ``ours``, a message to the user."""
+    """Show a text of the server or, with ``ours``, a message of this program."""
 
     text: str
     ours: bool = False
@@ -154,16 +157,17 @@ class Player:
     # The connection
 
     def connected(self, now: float) -> list[Instruction]:
-        """Note that the server has answered."""
+        """Note that the connection is open; the server speaks first, so this returns no instructions."""
         self._calls += 1
         self._sent, self._waits_until = now, 0.0
         self._entered = self._welcomed = self._online = False
         return []
 
     def lost(self, reason: str) -> list[Instruction]:
-        """Note that the connection has ended or was refused: call again, after a longer pause each time.
+        """Note that the connection has ended or was refused: stop the searches, and call again after a pause that
+        doubles each time, up to `LONGEST_WAIT_S`.
 
-        If the first call fails the program ends.
+        If no call has been answered yet, the program ends with ``reason``.
         """
         if not self._calls:
             return [End(reason)]
@@ -177,7 +181,9 @@ class Player:
         return [*instructions, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
 
     def tick(self, now: float) -> list[Instruction]:
-        """Keep the connection alive, and repeat the offer. After the last match and its record end the program."""
+        """Keep the connection alive, and repeat the offer; before the login do nothing. After the last match end the
+        program, unless its record has not come and `PENDING_S` are not over.
+        """
         if not self._online:
             return []
         if self._done and now >= self._waits_until:
@@ -194,7 +200,7 @@ class Player:
         return int(bool(self._rules.types or self._wishes.offer) and not self._matches)
 
     def _leave(self) -> list[Instruction]:
-        """Stop all searches, and forget the games."""
+        """Forget the games; return instructions to stop their searches."""
         instructions: list[Instruction] = [StopSearch(id) for id, game in self._games.items() if game.searching]
         self._games.clear()
         return instructions
@@ -323,7 +329,7 @@ class Player:
         return [*instructions, End()] if self._done and not self._records else instructions
 
     def typed(self, line: str, now: float) -> list[Instruction]:
-        """Send a line of the user; ``quit`` ends the program."""
+        """Send a line of the user; ``quit`` ends the program. Before the login, show that other lines cannot be sent."""
         if line == "quit":
             return [*([Send(line)] if self._online else []), End()]
         if not self._online:
@@ -355,7 +361,9 @@ class Player:
         return [*instructions, StartSearch(board.id, board.id[1:].partition(".")[2], board.position, mine.clock)]
 
     def _flags(self, game: _OwnBoard, board: ggs.ServerBoard) -> list[Instruction]:
-        """Note whose clock has risen: that player was out of time and can no longer win."""
+        """Note both clocks. Returns a message about each that has been extended: its player was out of time and can no
+        longer win.
+        """
         instructions: list[Instruction] = []
         for side in board.sides:
             old_clock = game.clocks.get(side.name)
@@ -365,7 +373,9 @@ class Player:
         return instructions
 
     def found(self, answer: Answer) -> list[Instruction]:
-        """Play the engine's move, if the board has not changed since it was asked."""
+        """Play the engine's move, and tell its report if the user wishes; nothing if the board has changed since the
+        search began.
+        """
         game = self._games.get(answer.game)
         if game is None or not game.searching or game.position != answer.position:
             return []
@@ -378,7 +388,9 @@ class Player:
 
 
 def _line(board: ggs.ServerBoard) -> str:
-    """Return a report such as ``.5.0 12: f5 +3.00 4.2 s, alice 04:12, bob 03:58``."""
+    """Return a report such as ``.5.0 12: f5 +3.00 4.2 s, alice 04:12, bob 03:58``; only board and clocks before the
+    first move.
+    """
     clocks = ", ".join(f"{side.name} {ggs.time_text(side.clock.main)}" for side in board.sides)
     if board.last is None:
         return f"{board.id} {clocks}"

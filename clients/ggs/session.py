@@ -34,7 +34,7 @@ class Thinks(Protocol):
 
 
 class Outside(NamedTuple):
-    """The server's address, and files for records and the dialogue, "" for none."""
+    """The server's address, whether to use TLS, and the files for records and for the dialogue, "" for none."""
 
     host: str
     port: int
@@ -160,7 +160,9 @@ class ServerSession:
 
 
 def run(session_of: Callable[[], ServerSession]) -> str:
-    """Run a session until it ends or a signal comes, reading lines of standard input. Returns the error, or ""."""
+    """Run the session that ``session_of`` makes on a new event loop, until it ends. Lines of standard input go to it; a
+    signal to end the process counts as the line ``quit``. Returns the error that ended it, or "".
+    """
 
     async def running() -> str:
         session = session_of()

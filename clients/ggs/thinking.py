@@ -28,7 +28,9 @@ class Thinker:
     """
 
     def __init__(self, settings: SessionSettings, margin_ms: float) -> None:
-        """Leave ``margin_ms``, at most half of the time left, on the server's clock. Raises `BadInput`."""
+        """``margin_ms`` is kept on the server's clock at each move, at most half of the time left. Raises `BadInput`
+        for unusable weights or an unusable book.
+        """
         self._settings = copy.copy(settings)
         self._settings.game_time = 0
         self._half = copy.copy(self._settings)
@@ -86,6 +88,6 @@ class Thinker:
         return Answer(search.game, search.position, parse_move(move), score, time.monotonic() - began, told)
 
     def close(self) -> None:
-        """End all searches."""
+        """Close all engines, which ends their searches."""
         for engine in self._engines.values():
             engine.close()

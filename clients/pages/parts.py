@@ -13,7 +13,9 @@ from desdaemon.protocol.othello.notation import Position, moves_text
 
 
 def head(title: str, more: str = "") -> str:
-    """Return the beginning of a page, up to the start of its body. ``title`` is HTML; ``more`` is added to the head."""
+    """Return the beginning of a page as HTML, up to the start of its body. ``title`` is HTML, and so is ``more``, which
+    is added to the head.
+    """
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -33,16 +35,19 @@ def _resource(name: str) -> str:
 
 
 def players_heading(black: str, white: str) -> str:
-    """Return the heading of a game's page: the names of Black and White, with their discs."""
+    """Return the heading of a game's page as HTML: the names of Black and White, escaped, each after a stone of its
+    colour.
+    """
     return f"""<h1><span class="player"><span class="stone black"></span>{escape(black)}</span>
 <span class="against">against</span>
 <span class="player"><span class="stone white"></span>{escape(white)}</span></h1>"""
 
 
 def stepping_board(picture: str, plies: int, start: int, sentence: str, links: str = "") -> str:
-    """Return the section of a board (``picture``) with its controls, which the page's script needs.
+    """Return, as HTML, the section with a board (``picture``, SVG) and the controls that the page's script needs.
 
-    ``start`` is the ply shown, of ``plies``, and ``sentence`` is about it; ``links`` is HTML below.
+    ``start`` is the ply shown, from 0 to ``plies``; ``sentence`` is plain text about it, and is escaped; ``links`` is
+    HTML below.
     """
     return f"""<section class="game" aria-label="The board">
 {picture}
@@ -60,7 +65,7 @@ def stepping_board(picture: str, plies: int, start: int, sentence: str, links: s
 
 
 def ending(moves: Sequence[int], places: Sequence[Mapping[str, object]]) -> str:
-    """Return the end of a game's page: its transcript, and the script with a place for each position.
+    """Return the end of a game's page as HTML: its transcript, and the script with ``places``, one for each position.
 
     A place has ``board`` (64 squares), ``side``, ``played`` and ``best`` (squares to mark), ``told`` (a sentence),
     ``line`` and ``followed`` (lines of play or ""), and perhaps ``link``.
@@ -78,9 +83,10 @@ def ending(moves: Sequence[int], places: Sequence[Mapping[str, object]]) -> str:
 
 
 def table(label: str, kind: str, heads: Sequence[tuple[str, str]], rows: Sequence[str]) -> str:
-    """Return a table that scrolls, by keyboard too, if it is too wide.
+    """Return, as HTML, a table that scrolls, by keyboard too, if it is too wide.
 
-    ``label`` is its name for screen readers, ``kind`` its class; ``heads`` are columns' names and classes.
+    ``label`` is its name for screen readers, ``kind`` its class; ``heads`` are the columns' names and classes, ``rows``
+    its ``tr`` elements. All are HTML.
     """
     top = "".join(
         f'<th scope="col"{f" class={chr(34)}{style}{chr(34)}" if style else ""}>{name}</th>' for name, style in heads
@@ -90,29 +96,31 @@ def table(label: str, kind: str, heads: Sequence[tuple[str, str]], rows: Sequenc
 
 
 def named_row(name: str, cells: Sequence[str]) -> str:
-    """Return a row of a table that begins with the heading ``name``."""
+    """Return a table's row as HTML: the heading ``name``, then ``cells``, both HTML."""
     return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
 def player_heads(black: str, white: str) -> list[tuple[str, str]]:
-    """Return the heads of a table with a column for each player, for `table`."""
+    """Return the heads, for `table`, of a column of row names and a column for each player; the names become escaped
+    HTML.
+    """
     names = (("black", black), ("white", white))
     return [("", ""), *((f'<span class="stone {side}"></span>{escape(name)}', "") for side, name in names)]
 
 
 def stone(black: bool) -> str:
-    """Return the picture of a side's disc, for a table of moves."""
+    """Return a disc of a side as HTML, for a table of moves."""
     side = "black" if black else "white"
     return f'<span class="stone {side}" role="img" aria-label="{side}"></span>'
 
 
 def discs(position: Position) -> str:
-    """Return the numbers of discs of Black and White, as in 40-24."""
+    """Return the numbers of discs of Black and White, with a dash between them."""
     return f"{position.black.bit_count()}\u2013{position.white.bit_count()}"
 
 
 def signed(score: float) -> str:
-    """Return a score with its sign, 0 without one."""
+    """Return a score with its sign, which is a minus sign and no hyphen if negative; 0 has none."""
     return f"{score:+g}".replace("-", "\u2212") if score else "0"
 
 

@@ -18,9 +18,10 @@ INNER = HEIGHT - TOP - BOTTOM
 def board(
     position: Position, title: str, *, played: int = PASS, best: int = PASS, name: str = "", small: bool = False
 ) -> str:
-    """Return a board with coordinates; ``title`` is its text for screen readers.
+    """Return a board with coordinates as SVG; ``title`` is its plain text for screen readers.
 
-    ``played`` gets a ring, ``best`` a cross; ``name`` becomes the picture's id. A ``small`` one has a class of its own.
+    The square ``played`` gets a ring, ``best`` a cross, `PASS` neither. A ``name`` becomes the picture's id; then empty
+    squares have invisible discs, for a script. A ``small`` board has a class of its own.
     """
     identity = f' id="{name}"' if name else ""
     kind = "board small" if small else "board"
@@ -58,21 +59,23 @@ class Chart(NamedTuple):
     step: int
 
     def x(self, at: int) -> float:
-        """Return the x of a place, counted from 0."""
+        """Return the x coordinate of place number ``at``, counted from 0, in units of the picture."""
         return LEFT + at * (WIDTH - LEFT - RIGHT) / max(1, self.places - 1)
 
     def y(self, value: float) -> float:
-        """Return the y of a value; one that is out of range is on the edge."""
+        """Return the y coordinate of a value, in units of the picture; a value out of range is put on the edge."""
         value = max(-self.largest, min(self.largest, value))
         return TOP + (self.largest - value) * INNER / (2 * self.largest)
 
     def line(self, points: Iterable[tuple[int, float]]) -> str:
-        """Return the data of an SVG path through places and values, without the ``M`` at its beginning."""
+        """Return the data of an SVG path through points (place, value), without the ``M`` at its beginning."""
         return "L".join(f"{self.x(at):.1f} {self.y(value):.1f}" for at, value in points)
 
     def svg(self, label: str, under: str, over: str, marks: Iterable[int]) -> str:
-        """Return the picture: ``under`` the grid and ``over`` it are SVG, ``marks`` the places named by their number
-        from 1. Both halves count up from the middle. A script may move the cursor.
+        """Return the graph as SVG; ``label`` is its plain text for screen readers.
+
+        ``under`` and ``over`` are SVG to draw below and above the grid; ``marks`` are the places, counted from 1, whose
+        numbers are written. Values are written without a sign. The cursor is hidden until a script moves it.
         """
         parts = [
             f'<svg id="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}" '
@@ -95,13 +98,15 @@ class Chart(NamedTuple):
 
 
 def chart(places: int, largest: float, steps: Sequence[int]) -> Chart:
-    """Return a chart whose grid has the smallest of these ``steps`` that makes at most four lines to each side."""
+    """Return a chart of ``places`` for values to ``largest``, rounded up to whole steps. Its step is the first of
+    ``steps`` that makes at most four lines to each side, else the last.
+    """
     step = next((step for step in steps if largest <= 4 * step), steps[-1])
     return Chart(places, step * max(1, -(-int(largest) // step)), step)
 
 
 def sides(upper: str, lower: str) -> str:
-    """Return the names of the two sides in the halves of a graph."""
+    """Return, as SVG, the names of the two sides, escaped, in the upper and lower half of a graph."""
     return (
         f'<text class="side" x="{LEFT + 6}" y="{TOP + 14}">{escape(upper)}</text>'
         f'<text class="side" x="{LEFT + 6}" y="{HEIGHT - BOTTOM - 6}">{escape(lower)}</text>'

@@ -42,8 +42,8 @@ class Place(NamedTuple):
         return "" if self.port == _DEFAULT_PORTS[self.scheme] else f":{self.port}"
 
     def knows_host(self, header: str) -> bool:
-        """Return whether a Host header names this gateway: not if a foreign page's name was made to lead here (DNS
-        rebinding).
+        """Return whether a Host header is one of ``hosts`` with the port, which may be missing if it is the scheme's.
+        So a page whose name was made to lead here (DNS rebinding) is refused.
         """
         given = header.strip().lower()
         return any(given in (f"{host}{self._port_text}", f"{host}:{self.port}") for host in self.hosts)

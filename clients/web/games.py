@@ -42,7 +42,7 @@ Data = dict[str, Any]
 def read(args: Data) -> Data:
     """Answer `web.read`: the games of a file called ``name`` in ``text`` or ``data`` (base64), at most `MOST_GAMES`.
 
-    Games that cannot be read are in ``complaints``; if there are no others `BadInput` is raised.
+    Games that cannot be read are told in ``complaints``, at most 100; if none can be read `BadInput` is raised.
     """
     if "data" in args:
         try:
@@ -73,7 +73,8 @@ def _as_data(game: FileGame) -> Data:
 
 
 def write(args: Data) -> Data:
-    """Answer `web.write`: ``games`` in a ``format`` of `BASE_FORMATS`, as ``text`` or as ``data`` (base64).
+    """Answer `web.write`: ``games`` in a ``format`` of `BASE_FORMATS`, as ``text``, or as ``data`` (base64) if the
+    format is binary.
 
     The arguments have passed `allowed.check`. Raises `BadInput`.
     """

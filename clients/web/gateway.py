@@ -98,7 +98,9 @@ class Gateway:
         return f"desdaemon-{self.settings.place.port}"
 
     def application(self) -> Application:
-        """Return the application: the page, its files by name, the web socket, and nothing else."""
+        """Return the Tornado application: the page, its files by name, the web socket, the pages of the match if there
+        is one, and nothing else.
+        """
         shared = {"gateway": self}
         return Application(
             [
@@ -193,7 +195,9 @@ class _Entrance(_Guarded):
     SUPPORTED_METHODS = ("GET", "HEAD")
 
     def prepare(self) -> None:
-        """Exchange the token in the address for a cookie; refuse requests with neither."""
+        """Let in requests with a cookie. One for the board or the match with the token in its address gets a cookie,
+        and a page that leads to the address without the token.
+        """
         settings = self.gateway.settings
         given = self.get_query_arguments("token")
         right_host = settings.place.knows_host(_only(self.request.headers, "Host"))
@@ -220,7 +224,7 @@ class _MatchPages(_Entrance):
     """The handler of the pages that `desdaemon match --page` writes."""
 
     def get(self, name: str) -> None:
-        """Send a page as it is now."""
+        """Send a page as it is now; ``name`` "" is the match's first page."""
         try:
             data = Path(self.gateway.settings.match, name or "index.html").read_bytes()
         except OSError:
@@ -237,7 +241,9 @@ class _File(_Entrance):
     """The handler of the board and its files."""
 
     def get(self, name: str) -> None:
-        """Send the page (``name`` "") or one of its files, packed if the browser takes that; others do not exist."""
+        """Send the page (``name`` "") or one of its files, gzipped if the browser takes that, unless the browser has it
+        already. Other names do not exist.
+        """
         file = self.gateway.files.get(name or "index.html")
         if file is None:
             self._refuse(404, "404\n")
@@ -294,7 +300,9 @@ class _Socket(_Guarded, WebSocketHandler):
         self._tasks = [loop.create_task(self._begin()), loop.create_task(self._send())]
 
     async def _begin(self) -> None:
-        """Connect to the daemon, however long that takes, then read frames."""
+        """Connect to the daemon, however long that takes, and then let the page send requests. The page is told if that
+        fails the first time, and when it succeeds.
+        """
         settings = self.gateway.settings
         sent = False
         while True:
@@ -368,7 +376,7 @@ class Listener:
     """A gateway that listens at addresses of this machine."""
 
     def __init__(self, gateway: Gateway, addresses: list[str], tls: ssl.SSLContext | None) -> None:
-        """Listen at the addresses. Raises `OSError` if the first is taken; others that are taken are left out."""
+        """Listen at the addresses. Raises `OSError` if that fails at the first; others where it fails are left out."""
         self._server = HTTPServer(
             gateway.application(),
             ssl_options=tls,

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 
 MOST_BEHIND = 4 << 20
-"""Most bytes that may wait for a tab; one that reads more slowly is closed."""
+"""Most bytes that may wait for a tab; a tab that would have more is closed."""
 
 
 class TooFarBehind(Exception):
@@ -26,8 +26,8 @@ class Outbox:
         """Number of partials and events that newer ones have replaced."""
 
     def put(self, frame: str, replaces: Hashable = None) -> None:
-        """Add a frame, in place of a waiting one with the same ``replaces``. Raises `TooFarBehind`, dropping both, if
-        too much waits then.
+        """Add a frame at the end, and remove a waiting one with the same ``replaces`` unless it is None. Raises
+        `TooFarBehind`, dropping both, if more than ``most_behind`` bytes would wait.
         """
         self._number += 1
         key = ("frame", self._number) if replaces is None else ("newest", replaces)

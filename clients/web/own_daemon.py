@@ -35,8 +35,8 @@ def make_book(path: str) -> None:
 
 
 class OwnDaemon:
-    """`desdaemon serve --supervise` as a child, reached by a socket in a temporary folder if the system has sockets
-    with paths.
+    """`desdaemon serve --supervise` as a child process, reached by a socket in a temporary folder where the system has
+    such sockets.
 
     It ends with this process, even if that is killed. Its log goes to standard error.
     """
@@ -71,7 +71,7 @@ class OwnDaemon:
         self.endpoint, self.key = endpoints.endpoints[0], endpoints.key_file
 
     def close(self) -> None:
-        """End the daemon; changes of its book are on the disk already."""
+        """End the daemon, by force after `_END_S` seconds; changes of its book are on the disk already."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 platform.ask_to_end(self._process, signal.SIGTERM)

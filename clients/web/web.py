@@ -68,7 +68,9 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve pages until a signal. Returns 0, 1 for an unusable daemon or address, 2 for a bad command line."""
+    """Serve pages until a signal. Returns 0, or 1 for an unusable daemon or address or without Tornado; a bad command
+    line ends the program with status 2.
+    """
     parser = command_line()
     named = parser.parse_args(arguments)
     try:
@@ -179,7 +181,7 @@ def _open_browser(folder: Path, address: str) -> None:
 
 
 def _address(text: str) -> tuple[str, int | None]:
-    """Return host and port of ``--listen``; an empty host is this machine alone. Raises `BadInput`."""
+    """Return host and port of ``--listen``; "" for this machine alone, and None for no port. Raises `BadInput`."""
     match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]*)(?::(\d{1,5}))?", text)
     if not match or int(match[2] or 0) > 65_535:
         raise BadInput(f"--listen {quoted(text)}: expected HOST, HOST:PORT or :PORT")
@@ -199,7 +201,7 @@ def _places(host: str, port: int | None, names: list[str], scheme: str) -> Itera
     """Yield the addresses to try to listen at: the port asked for (0: any free one), or the default one and those after
     it.
 
-    Browsers may use ``names``, the ``host`` and names of the loopback for them.
+    In the address browsers may use ``names``, the ``host`` and the names of the loopback.
     """
     from .access import Place
 
