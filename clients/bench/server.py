@@ -76,7 +76,7 @@ def command_line(program: str = "desdaemon bench server", measurements: Mapping[
 
 
 def main(arguments: list[str]) -> int:
-    """Measure a daemon and print a table or JSON. Returns the exit status: 0, or 1 for a missed aim or a failed daemon."""
+    """Measure a daemon and print a table or JSON. Returns 0, or 1 for a missed aim or a failed daemon."""
     return run("desdaemon bench server", MEASUREMENTS, arguments)
 
 

@@ -156,7 +156,7 @@ def read_place(text: str) -> tuple[str, int]:
 
 
 def read_times(text: str) -> tuple[float, float]:
-    """Return the least and the greatest time, in ms, of a range of minutes such as ``1:00-30:00``. Raises `BadInput`."""
+    """Return the least and the greatest time, in ms, of a range such as ``1:00-30:00``. Raises `BadInput`."""
     try:
         least, most = (ggs.parse_clock(time).main for time in text.split("-"))
     except ValueError:

@@ -329,7 +329,7 @@ class Player:
         return [*instructions, End()] if self._done and not self._records else instructions
 
     def typed(self, line: str, now: float) -> list[Instruction]:
-        """Send a line of the user; ``quit`` ends the program. Before the login, show that other lines cannot be sent."""
+        """Send a line of the user; ``quit`` ends the program. Before the login, other lines are refused."""
         if line == "quit":
             return [*([Send(line)] if self._online else []), End()]
         if not self._online:
