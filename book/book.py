@@ -52,7 +52,9 @@ _IN_PLACE = 1 << 17
 
 
 class Removed(NamedTuple):
-    """The result of a removal: ``positions`` removed, lost links that became ``leaves``, ``rows`` that lost links."""
+    """The result of a removal: ``positions`` removed, lost links that became ``leaves``, and ``rows``, numbered as
+    afterwards, that lost links.
+    """
 
     positions: int
     leaves: int
@@ -115,9 +117,10 @@ class Book:
         counts: Counts | None = None,
         games: Games = NO_GAMES,
     ) -> None:
-        """``settled``, ``complete`` and ``counts`` describe a ``table`` from a file: all scores follow from the leaves;
-        no leaf is faulty; the number of positions of each kind. ``links`` are those of a book.dat, ``games`` the games
-        whose results are counted.
+        """``links`` are those of a book.dat, ``games`` the games whose results are counted.
+
+        For a ``table`` from a file, ``settled`` says that all scores follow from the leaves, ``complete`` that no leaf
+        is faulty, and ``counts`` are its counts.
         """
         self.table = table or BookTable()
         self._options = options or BookOptions()
@@ -231,7 +234,9 @@ class Book:
         return links if links and self.options.rule is Rule.EGAROUCID else moves
 
     def scan_faults(self, progress: ProgressCallback = no_progress) -> Iterator[Rows]:
-        """Yield faults of leaves (`layout.OPEN` ...), some thousand rows at a time: int64 (n, 2), row and kind."""
+        """Yield faults of leaves (`layout.OPEN` ...), at most some thousand at a time, by row: int64 (n, 2), row and
+        kind.
+        """
         notes = np.empty((_NOTES, 2), np.int64)
         number = np.zeros(1, np.uint64)
         filters = self.table.filters(progress)
@@ -260,7 +265,9 @@ class Book:
         return np.array(sorted(rows), np.int64)
 
     def faults_among(self, rows: Rows, progress: ProgressCallback = no_progress) -> Rows:
-        """Return the faults of ``rows`` in their order, as `faults` does."""
+        """Return the faults of the leaves of ``rows``, in the order of ``rows``: int64 (n, 2), row and kind
+        (`layout.OPEN` ...).
+        """
         note = np.empty((1, 2), np.int64)
         number = np.zeros(1, np.uint64)
         filters = Filters()
@@ -300,7 +307,10 @@ class Book:
         self.table.sound()
 
     def touch(self, rows: Iterable[int]) -> None:
-        """Mark rows as new or changed: their leaves are unverified, and all scores that depend on them are stale."""
+        """Mark rows as new or changed: their leaves are unverified, and all scores that depend on them are stale.
+
+        If too many are marked, all leaves count as unverified and all scores as stale.
+        """
         self.stale = True
         for marked in (self._touched, self._unverified):
             if marked is not None:
@@ -346,7 +356,10 @@ class Book:
         counts.replaced(rows, old, self.table.records(rows))
 
     def overwrite(self, records: Records) -> Rows:
-        """Write positions over those in the book, or add them, and return their rows; the recorder is not told."""
+        """Write positions over those in the book, or add them, and return their rows; the recorder is not told.
+
+        The path counts of ``records`` are cleared, also in the argument.
+        """
         rows = self.table.rows_of(records)
         with self._replacing(np.unique(rows[rows >= 0])):
             self.table.insert_records(without_counts(records), overwrite=True)
@@ -365,8 +378,10 @@ class Book:
         return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:
-        """Add `RECORD`s of canonical positions outside the book, without path counts; the first of equal
-        ones is used.
+        """Add the canonical positions of ``records`` (`RECORD`), none of which is in the book, without their path
+        counts.
+
+        Of equal positions the first is used.
         """
         self._begin_change()
         first = len(self)
@@ -389,7 +404,9 @@ class Book:
             self.recorder.forgotten()
 
     def step(self, schedule: int, done: int) -> None:
-        """Record, also over restarts, how many steps of a schedule are finished; 0 removes the record."""
+        """Record, also over restarts, how many steps of the schedule with the number ``schedule`` are finished; 0
+        removes the record.
+        """
         self._begin_change()
         if done:
             self.steps[schedule] = done
@@ -483,7 +500,8 @@ class Book:
         """Remove the marked rows; other rows get new numbers.
 
         With ``leaves``, the best link that a position loses becomes its leaf if it is better. Scores set by hand go
-        with their positions. Scores are not recomputed. A cancellation leaves the book unchanged.
+        with their positions. Other scores are not recomputed, but that of a position that loses its last link becomes
+        unknown. A cancellation leaves the book unchanged.
         """
         self._begin_change()
         table = self.table
@@ -568,8 +586,8 @@ class Book:
             self.negamax(threads=threads, progress=progress)
 
     def negamax(self, *, threads: int = 1, progress: ProgressCallback = no_progress) -> int:
-        """Bring scores, bounds and counts up to date; drop leaves whose moves have become links. Returns how many rows
-        changed.
+        """Bring scores, bounds and counts up to date; drop leaves whose moves have become links. Returns the number of
+        rows whose score or bounds changed.
 
         After small changes only positions that depend on them are visited (`negamax.negamax_from`). After a
         cancellation the scores stay `stale`.

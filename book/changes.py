@@ -14,13 +14,13 @@ Question = tuple[int, int, int, int]
 
 
 class ChangeObserver:
-    """Called around every change of a book, on its thread. This base class allows all and records nothing."""
+    """Is told of every change of a book, on the thread that makes it. This base class ignores them all."""
 
     def allow(self) -> None:
         """Raise `ReadOnly` if the book must not change. Called before each change."""
 
     def begin(self, command: str) -> None:
-        """Take note that the following changes are those of ``command``."""
+        """Take note that the following changes are made by the command with the text ``command``."""
 
     def changed(self, row: int) -> None:
         """Take note that the position in ``row`` was added or changed."""
@@ -31,10 +31,13 @@ class ChangeObserver:
             self.changed(row)
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """Take note that positions, in arrays (n, 2) of canonical boards, will be removed and rows renumbered."""
+        """Take note, before it happens, that positions are removed and rows renumbered.
+
+        ``keys`` yields the positions: arrays uint64 (n, 2) of canonical boards.
+        """
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """Take note that `Book.remember` has kept the result of a search."""
+        """Take note that `Book.remember` has kept ``answer``, the move and its score, for ``question``."""
 
     def forgotten(self) -> None:
         """Take note that the remembered searches were dropped."""
@@ -46,7 +49,9 @@ class ChangeObserver:
         """Take note that the results of ``games`` were taken back."""
 
     def stepped(self, schedule: int, done: int) -> None:
-        """Take note that ``done`` steps of a schedule are finished; with 0 the schedule is no longer recorded."""
+        """Take note that ``done`` steps of the schedule with the number ``schedule`` are finished; with 0 its record is
+        dropped.
+        """
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
         """Return a context; the changes made in it are written at its end, all or none."""

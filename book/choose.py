@@ -66,10 +66,11 @@ def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
 
 
 def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> list[MoveInBook]:
-    """Return the moves that may be chosen, best first; none if `Book.view` returns None. Raises `OutOfRange`.
+    """Return the moves that may be chosen, on the given board, best first; none if `Book.view` returns None.
 
-    Moves without a score and links of too low a level are left out, the leaf if only links are wanted or if Egaroucid's
-    rule ignores it. Moves are within the randomness of the best, unless `Choice.RESULTS` decides.
+    Left out are moves without a score, links below ``settings.least_level``, the leaf if only links are wanted or
+    Egaroucid's rule ignores it, and, unless `Choice.RESULTS` decides, moves more than the randomness below the best.
+    Raises `OutOfRange` for a randomness outside 0..128.
     """
     within("randomness", settings.randomness, 0, 128)
     moves = [
@@ -84,7 +85,8 @@ def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> 
 
 
 def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: random.Random) -> MoveInBook | None:
-    """Return a move of the book for a position in any orientation, None to leave the book. Raises `OutOfRange`.
+    """Return a move of the book for a position in any orientation, as a move on that board; None to leave the book, by
+    chance (``settings.reject``) or without `candidates`. Raises as `candidates` does.
 
     By value each candidate is equally likely. By results it is the one with the greatest `_supposed_share`: Thompson
     sampling (W. R. Thompson, Biometrika 25, 1933; O. Chapelle and L. Li, NIPS 2011). Moves that win are played most,
@@ -99,8 +101,9 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
 
 
 def line(book: Book, player: int, opponent: int) -> list[int]:
-    """Return the best line through the book from a position, as moves on that board: at each step the first of the best
-    moves, the last of which may be a leaf.
+    """Return the best line through the book from a position, as moves on the given board.
+
+    Each move is the first of the best. The line ends after a leaf, or where no move has a score.
     """
     moves: list[int] = []
     while True:

@@ -38,7 +38,9 @@ def address(array: npt.NDArray[Any]) -> int:
 
 
 def addresses(chunks: list[Records]) -> Words:
-    """Return the addresses of ``chunks``, which must lie one after another in memory, except the last."""
+    """Return the addresses of ``chunks``, of which there is at least one; all but the last must lie one after another
+    in memory.
+    """
     places: Words = np.arange(len(chunks), dtype=np.uint64) * np.uint64(chunks[0].nbytes) + np.uint64(
         address(chunks[0])
     )
@@ -50,12 +52,16 @@ SlotCount = TypeVar("SlotCount", int, npt.NDArray[np.int64])
 
 
 def segment_bytes(capacity: SlotCount) -> SlotCount:
-    """Return the bytes of an index segment of ``capacity`` slots: tags padded to a multiple of 8, then 32-bit rows."""
+    """Return the size in bytes of an index segment of ``capacity`` slots: tags padded to a multiple of 8, then 32-bit
+    rows.
+    """
     return (capacity + 7) // 8 * 8 + 4 * capacity
 
 
 def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
-    """Yield for each chunk that ``rows`` touch its number, the indices into ``rows``, and the places in the chunk."""
+    """Yield for each chunk that holds some of ``rows`` its number, the indices of these rows in ``rows``, and their
+    places in the chunk.
+    """
     if not len(rows):
         return
     order = np.argsort(rows, kind="stable")

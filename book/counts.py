@@ -94,13 +94,17 @@ class Counts:
         self.kinds[TALLY_LEAVES] += sign * np.bincount(empties, minlength=SQUARES)
 
     def replaced(self, rows: Rows, old: Records, new: Records) -> None:
-        """Update the counts for changed records of ``rows``: levels, scores and leaves. Links are not affected."""
+        """Update the counts of levels, scores and leaves for changed records of ``rows``; rows not counted yet are
+        passed over.
+
+        Links are not affected.
+        """
         counted = rows < self.rows
         self._count(old[counted], -1)
         self._count(new[counted], 1)
 
     def replaced_one(self, old: PositionEntry, new: PositionEntry) -> None:
-        """Update the counts for one changed position, faster than `replaced` does."""
+        """Update the counts for one changed position that is counted already, faster than `replaced` does."""
         for entry, sign in ((old, -1), (new, 1)):
             self.tally[TALLY_LEVELS + TALLY_BIAS + entry.level] += sign
             self.tally[TALLY_SCORES + TALLY_BIAS + entry.score] += sign
@@ -119,7 +123,10 @@ class Counts:
         self.tally[:TALLY_LEVELS] += sign * tally
 
     def catch_up(self, table: BookTable) -> bool:
-        """Count the positions added since the last count. Returns False, counting nothing, if there are too many."""
+        """Count the positions added since the last count; `unreachable` may become unknown by it.
+
+        Returns False, counting nothing, if they are more than `FEW` or one has too many parents to list.
+        """
         if len(table) - self.rows > FEW:
             return False
         added = np.arange(self.rows, len(table), dtype=np.int64)
@@ -144,9 +151,10 @@ class Counts:
         return True
 
     def before_removal(self, table: BookTable, rows: Rows) -> Records | None:
-        """Subtract rows that are about to be removed. Returns the records of their parents for `after_removal`.
+        """Subtract the counts of rows about to be removed, and those of their other parents by empty squares.
 
-        Returns None if rows or parents are too many: then the whole table has to be counted.
+        Returns the records of these parents, for `after_removal`, or None if rows or parents are too many: then the
+        whole table has to be counted after the removal.
         """
         if len(rows) > FEW or not self.catch_up(table):
             return None
@@ -163,7 +171,9 @@ class Counts:
         return table.records(parents)
 
     def after_removal(self, table: BookTable, parents: Records) -> None:
-        """Count the ``parents`` of removed positions, from `before_removal`, again."""
+        """Count the ``parents`` that `before_removal` returned again, with their remaining links; `unreachable` becomes
+        unknown.
+        """
         self._count_rows(table, table.rows_of(parents), _ALL, 1)
         self.rows = len(table)
         self.unreachable = -1

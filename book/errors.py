@@ -1,4 +1,4 @@
-"""The errors of the book library, whose messages have the file, the byte or line, and the fault."""
+"""The errors of the book library; those about files name the file, the byte or line, and the fault."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ class BookError(Exception):
 
 
 class Unreadable(BookError):
-    """A file of another kind, or a damaged one; ``offset`` is the byte at fault, None if there is none."""
+    """A file that is missing, cannot be read, is of another kind or damaged; ``offset`` is the byte at fault, None if
+    there is none.
+    """
 
     def __init__(self, path: Path | str, offset: int | None, problem: str) -> None:
         self.path = Path(path)

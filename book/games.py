@@ -42,18 +42,24 @@ def identity(start: tuple[int, int], moves: bytes, about: str) -> bytes:
 
 
 def squares(moves: bytes) -> bytes:
-    """Return the squares of ``moves`` without passes (64), at most 62, without the filling: as `GAME` has them."""
+    """Return ``moves`` as `GAME` has them, at most 62 squares without passes (64), but without the filling (255)."""
     return moves.replace(b"\x40", b"")[:_MOST_MOVES].rstrip(_END)
 
 
 def squares_of(positions: Sequence[tuple[int, int]]) -> bytes:
-    """Return the squares played in a line of positions that includes those of passes."""
+    """Return the squares played in a line, a byte each, without passes.
+
+    ``positions`` are all its positions, those after passes too, each seen from its side to move.
+    """
     boards = [player | opponent for player, opponent in positions]
     return bytes((second ^ first).bit_length() - 1 for first, second in itertools.pairwise(boards) if second != first)
 
 
 def packed(known: bytes, start: tuple[int, int], moves: bytes, score: int, source: str, *, learned: bool) -> bytes:
-    """Return a `GAME` record with the identity ``known``; ``score`` is in discs for the first mover."""
+    """Return a `GAME` record with the identity ``known``.
+
+    ``moves`` are at most 62 squares, a byte each, without passes; ``score`` is in discs for the first mover.
+    """
     return _GAME.pack(known, *start, moves.ljust(_MOST_MOVES, _END), score, learned, source_name(source))
 
 
@@ -77,7 +83,7 @@ COUNTS_WITHOUT_GAMES: Games = unpacked(packed(bytes(16), (0, 0), b"", 0, "", lea
 
 
 def new_games(games: Games, *before: Games) -> Games:
-    """Return the games whose identity is in none of ``before``; of equal games the first."""
+    """Return the games whose identity is in none of ``before``; of games with the same identity the first."""
     seen = {mark for each in before for mark in each["identity"].tolist()}
     fresh = []
     for place, mark in enumerate(games["identity"].tolist()):
@@ -94,6 +100,6 @@ def without(games: Games, gone: Iterable[bytes]) -> Games:
 
 
 def sources(games: Games) -> dict[str, int]:
-    """Return the number of games of each source, by name."""
+    """Return the number of games of each source, by name; `COUNTS_WITHOUT_GAMES` does not count."""
     names, numbers = np.unique(without(games, COUNTS_WITHOUT_GAMES["identity"].tolist())["source"], return_counts=True)
     return {name.decode(errors="ignore"): number for name, number in zip(names.tolist(), numbers.tolist(), strict=True)}

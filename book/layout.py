@@ -118,7 +118,7 @@ INSERTED_WORDS = 2
 SEGMENT_FULL = -1
 CHUNK_MISSING = -2
 
-# The guard of a mapped file (`storage/checksums.py`): words.
+# The guard of a mapped file (`storage/blocks.py`): words.
 GUARD_FIRST = 0
 """Address of the first byte under a checksum."""
 GUARD_END = 8
@@ -155,7 +155,7 @@ UNCHECKED, CHECKED, DAMAGED = range(3)
 # Filters of look-ups: for every number of empty squares two words.
 FILTER_BYTES = 16
 FILTER_BITS = 0
-"""Address of a bit array for the rows with this number of empty squares; 0 if there are no such rows."""
+"""Address of a bit array for the rows with this number of empty squares; 0 without such rows, 1 without bits."""
 FILTER_MASK = 8
 """Number of bits, a power of 2, minus 1; 0 if there are no bits, so that any position may be in the book."""
 MOST_FILTERED = 1 << 22
@@ -166,7 +166,7 @@ FILTER_BITS_PER_ROW = 16
 
 # Faults of a leaf.
 OPEN = 1
-"""The leaf is missing though a legal move leads out of the book, or a finished game has no score."""
+"""The leaf has no move or no score though a legal move leads out of the book, or a finished game has no score."""
 LINKED = 2
 """The leaf's move leads into the book."""
 ILLEGAL = 3

@@ -13,9 +13,10 @@ from .table import BookTable
 
 
 class Links(NamedTuple):
-    """The original links, in a book.dat, of rows (ascending) whose computed links differ from them.
+    """The links that a book.dat stores for the rows, ascending, whose computed links differ from them.
 
-    ``data`` has for each row, from its offset on, a byte with the number of links and pairs (score, move).
+    ``data`` has for each row, from its offset on, a byte with the number of links, then score and move of each, a byte
+    each.
     """
 
     rows: npt.NDArray[np.uint64]
@@ -23,11 +24,11 @@ class Links(NamedTuple):
     data: npt.NDArray[np.uint8]
 
     def addresses(self) -> npt.NDArray[np.uint64]:
-        """Return the row and the address of its links in memory, uint64 (n, 2), for the kernel `dat_write`."""
+        """Return each row and the address in memory of its links, uint64 (n, 2), for the kernel `dat_write`."""
         return np.stack([self.rows, self.offsets + np.uint64(address(self.data))], axis=1)
 
     def true_to(self, table: BookTable) -> Links | None:
-        """Return the original links that differ from the computed ones only in their order; None if there are none."""
+        """Return the stored links that differ from the computed ones only in their order; None if there are none."""
         same: npt.NDArray[np.uint8] = np.zeros(len(self.rows), np.uint8)
         special, filters = self.addresses(), table.filters()
         kernels().dat_same_links(table.context, address(special), len(special), address(same), filters.at)

@@ -108,7 +108,7 @@ class LayerOrder:
 
 
 def _block(tally: npt.NDArray[np.int64] | None = None) -> Words:
-    """Return the words for the kernel `negamax_rows`, which counts in ``tally`` if it is given."""
+    """Return the words for the kernel `negamax_rows`, which adds counts to ``tally`` if it is given."""
     block: Words = np.zeros(NEGAMAX_WORDS, np.uint64)
     if tally is not None:
         block[NEGAMAX_TALLY // WORD] = address(tally)
@@ -134,7 +134,9 @@ class _Faults:
         block[NEGAMAX_FAULTS // WORD] = 0
 
     def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:
-        """Return the places with a fault, counted from ``start``, and the kinds of the faults; empty the buffer."""
+        """Return the places with a fault, counted from the ``start`` of `begin`, and the kinds of the faults; empty the
+        buffer.
+        """
         # numpy finds the true elements of a bool array many times faster than the bytes that are not 0.
         places = np.flatnonzero(self._kinds != 0)
         kinds = self._kinds[places]
@@ -150,7 +152,7 @@ class FaultyRows:
         self.rows: set[int] | None = set()
 
     def add(self, rows: npt.NDArray[np.uint32]) -> None:
-        """Add rows, unless there are too many already."""
+        """Add rows; if there would be more than ``most``, drop all rows for good."""
         if self.rows is None or len(self.rows) + len(rows) > self._most:
             self.rows = None
         else:
@@ -164,7 +166,7 @@ _Each = Callable[[Callable[[int, int], int], list[_Range]], Iterable[int]]
 
 @contextlib.contextmanager
 def _pool(threads: int) -> Iterator[_Each]:
-    """Yield a function that works on ranges in parallel, by ``threads`` threads."""
+    """Yield an `_Each` that works on the ranges in parallel, by ``threads`` threads."""
     if threads == 1:
         yield lambda work, parts: [work(*part) for part in parts]
         return
@@ -173,7 +175,7 @@ def _pool(threads: int) -> Iterator[_Each]:
 
 
 def _parts(start: int, end: int, threads: int) -> list[_Range]:
-    """Return the range ``start..end`` in ``threads`` equal parts."""
+    """Return the range ``start..end`` divided into ``threads`` ranges of about equal length."""
     return list(itertools.pairwise(start + (end - start) * k // threads for k in range(threads + 1)))
 
 

@@ -28,8 +28,9 @@ class BookOptions(NamedTuple):
     """Options of a book.
 
     New positions get ``level`` (0..60). Positions are grown while at least ``min_empties`` squares are empty, so the
-    book ends one ply later. ``midgame_error`` and ``endcut_error`` are the margins, in discs, of the bounds of leaves
-    whose search did not reach the end, and reached it with selectivity.
+    book ends one ply later. ``midgame_error`` is the margin, in discs, of the bounds of a leaf whose search did not
+    reach the end of the game, ``endcut_error`` that of a leaf whose search reached it with selectivity. ``verbosity``
+    is Edax's and only kept.
     """
 
     level: int = 21
@@ -70,7 +71,10 @@ _RANGES = (
 
 
 def options_of(*numbers: int) -> BookOptions:
-    """Return the options that a file stores as these fields; the rule may be missing. Raises ValueError."""
+    """Return the options whose fields have these values, in order; without a sixth number the rule is Edax's.
+
+    Raises ValueError if a value is out of range.
+    """
     for value, (name, low, high) in zip(numbers, _RANGES, strict=False):
         if not low <= value <= high:
             raise ValueError(f"the {name} is {value}, not {low}..{high}")
@@ -78,7 +82,7 @@ def options_of(*numbers: int) -> BookOptions:
 
 
 def default_depth(level: int) -> int:
-    """Return the depth of a new book of ``level``: from Edax's table, down to where the level solves."""
+    """Return Edax's depth, in moves, of a new book of ``level``: from about there on such a search solves the game."""
     if level <= 10:
         return 60 - 2 * level
     if level <= 18:
@@ -95,8 +99,10 @@ def default_depth(level: int) -> int:
 def guessed_options(levels: npt.NDArray[np.int64] | int, least_empties: int, rule: Rule) -> BookOptions:
     """Return options for a book whose file has none, derived from its positions.
 
-    The level is that of most unfinished positions, of several the highest (``levels`` counts them by level, or is the
-    level); the depth is that of the deepest position. A book of the initial position alone gets default values.
+    ``levels`` is the level, or has the number of unfinished positions of each level: then the most frequent one is
+    taken, of several the highest, and without such positions the default. The depth is that of the deepest position,
+    which has ``least_empties`` empty squares; in a book of the initial position alone it is the level's
+    `default_depth`.
     """
     level = levels if isinstance(levels, int) else BookOptions().level
     if not isinstance(levels, int) and levels.any():

@@ -20,7 +20,9 @@ def no_progress(stage: str, done: int, total: int) -> None:
 
 
 def slices(total: int, step: int, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
-    """Yield ranges of ``step`` numbers below ``total``; ``progress`` is called after each range was used."""
+    """Yield consecutive ranges (start, end) of at most ``step`` numbers, from 0 to ``total``; ``progress`` is called
+    with ``stage`` after each range was used.
+    """
     for start in range(0, total, step):
         end = min(total, start + step)
         yield start, end

@@ -66,10 +66,11 @@ STATE = np.dtype(
 class PositionEntry(NamedTuple):
     """A position of the book: the discs of the side to move and of the other side, in canonical form, and its data.
 
-    ``wins``, ``draws``, ``losses`` count the paths to exactly solved ends, ``lines`` the paths that leave the book;
-    positions that several paths reach count once for each path. ``lower`` and ``upper`` bound ``score`` by the error
-    margins. The leaf is the best move that does not lead into the book, `NO_MOVE` if there is none; a finished game has
-    `NO_MOVE` with its final score. ``level`` and ``leaf_level`` are Edax levels unless a flag says otherwise.
+    ``wins``, ``draws``, ``losses`` count the paths to exactly solved ends, ``lines`` the paths that leave the book
+    (under Egaroucid's `Rule`: 1 + the sum over the links); positions that several paths reach count once for each path.
+    ``lower`` and ``upper`` bound ``score`` by the error margins. The leaf is the best move that does not lead into the
+    book, `NO_MOVE` if there is none; a finished game has `NO_MOVE` with its final score. ``level`` and ``leaf_level``
+    are Edax levels unless a flag says otherwise.
 
     In a book from Egaroucid's file the leaf is copied unchanged: a move above `PASS` or a score below -64 means no
     leaf.
@@ -112,8 +113,9 @@ class PositionEntry(NamedTuple):
 def unsearched(
     keys: npt.NDArray[np.uint64], level: int, scores: Sequence[int] | int = NO_SCORE
 ) -> npt.NDArray[np.void]:
-    """Return `RECORD`s of canonical positions, uint64 (n, 2), of ``level`` and without leaves; ``scores``, one for all
-    or one each, are provisional.
+    """Return `RECORD`s of the canonical positions ``keys``, uint64 (n, 2), with ``level`` and without leaves.
+
+    ``scores``, one for all or one each, in discs for the side to move, are provisional scores and also bounds.
     """
     records = np.zeros(len(keys), RECORD)
     records["player"], records["opponent"] = keys.T

@@ -42,11 +42,12 @@ _STEP = 1 << 12
 
 
 class Filters:
-    """Filters that let a pass over a table skip most look-ups of positions that are not in it, by the number of empty
-    squares.
+    """Filters by number of empty squares, with which a pass over a table skips most look-ups of positions that are not
+    in it.
 
-    All are skipped if no position has that number; most, by bits, if few have, unless most children are in the table.
-    `layout.FILTER_BYTES` describes the words. A new object skips nothing.
+    With a number that no position has, all look-ups are skipped. With one that few positions have, bits skip most of
+    those that would fail, unless most children are in the table. `layout.FILTER_BYTES` describes the words. A new
+    object skips nothing.
     """
 
     def __init__(self) -> None:
@@ -154,7 +155,7 @@ class BookTable(TableMemory):
     def insert_records(self, records: Records, *, overwrite: bool = False) -> int:
         """Add canonical `RECORD`s without wide counts. Returns how many positions were in the table already.
 
-        Those keep their data unless ``overwrite``. Raises `Damaged`.
+        Unless ``overwrite``, positions already in the table keep their data. Raises `Damaged`.
         """
         records = np.ascontiguousarray(records, RECORD)
         out = np.zeros(INSERTED_WORDS, np.int64)
@@ -238,7 +239,9 @@ class BookTable(TableMemory):
         return copied
 
     def set_leaves(self, rows: Rows, moves: Bytes, scores: npt.NDArray[np.int8], levels: npt.NDArray[np.int8]) -> None:
-        """Give ``rows``, which are distinct, new leaves; scores stay as they are."""
+        """Give ``rows``, which are distinct, new leaves, with scores in discs for the side to move; the positions' own
+        scores stay.
+        """
         for number, here, places in by_chunk(rows):
             chunk = self._chunk_of(number)
             for name, values in (("leaf_move", moves), ("leaf_score", scores), ("leaf_level", levels)):
@@ -253,7 +256,9 @@ class BookTable(TableMemory):
                 chunk[name][places] = value
 
     def path_counts(self, number: int, name: str) -> Words:
-        """Return the "wins", "draws", "losses" or "lines" of the rows of a chunk, wide counts included."""
+        """Return the field ``name``, "wins", "draws", "losses" or "lines", of the rows of chunk ``number``, wide counts
+        included.
+        """
         chunk = self.chunk(number)
         counts: Words = chunk[name].astype(np.uint64)
         large = np.flatnonzero(chunk["flags"] & WIDE)
@@ -302,7 +307,9 @@ class BookTable(TableMemory):
             chunk[place] = (*keys, slot, 0, 0, 0, *entry[6:13], entry.flags | WIDE)
 
     def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
-        """Return every legal move, or the pass, ascending, with the row of the position after it (-1: not there)."""
+        """Return every legal move on the board, or the pass, ascending, with the row of the position after it (-1 if it
+        is not in the table).
+        """
         with self.lock:
             out = self._scratch
             count = self._kernels.list_links(self._context_at, player, opponent, address(out))
@@ -331,7 +338,9 @@ class BookTable(TableMemory):
         return counts
 
     def bare_filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
-        """Return the `filters` with no bit set, to be filled by the caller."""
+        """Verify a mapped file and gather the index, then return `filters` whose bits the caller has to set. Raises
+        `Damaged`.
+        """
         self.check_all(progress)
         self.gather_index()
         return Filters.of_counts(self.by_empties(progress) if counts is None else counts)
@@ -395,7 +404,7 @@ class BookTable(TableMemory):
         return results
 
     def results_of_positions(self, records: Records) -> Records:
-        """Return copies of the `RESULT` records of the positions in ``records``; zeros outside the table."""
+        """Return copies of the `RESULT` records of the canonical positions in ``records``; zeros outside the table."""
         rows = self.rows_of(records)
         results = np.zeros(len(rows), RESULT)
         results[rows >= 0] = self.results_of(rows[rows >= 0])
