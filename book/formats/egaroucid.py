@@ -238,7 +238,10 @@ def read(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 
 
 def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint64]:
-    """Return Egaroucid's line count of every row, uint64: 1 + the sum over the links, at most 4,000,000,000."""
+    """Return Egaroucid's line count of every row, uint64: 1 + the sum over the links, at most 4,000,000,000.
+
+    A forced pass counts as the position after it.
+    """
     order = LayerOrder(book.table, progress)
     counts = np.zeros(len(book), np.uint64)
     # Children come before their parents.

@@ -203,7 +203,8 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
     """Write a book without a file to ``path``, in our own format and with a new identity.
 
-    Raises `WriteFailed`, and `BookError` if there is a journal: it belongs to another book, perhaps an open one.
+    Raises `WriteFailed`, and `BookError` if a journal lies beside ``path``: it belongs to another book, perhaps an open
+    one.
     """
     if journal_path(path).exists():
         raise BookError(f"{path}: a journal lies beside it: open that book, or choose another name")

@@ -165,7 +165,7 @@ class _PlayCounts:
         self._new, self._waiting = [], 0
 
     def most_played(self, least: int) -> Words:
-        """Return the positions that at least ``least`` games reach, by falling count, then by discs."""
+        """Return the positions that at least ``least`` games reach, in falling order of that number, then by board."""
         self._sort()
         often = np.flatnonzero(self._counts >= least)
         return self._keys[often[np.argsort(-self._counts[often], kind="stable")]]
@@ -181,7 +181,9 @@ def _add_keys(job: GrowthCommand, keys: Words) -> None:
 
 
 def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> tuple[int, int]:
-    """Count the results of games at once. Returns how many games were counted now, and how many had been before."""
+    """Count the results of the games with a known score at once. Returns how many games were counted now, and how many
+    had been before.
+    """
     new = bytearray()
     repeated: Counter[bytes] = Counter()
     source = ""

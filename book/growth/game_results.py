@@ -152,8 +152,8 @@ def _shares(rows: Rows, lengths: list[int]) -> Weights:
 
 
 def count(book: Book, games: Games, *, all_games: bool = False, progress: ProgressCallback = no_progress) -> int:
-    """Count games that the book has not counted yet, in one step for the journal. Returns how many positions they reach
-    in the book.
+    """Count ``games``, none of which the book has counted yet, in one step for the journal. Returns the number of their
+    positions in the book.
 
     Games to learn from make their lines less attractive after all games were counted, so that the order of games does
     not matter. With ``all_games``, a position without any results also gets those of games counted earlier. A
@@ -215,7 +215,7 @@ def _counted_rows(book: Book) -> Rows:
 
 
 def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -> tuple[Rows, Records]:
-    """Return the results that do not come from the book's listed games, and their rows.
+    """Return the rows with results that do not come from the book's listed games, and these results.
 
     Without listed games these are all results; if every result comes from a listed game there are none.
     """

@@ -56,7 +56,7 @@ def select(
 
     ``tolerance`` is how many discs the side to move at ``root`` and the other side may lose with a move, against the
     position's score; ``window`` the lowest and highest score, for the side to move at ``root``. ``orders`` returns the
-    order of the book's rows, and is called only if a large part of the book is reached.
+    order of the book's rows; it is called only if more than about 1/`_PART` of them are reached.
     """
     orders = orders or functools.partial(LayerOrder, book.table, progress)
     row = root_row(book, root)
@@ -80,8 +80,10 @@ def select(
 def _select_below(
     table: BookTable, row: int, marks: npt.NDArray[np.uint8], rules: npt.NDArray[np.int64], progress: ProgressCallback
 ) -> bool:
-    """Mark in ``marks`` the rows reached from ``row`` and those to grow. Returns False, with some rows left, if they
-    become a large part of the book.
+    """Mark in ``marks`` the rows reached from ``row`` and those to grow, by the rules of the kernel `select_rows`.
+
+    Returns False, with some reached rows not followed yet, once about 1/`_PART` of the book was visited or the stack is
+    full.
     """
     stack: npt.NDArray[np.uint64] = np.zeros(WALK_STACK_WORDS, np.uint64)
     stack[:2] = 1, row
@@ -114,7 +116,10 @@ def _select_and_grow(job: GrowthCommand, root: Position, mode: Mode) -> CommandO
 def deviate_rows(
     book: Book, root: Position, relative: int, absolute: int, progress: ProgressCallback = no_progress
 ) -> tuple[list[int], list[int]]:
-    """Return the rows that `deviate` grows next, for deviations of ``root``'s side to move and of the other side."""
+    """Return the rows that `deviate` grows next, for deviations of ``root``'s side to move and of the other side.
+
+    Raises `NotInBook`.
+    """
     score = book.table.entry(root_row(book, root)).score
     window = (score - absolute, score + absolute)
     orders = functools.cache(lambda: LayerOrder(book.table, progress))
@@ -161,7 +166,9 @@ def enhance(
 
 
 def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:
-    """Continue each line below ``root`` that ends above the book's depth with its best move. Raises `NotInBook`."""
+    """Extend each line below ``root`` that ends above the book's depth by its best move, until none is left. Raises
+    `NotInBook`.
+    """
     root_row(book, root)
     return _select_and_grow(GrowthCommand(book, worker), root, Mode.PLAY)
 
@@ -173,7 +180,11 @@ def extend(book: Book, root: Position, worker: Worker) -> CommandOutcome:
 
 
 def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Callable[[], None]) -> set[Position]:
-    """Return the positions between a position and positions of the book ``plies`` plies later, without both ends."""
+    """Return the positions outside the book on the lines from a position to positions of the book ``plies`` plies
+    later.
+
+    The position itself is not among them. ``progress`` is called while it searches, if ``plies`` is 3 or more.
+    """
     table = book.table
     found: set[Position] = set()
     for move, row in table.links(player, opponent):
@@ -192,7 +203,9 @@ def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Calla
 
 
 def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progress) -> list[Position]:
-    """Return the positions that `fill` adds next: between two of the book ``depth`` plies apart, within its depth."""
+    """Return the positions, within the book's depth, that `fill` adds next: those between two of the book ``depth``
+    plies apart.
+    """
     found: dict[Position, None] = {}
     for row in range(len(book)):
 

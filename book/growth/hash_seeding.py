@@ -30,7 +30,7 @@ def known_scores(
     """Yield the scores of ``root`` and its descendants, nearest first, at most ``most``. Raises `NotInBook`.
 
     Boards are in the orientation in which moves from ``root`` lead to them. A score counts as the result of a search of
-    its level.
+    its level. Positions without a score or without a legal move are passed over.
     """
     root_row(book, root)
     boards: Words = np.array([root], np.uint64)
@@ -51,7 +51,9 @@ def known_scores(
 
 
 def _scores(book: Book, boards: Words) -> tuple[Words, list[KnownScore]]:
-    """Return the boards that links of ``boards`` lead to, and the known scores of ``boards`` that have a legal move."""
+    """Return the boards that links of ``boards`` lead to, and the known scores of those of ``boards`` that have a legal
+    move.
+    """
     table = book.table
     found: Words = np.empty(len(boards), np.uint64)
     children: Words = np.empty((MOST_MOVES * len(boards), 2), np.uint64)

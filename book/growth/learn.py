@@ -161,12 +161,16 @@ class _Rounds(LongCommand):
             yield visit
 
     def leaf(self, task: LeafTask) -> SearchLine[tuple[int, int]]:
-        """Yield the search of a leaf; return its move and score for the leaf's own position."""
+        """Yield the search of ``task``; return the leaf's move and its score for the side to move in the book's
+        position.
+
+        If the task searches the board after a forced pass, these are PASS and the negated score.
+        """
         move, score = yield from self.ask(task.player, task.opponent, task.level, task.excluded)
         return (PASS, -score) if task.passed else (move, score)
 
     def finish_round(self, entries: Iterable[PositionEntry]) -> None:
-        """Add entries to the book in one step and drop the remembered searches; then negamax."""
+        """Add or replace entries of the book and drop the remembered searches, in one step; then negamax."""
         with self.book.together():
             for entry in entries:
                 if self.book.table.find_canonical(entry.player, entry.opponent) < 0:

@@ -59,7 +59,9 @@ class Correction(NamedTuple):
 
 
 def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction]]:
-    """Solve every exactly solved leaf again and store other scores. Returns the outcome and the corrected leaves."""
+    """Solve every exactly solved leaf again and replace those that get another score. Returns the outcome and these
+    corrections.
+    """
     job = GrowthCommand(book, worker)
     wrong: list[Correction] = []
 

@@ -210,9 +210,11 @@ class GrowthCommand(LongCommand):
     """A command that searches leaves and adds positions in rounds."""
 
     def leaf_task(self, row: int, level: int | None = None) -> LeafTask | None:
-        """Return the search that a position's leaf needs. If it needs none, set the leaf and return None.
+        """Return the search that a position's leaf needs. If it needs none, set the leaf (a finished game's final
+        score, else no leaf) and return None.
 
-        Without ``level`` the search has the position's level.
+        Without ``level`` the search has the position's level, or the book's if that is unknown or the score was set by
+        hand.
         """
         book = self.book
         entry = book.table.entry(row)
@@ -295,10 +297,10 @@ class GrowthCommand(LongCommand):
         return self.leaf_task(row)
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
-        """Add canonical positions with a provisional score (or `NO_SCORE`), all or none. Returns the number of new
-        positions.
+        """Add those of canonical positions that are not in the book, with a provisional score (or `NO_SCORE`). Returns
+        their number.
 
-        All or none, because the next round's choice depends on all of them.
+        All are added or none, because the next round's choice depends on all of them.
         """
         new: dict[Position, int] = {}
         for number, (position, score) in enumerate(positions, 1):

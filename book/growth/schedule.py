@@ -19,7 +19,7 @@ from .rounds import CommandOutcome, Position, Worker
 
 
 class LearningStep(NamedTuple):
-    """The settings of a run of `learn.learn`."""
+    """The settings of a run of `learn.learn`: window, leaf error in discs, and level of the searches."""
 
     window: Window
     leaf_error: int

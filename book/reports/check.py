@@ -120,8 +120,9 @@ def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[n
 def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int = 1) -> Verification:
     """Check every invariant of a book without changing it.
 
-    Boards are canonical, each position is found by its board, numbers are in range, leaves are legal and not links; if
-    the book claims it (`Book.settled`), every score, bound and count follows from the leaf and the children.
+    Boards are canonical, each position is found by its board, numbers are in range; leaves are legal and not links,
+    except under Egaroucid's rule, where all faulty leaves count as open. If the book claims it (`Book.settled`), every
+    score, bound and count follows from the leaf and the children; with impossible boards this is not checked.
     """
     table = book.table
     faults_found = _Found()

@@ -78,7 +78,7 @@ _CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
 def merge(
     book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1, progress: ProgressCallback = no_progress
 ) -> Merged:
-    """Add every position of ``other`` to ``book``, of positions in both the `better` entry; then negamax.
+    """Add every position of ``other`` to ``book``; a position of both gets the `better` entry. Then run negamax.
 
     Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are added
     at the end, so that a merge that was cancelled and repeated adds them once.
@@ -142,7 +142,12 @@ class Difference(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """The differences of two books: numbers of positions, and some positions by falling difference of their scores."""
+    """The differences of two books: numbers of positions that are only in one, have another score, leaf or level, or
+    are the same.
+
+    A position with several differences counts for each. ``examples`` are positions by falling difference of their
+    scores.
+    """
 
     only_first: int
     only_second: int

@@ -61,7 +61,7 @@ class BookSummary(NamedTuple):
 
 
 def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Return the number of positions that no line from the initial position reaches; all without that position."""
+    """Return the number of positions that no line from the initial position reaches; without that position, of all."""
     start = book.table.find(*START)
     if start < 0:
         return len(book)
@@ -263,7 +263,9 @@ def _different(pairs: list[Words]) -> Words:
 
 
 def problems(book: Book, empties: int, count: int, progress: ProgressCallback = no_progress) -> Iterator[str]:
-    """Yield at most ``count`` positions with ``empties`` and a single best move, as lines of a problem file."""
+    """Yield at most ``count`` positions with ``empties`` empty squares and a single best move, as lines of a problem
+    file.
+    """
     number = 0
     for row in _rows_with(book, empties, progress):
         if number >= count:

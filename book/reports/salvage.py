@@ -29,7 +29,10 @@ class Salvaged(NamedTuple):
 
 
 def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes: list[str]) -> set[int]:
-    """Return the numbers of damaged blocks and add ``notes``; no number if the checksums themselves are damaged."""
+    """Return the numbers of the damaged blocks and append a note for each to ``notes``.
+
+    If the checksums themselves are damaged or cut off, one note says so and no number is returned.
+    """
     sums_raw = data[header.checksums_at : header.size]
     if len(data) < header.size or zlib.crc32(sums_raw) != header.checksums_crc:
         notes.append(f"{path}: the checksums are damaged or cut off: positions are taken as far as they are possible")
@@ -44,10 +47,10 @@ def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes:
 
 
 def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
-    """Return the intact parts of a book's file and its journal, repaired, without path counts and the results in the
-    file.
+    """Return a repaired book made from the intact parts of a book's file and its journal.
 
-    Only the header has to be intact. Raises `Unreadable` if it is not.
+    The file's path counts and game results are dropped; results in the journal are kept. Raises `Unreadable` if the
+    file's header is damaged.
     """
     data = content(path, progress).tobytes()
     header = snapshot.read_header(path, data, None)

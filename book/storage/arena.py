@@ -66,7 +66,11 @@ class Arena:
         return np.frombuffer(mapping, np.uint8)
 
     def array(self, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a zeroed array of ``count`` items, in a file if it has `PIECE` bytes or more and exceeds the limit."""
+        """Return a zeroed array of ``count`` items, in a file if it has `PIECE` bytes or more and would exceed the
+        limit.
+
+        Raises `WriteFailed` if a file cannot be had.
+        """
         size = count * np.dtype(kind).itemsize
         if size < PIECE or not self.beyond(size):
             return np.zeros(count, kind)

@@ -33,7 +33,7 @@ _AROUND = 1 << 21
 
 
 class SyncedFile:
-    """A file that is written and synced every few megabytes, so that no sync takes long."""
+    """A file that is written and synced every 64 MiB, so that no sync takes long."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -52,9 +52,10 @@ class SyncedFile:
 
 
 def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint8]:
-    """Return all bytes of a file, mapped if the file is a large part of the tables' memory.
+    """Return all bytes of a file. A file larger than 1/`_SHARE` of the tables' memory limit (`Arena.limit`) is mapped,
+    read-only, instead of read.
 
-    Raises `Unreadable` if it cannot be opened or read.
+    Raises `Unreadable` if the file cannot be opened or read.
     """
     try:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb", buffering=0) as stream:

@@ -163,10 +163,11 @@ def _later_frames(data: bytes, at: int, sequence: int, checksums: tuple[int, int
 
 
 def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
-    """Return whether intact frames follow the damaged frame of number ``sequence`` at byte ``at``.
+    """Return whether an intact frame follows the damaged frame number ``sequence`` at byte ``at``; ``previous`` is the
+    checksum before it.
 
-    Possible frames that cover `_CLAIMED` times the bytes of the journal overlap as no writer leaves them: that counts
-    as damage too.
+    Also returns True, to bound the work, once the candidates checked add up to more than `_CLAIMED` times the journal's
+    bytes: no writer leaves frames that overlap so much.
     """
     length, kind, _, stored, _ = FRAME.unpack_from(data, at)
     own = _checksum(length, kind, sequence, data[at + FRAME.size : at + FRAME.size + length], previous)
@@ -390,5 +391,5 @@ class Writer:
 
 
 def replayed(frames: list[Frame], after: int) -> Iterator[Frame]:
-    """Yield the frames later than sequence number ``after``."""
+    """Yield those of ``frames`` that are later than sequence number ``after``."""
     return (frame for frame in frames if frame.sequence > after)

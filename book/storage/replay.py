@@ -25,7 +25,10 @@ _STEP = 1 << 16
 
 
 def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) -> None:
-    """Add or replace positions (`record.STATE`), whose path counts a later negamax computes. Raises `Unreadable`."""
+    """Add or replace positions (`record.STATE`) and their game results; a later negamax computes their path counts.
+
+    Raises `Unreadable` if numbers are impossible.
+    """
     table = book.table
     for start, end in slices(len(states), _STEP, "replay", progress):
         part = states[start:end]
@@ -47,7 +50,9 @@ def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) ->
 
 
 def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
-    """Remove positions; the leaves that others get from them follow in the journal."""
+    """Remove the canonical positions ``keys``, uint64 (n, 2); leaves that others get from them come later in the
+    journal.
+    """
     marked = np.zeros(len(book), bool)
     for start, end in slices(len(keys), _STEP, "replay", progress):
         rows = book.table.find_many(keys[start:end])

@@ -342,7 +342,7 @@ class Store:
     ) -> list[journal.Frame]:
         """Return the entries ``later`` without the game results that the entries ``gone`` added after ``before``.
 
-        Each entry of a position holds all results that it had then.
+        Entries of positions have to be changed, because each holds all results that its position had then.
         """
         if not any(frame.kind is journal.FrameKind.STATES for frame in later):
             return later

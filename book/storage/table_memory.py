@@ -243,7 +243,8 @@ class TableMemory:
         """Return zeroed memory for segments of these capacities, one after another in large pages, which speed up
         look-ups.
 
-        Returns None if the index is small, beyond the arena's limit, or a large part of the machine's memory.
+        Returns None if the index has less than `_BLOCK` bytes, is beyond the arena's limit, or would take more than
+        1/`_SHARE` of the machine's memory.
         """
         sizes = segment_bytes(capacities)
         ends = np.cumsum(-(-sizes // layout.WORD) * layout.WORD)
@@ -258,7 +259,8 @@ class TableMemory:
         """Copy the segments of the index into one block, also those of a mapped file, because every pass over the table
         reads all of it.
 
-        Does nothing if most segments are there, or while the file is being verified.
+        Does nothing if most segments are in the block already, while a file is being verified, or if `_index_block`
+        returns None.
         """
         if self._strays <= _STRAYS or self.guard is not None:
             return
@@ -284,7 +286,10 @@ class TableMemory:
         self._segments[number] = memory
 
     def grow(self, reason: int) -> None:
-        """Make room as the answer of the kernel `insert_row` asks: `SEGMENT_FULL` or `CHUNK_MISSING`."""
+        """Make room as the answer of the kernel `insert_row` asks: `SEGMENT_FULL` or `CHUNK_MISSING`.
+
+        Raises MemoryError beyond `MAX_ROWS` positions.
+        """
         if reason == layout.SEGMENT_FULL:
             number = int(self._context[_FULL])
             capacity = int(self._descriptors[number, 2])
