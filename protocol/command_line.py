@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {self._plain(message)}\n")
 
     def _plain(self, message: str) -> str:
-        """Return a message with argparse's own ones in the words of this program."""
+        """Return an error message of argparse in the words of this program, with a suggestion for an unknown name."""
         missing, unknown, choice = (known.search(message) for known in (_MISSING, _UNKNOWN, _CHOICE))
         if missing:
             return f"{missing[1]} is missing: see {self.prog} --help"

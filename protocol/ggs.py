@@ -86,8 +86,9 @@ class BlockReader:
 class GameType(NamedTuple):
     """A kind of game, such as ``s8r18``.
 
-    ``synchro``: two boards with colours exchanged; ``discs`` of a random start, 0 for the usual one; ``colour`` of the
-    player who is named first, "" for any. ``komi``: the players bid for the colour; ``anti``: the fewest discs win.
+    ``synchro`` games have two boards with colours exchanged, before ``komi`` games the players bid for the colour, and
+    ``anti`` games are won by the fewest discs. ``colour`` is that of the player who is named first, ``b`` or ``w``, ""
+    for any; ``discs`` is the number of discs of a random start, 0 for the usual start.
     """
 
     synchro: bool = False
@@ -146,9 +147,9 @@ class Request(NamedTuple):
 
 
 class ServerMatch(NamedTuple):
-    """A match begins or ends; ``result`` is for the player who is named first, None without one.
+    """A match begins or ends; ``result`` is in discs for the player who is named first, None if there is none.
 
-    ``archive`` is the number of the record, or "".
+    ``archive`` is the number of the record, such as ``.123``, or "".
     """
 
     id: str
@@ -238,8 +239,8 @@ def read(block: ServerBlock) -> Message:
 
 
 def _of_service(words: list[str], block: ServerBlock) -> Message | None:
-    """Return a message of the Othello service, None for another kind; raises ValueError or
-    IndexError for a short one.
+    """Return a message of the Othello service, None for another kind; raises ValueError or IndexError for one that
+    cannot be read.
     """
     if words[0] in ("join", "update"):
         return _board(words, block.body)

@@ -26,7 +26,9 @@ def slips(word: str, other: str) -> int:
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """Return the name that ``word`` most likely misspells, ignoring case; "" if none is near."""
+    """Return the name that ``word`` most likely misspells, else the shortest name that begins with it, ignoring case;
+    "" if there is neither.
+    """
     lower = word.lower()
     most = -(-len(lower) // _LETTERS_A_SLIP) if len(lower) > 1 else 0
     best, least = "", (most + 1, False)

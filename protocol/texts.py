@@ -17,5 +17,7 @@ def without_mark(data: bytes, name: str) -> bytes:
 
 
 def decoded(data: bytes, name: str) -> str:
-    """Decode UTF-8 with other bytes escaped; raises `BadInput`, which names the file ``name``, for UTF-16."""
+    """Return UTF-8 as text without its byte order mark; bytes that are no UTF-8 become backslash escapes. Raises
+    `BadInput`, which names the file ``name``, for UTF-16.
+    """
     return without_mark(data, name).decode("utf-8", "backslashreplace")

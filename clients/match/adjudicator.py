@@ -21,7 +21,9 @@ _PATIENCE_S = 3600.0
 
 
 class Adjudicator:
-    """Solves positions in a child process, which starts with the first `solve` and ends with `close`. Any thread."""
+    """Solves positions in a child process, which starts with the first `solve` and ends with `close`. Any thread may
+    call `solve`; positions are solved one at a time.
+    """
 
     def __init__(self, groups: ProcessGroups) -> None:
         self._groups = groups

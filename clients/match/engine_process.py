@@ -47,7 +47,11 @@ class EngineFault(Exception):
 
 
 def command_of(text: str) -> list[str]:
-    """Return the words of a command line as a shell splits them, with this program for `OWN`. Raises `BadInput`."""
+    """Return the words of a command line as a shell splits them. Raises `BadInput`.
+
+    If the first is `OWN`, it becomes this program with ``-gtp`` and ``-n 1``, unless the options choose a protocol and
+    the number of threads.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -70,7 +74,7 @@ def command_text(command: list[str]) -> str:
 
 
 def program_name(command: list[str]) -> str:
-    """Return a name for a program that reports none."""
+    """Return a name for a program that reports none: ``desdaemon`` for this one, else the name of its file."""
     return "desdaemon" if command[: len(OWN_COMMAND)] == OWN_COMMAND else Path(command[0]).name
 
 
@@ -120,7 +124,7 @@ class EngineProcess:
 
     @property
     def error_line(self) -> str:
-        """Return the last line of standard error after a colon and a blank, or ""."""
+        """The last line of standard error after a colon and a blank, or ""."""
         return f": {self._error_lines[-1]}" if self._error_lines else ""
 
     def _read(self, descriptor: int) -> None:
@@ -161,10 +165,10 @@ class EngineProcess:
             self._said.clear()
 
     def until(self, pattern: re.Pattern[bytes], seconds: float) -> tuple[re.Match[bytes], float]:
-        """Return the first match of a pattern and its time of arrival (`time.monotonic`). Drops the output up to its
-        end.
+        """Wait until ``pattern`` matches in the output. Returns the match and the time of the latest output
+        (`time.monotonic`); the output up to the match's end is dropped.
 
-        Raises `EngineFault` after ``seconds``.
+        Raises `EngineFault` after ``seconds`` without a match, or if the program ends first.
         """
         deadline = time.monotonic() + seconds
         with self._news:
@@ -194,7 +198,9 @@ class EngineProcess:
         return EngineFault("crash", f"it has ended with status {status}{self.error_line}")
 
     def close(self) -> None:
-        """Close the program's input, and kill it if it does not exit."""
+        """Close the program's input, wait up to `_GOING_S` for its exit, and kill what is left of it and its
+        children.
+        """
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             self._input.close()
             self._process.wait(_GOING_S)

@@ -51,7 +51,9 @@ class EngineClient(ABC):
 
     @abstractmethod
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """Start a new game. Raises `BadInput` for a board that the protocol cannot express."""
+        """Start a new game, and tell the program its time control. Raises `BadInput` for a board that the protocol
+        cannot express, `EngineFault` if the program does not answer.
+        """
 
     @abstractmethod
     def send_move(self, position: Position, move: int) -> None:
@@ -59,9 +61,10 @@ class EngineClient(ABC):
 
     @abstractmethod
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """Wait for the program's move. Returns the move as written and its time of arrival.
+        """Ask for the program's move in the last position of ``game``, and wait. Returns the move as the program wrote
+        it and the time of its arrival (`time.monotonic`).
 
-        Raises `EngineFault` after ``seconds``.
+        Raises `EngineFault` after ``seconds``, and if the program refuses, resigns or ends.
         """
 
     def close(self) -> None:
@@ -241,7 +244,7 @@ PLAYERS: dict[str, type[GtpPlayer] | type[NBoardPlayer] | type[TextPlayer]] = {
 
 
 def _score(values: Sequence[bytes]) -> float | None:
-    """Return the last of some numbers if it can be a score in discs."""
+    """Return the last of some numbers; None if there is none or it cannot be a score in discs."""
     try:
         score = float(values[-1])
     except (IndexError, ValueError):
@@ -271,7 +274,7 @@ def detected_protocol(command: list[str], groups: ProcessGroups = GROUPS) -> str
     """Return the protocol that a program speaks: the one in its command line, or the one that it answers.
 
     It is asked in GTP, then in NBoard's protocol; if it answers neither, Edax's is assumed. Raises `BadInput` if there
-    is no such program.
+    is no such program, `EngineFault` once ``groups`` was stopped.
     """
     program, *words = command[0].lower().rpartition("/")[2], *(word.lower().lstrip("-") for word in command[1:])
     for protocol in PLAYERS:

@@ -23,10 +23,10 @@ def own_version() -> str:
 
 
 def identity(command: list[str]) -> dict[str, Any]:
-    """Return a program's ``command``, the ``sha256`` of its files, and of this program the ``version``.
+    """Return a dict with a program's ``command``, the ``sha256`` of its files and, for this program, its ``version``.
 
     The digest covers the file that is started, or this program's modules and weights, and files that the command line
-    names, except those of options with ``log`` in their name, which are written.
+    names, except those of options with ``log`` in their name, which are written. Files above 1 GiB are left out.
     """
     own = command[: len(OWN_COMMAND)] == OWN_COMMAND
     digest = hashlib.sha256()

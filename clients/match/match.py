@@ -59,10 +59,10 @@ _NOT_TUNED = ("names", "sprt", "save", "book_results", "json", "page", "log")
 
 
 def main(arguments: list[str]) -> int:
-    """Run a match. Returns the exit status.
+    """Run a match. Returns the exit status; a bad command line ends the program with status 2.
 
-    0; 1 if a program cannot be used or fails in every game; 2 for a bad command line; 128 plus the number of the signal
-    that ended it.
+    The status is 0; 1 if a program cannot be used or fails in every game, or a file cannot be written; 128 plus the
+    number of the signal that ended the match.
     """
     parser = command_line()
     options = parser.parse_args(arguments)
@@ -117,7 +117,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _status(ending: Ending, signals: StoppedBySignals) -> int:
-    """Return the exit status, and tell of an error."""
+    """Return the exit status for how a match ended, and report an error."""
     if ending.kind == "stopped":
         return 128 + signals.number
     if ending.kind == "error":
@@ -248,7 +248,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(options: argparse.Namespace) -> _Asked:
-    """Check the options. Raises `BadInput`."""
+    """Return the options, checked. Raises `BadInput`."""
     commands = [command_of(text) for text in options.programs]
     tuned = [parse_parameter(text) for text in options.tune]
     if tuned:
@@ -286,7 +286,9 @@ def _asked(options: argparse.Namespace) -> _Asked:
 
 
 def _each(text: str, what: str, count: int) -> list[str]:
-    """Return a list of one value for each program."""
+    """Return a value for each of ``count`` programs from one for all, or from a list with commas. Raises `BadInput`,
+    which names the option ``what``.
+    """
     parts = [part.strip() for part in text.split(",")]
     if len(parts) not in (1, count) or not all(parts):
         raise BadInput(f"{what} {quoted(text)}: expected one value for all programs, or {count} with commas between")
@@ -310,7 +312,9 @@ def _controls(options: argparse.Namespace, count: int) -> list[TimeControl]:
 
 
 def _concurrency(text: str, commands: list[list[str]]) -> int:
-    """Return the number of games at a time. A game takes one thread, because only one side thinks."""
+    """Return the number of games at a time. For ``cores`` it is the number of cores divided by the most threads that a
+    program has, because only one side of a game thinks. Raises `BadInput`.
+    """
     if text == "cores":
         return max(1, _cores() // max(map(_threads, commands)))
     number = whole_number(text)
@@ -349,7 +353,9 @@ def _number(text: str, what: str) -> float:
 def _setting(
     asked: _Asked, options: argparse.Namespace, groups: ProcessGroups, adjudicator: Adjudicator
 ) -> tuple[Setting, Openings]:
-    """Return the match and its openings. Raises `BadInput` for files and programs that cannot be used."""
+    """Return the match and its openings, and make the folders for logs and pages. Raises `BadInput` for files and
+    programs that cannot be used.
+    """
     if options.save:
         format_to_write(options.save)
     for option, path in (("--save", options.save), ("--json", options.json)):
@@ -400,7 +406,7 @@ def _page(setting: Setting, folder: str) -> MatchPage | None:
 
 
 def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings: Openings) -> None:
-    """Tell on standard error how many openings were left out or lengthened."""
+    """Tell on standard error how many openings were left out or lengthened, and whether they come again."""
     name = quoted(options.openings)
     if openings.coinciding:
         _mention(

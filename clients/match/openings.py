@@ -164,7 +164,7 @@ def _positions(path: str) -> list[GameRecord]:
 
 
 def _is_position(line: str) -> bool:
-    """Whether a line is a position rather than a line of moves."""
+    """Return whether a line is a position rather than a line of moves."""
     try:
         return parse_problem(line) is not None
     except BadInput:

@@ -88,7 +88,9 @@ class MatchPage:
         self._shown_at = -math.inf
 
     def resume(self, games: dict[int, Finished]) -> None:
-        """Write the pages of the games in the journal."""
+        """Write the index and the pages of the games in the journal, and rate earlier numbers of them for the graph of
+        Elo.
+        """
         for count in range(1, len(games), 1 + len(games) // _MOST_POINTS):
             self._evaluate(dict(islice(games.items(), count)), -1)
         self.add(games)
@@ -144,7 +146,7 @@ class MatchPage:
         self._write("index.html", "".join([*parts, "</body>\n</html>\n"]))
 
     def _figure(self, number: int, game: RunningGame) -> str:
-        """Return a running game: its board, each side's clock and last evaluation."""
+        """Return a running game as HTML: its board, each side's clock and last evaluation."""
         place = self._schedule.place(number)
         position = game.record.final
         lines = []
@@ -178,7 +180,7 @@ def _file(number: int) -> str:
 
 
 def _clock(game: RunningGame, side: int, thinking: bool) -> str:
-    """Return the time that a side has left, without a limit the time used."""
+    """Return the time that a side has left or, without a limit, has used."""
     elapsed = 1000 * (time.monotonic() - game.begun) if thinking else 0.0
     limited = game.left[side] < math.inf
     ms = max(0.0, game.left[side] - elapsed) if limited else game.used[side] + elapsed
@@ -201,7 +203,7 @@ def _evaluations(record: GameRecord, scores: Iterable[float | None], *, black: b
 
 
 def _said(score: float, *, black: bool) -> str:
-    """Return a program's evaluation, for its own side, of a score for Black."""
+    """Return an evaluation as text for the side of the program that gave it; ``score`` is for Black."""
     return signed(score if black else 0.0 - score)
 
 
@@ -234,7 +236,9 @@ def _standings(result: MatchOutcome) -> str:
 
 
 def elo_graph(growth: Mapping[int, list[Rating]], names: list[str]) -> str:
-    """Return the graph of Elo by number of games: for two programs that of the first, with its 95 % interval."""
+    """Return, as HTML, the graph of Elo by number of games: of two programs the first one's, with its 95 % interval,
+    else a line for each program.
+    """
     counts = sorted(growth)
     counts = sorted({*counts[:: 1 + len(counts) // _MOST_POINTS], counts[-1]})
     finite = [abs(value) for count in counts for rating in growth[count] for value in rating if math.isfinite(value)]
@@ -291,7 +295,7 @@ def _game_table(result: MatchOutcome) -> str:
 
 
 def game_page(game: Finished, number: int, black: str, white: str) -> str:
-    """Return the page of a finished game; numbers count from 0."""
+    """Return the page of a finished game as HTML; ``number`` counts from 0, ``black`` and ``white`` are plain names."""
     record = game.record
     moves = [played.move for played in record.moves]
     result = winner(game.score) + (f", {game.ending}: {escape(game.note)}" if game.note else "")
@@ -325,7 +329,7 @@ def game_page(game: Finished, number: int, black: str, white: str) -> str:
 
 
 def evaluation_graph(game: Finished) -> str:
-    """Return the graph of both programs' evaluations of their moves, Black's advantage up, with a legend."""
+    """Return, as HTML, the graph of both programs' evaluations of their moves, Black's advantage up, with a legend."""
     both = [_evaluations(game.record, game.scores, black=black) for black in (True, False)]
     largest = max([8.0, *(abs(score) for own in both for _, score in own)])
     plies = len(game.record.moves) + 1

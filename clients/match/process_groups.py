@@ -32,7 +32,7 @@ class MatchStopped(Exception):
 
 
 class ProcessGroups:
-    """The running groups. Any thread may call the methods, a signal handler `stop`."""
+    """The running process groups. Any thread may call any method; a signal handler may call only `stop`."""
 
     def __init__(self) -> None:
         # Reentrant: a signal handler may interrupt the main thread while that holds the lock.
@@ -49,7 +49,8 @@ class ProcessGroups:
     def start(
         self, command: Sequence[str], error: IO[bytes] | int | None, environment: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start a program with pipes for input and output, in ``environment`` or this process's.
+        """Start a program with pipes for input and output, in ``environment`` or this process's; ``error`` is its
+        standard error as for `subprocess.Popen`.
 
         Raises `OSError`, and `MatchStopped` after `stop`.
         """
@@ -81,7 +82,7 @@ class ProcessGroups:
             return process
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a group; a thread that waits for its program sees the end of the output."""
+        """Kill a group if it has not ended; a thread that waits for its program sees the end of the output."""
         with self._lock:
             platform.end_group(process)
             self._running.pop(process.pid, None)
@@ -89,7 +90,7 @@ class ProcessGroups:
             self._dismiss_guard()
 
     def stop(self) -> None:
-        """End all groups and start no more."""
+        """Kill all groups and start no more."""
         self._stopped = True
         with self._lock:
             for process in tuple(self._running.values()):

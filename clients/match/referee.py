@@ -84,7 +84,8 @@ def play_game(
 ) -> Finished:
     """Play a game from the end of an opening. Players and controls are Black's and White's; players stay open.
 
-    ``tell`` is called before each move that a side has to choose.
+    ``tell`` is called before each move that a side has to choose. Raises `BadInput` if a program cannot set up the
+    board, or if the solver fails.
     """
     watches = tuple(Stopwatch(control, terms.margin) for control in controls)
     moves: list[PlayedMove] = []
@@ -171,7 +172,9 @@ def _final_score(position: Position, solver: Callable[[Position], MoverScore] | 
 
 
 def solve(player: int, opponent: int, alpha: int, beta: int) -> MoverScore:
-    """Return the exact score of a position with few empty squares, for the side to move, by plain alpha-beta."""
+    """Return the score of a position with few empty squares, for the side to move, by plain alpha-beta. It is exact
+    between ``alpha`` and ``beta``, outside them an upper or a lower bound.
+    """
     moves = rules.legal_moves(player, opponent)
     if not moves:
         if not rules.legal_moves(opponent, player):

@@ -1,7 +1,7 @@
 """Tuning by simultaneous perturbation stochastic approximation (SPSA), as Fishtest and OpenBench do it.
 
 In iteration k of N all parameters are changed at once by c_k, each up or down by lot (d = 1 or -1); the programs with
-``value + c_k d`` and ``value - c_k d`` play a pair of games, whose result is the first one's wins less its losses:
+``value + c_k d`` and ``value - c_k d`` play a pair of games, whose result is the first one's wins minus its losses:
 
     value += a_k / c_k * d * result        c_k = c / k^0.101        a_k = a / (N/10 + k)^0.602
 
@@ -65,7 +65,7 @@ class Tuning:
         return Trial(tuple(plus), tuple(minus))
 
     def update(self, iteration: int, result: float) -> None:
-        """Take the result of an iteration: the wins of `Trial.plus` less its losses."""
+        """Take the result of an iteration: the wins of `Trial.plus` minus its losses."""
         last = self._iterations
         rate = min(0.2, 40 / last) * ((last / 10 + last) / (last / 10 + iteration)) ** _ALPHA
         for at, (one, change) in enumerate(zip(self.parameters, self._changes(iteration), strict=True)):
@@ -84,11 +84,13 @@ class Tuning:
         return [DEVIATIONS * math.sqrt(squares) for squares in self._squares]
 
     def _changes(self, iteration: int) -> list[float]:
-        """Return c_k d of each parameter."""
+        """Return the signed amount by which an iteration changes each parameter: c_k d in the module's formula. The
+        signs are drawn from the seed, so every call for an iteration returns the same.
+        """
         lots = random.Random(f"{self._seed} {iteration}")
         wider = (self._iterations / iteration) ** _GAMMA
         return [math.copysign(self._last_change(one) * wider, lots.random() - 0.5) for one in self.parameters]
 
     def _last_change(self, one: TunedOption) -> float:
-        """Return c_N."""
+        """Return how much the last iteration changes a parameter, without a sign: c_N in the module's text."""
         return max(0.5, (one.high - one.low) / 20)

@@ -56,7 +56,7 @@ class Stopwatch:
 
     @property
     def left(self) -> float:
-        """The ms for the next move."""
+        """The ms for the next move, below 0 if the time is used up; infinite without a limit."""
         return self.control.allowed(self.used, self.moves)
 
     def spend(self, ms: float) -> bool:

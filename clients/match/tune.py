@@ -26,7 +26,9 @@ _PARAMETER = re.compile(r"([a-z-]+)=(-?\d{1,15}):(-?\d{1,15})(?::(-?\d{1,15}))?"
 
 
 def parse_parameter(text: str) -> TunedOption:
-    """Return the parameter of ``name=low:high`` or ``name=low:high:start``; raises `BadInput`."""
+    """Return the option of ``name=low:high`` or ``name=low:high:start``, which starts in the middle if not told; raises
+    `BadInput`.
+    """
     match = _PARAMETER.fullmatch(text)
     if not match:
         raise BadInput(f"--tune {quoted(text)}: expected NAME=MIN:MAX or NAME=MIN:MAX:START, whole numbers")
@@ -46,7 +48,7 @@ class Tuner:
     def __init__(
         self, setting: Setting, parameters: list[TunedOption], journal: Journal, groups: ProcessGroups, seed: int
     ) -> None:
-        """``setting`` has the program to tune twice."""
+        """``setting`` has the program to tune twice. Complete pairs of games in ``journal`` are learned at once."""
         self._setting = setting
         self._journal = journal
         self._groups = groups
@@ -59,7 +61,9 @@ class Tuner:
                 self._learn(number // 2 + 1)
 
     def run(self) -> Ending:
-        """Play what is left. Call it once."""
+        """Play what is left, and add the games to the journal. Returns how the tuning ended; stops the groups. Call it
+        once.
+        """
         games = self._journal.games
         todo = (one for one in range(1, self._pairs + 1) if 2 * one - 1 not in games or 2 * one - 2 not in games)
         line = ProgressLine()

@@ -167,7 +167,7 @@ class Match:
         return Ending("error", message="all programs have ended")
 
     def _next(self) -> tuple[int, Finished] | Exception | None:
-        """Wait for the next message of a worker. On the main thread."""
+        """Wait for the next message of a worker, None for its end, and keep the page up to date. On the main thread."""
         while True:
             try:
                 return self._done.get(timeout=SIGNALS_S)
@@ -180,7 +180,7 @@ class Match:
             self._page.show(self._journal.games, dict(self._running))
 
     def _judged(self, ended: bool) -> Ending | None:
-        """Return how the match ends after the games so far, None if it goes on."""
+        """Count the games so far, and return how the match ends after them, None if it goes on."""
         self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
         failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
         if failed >= 0:

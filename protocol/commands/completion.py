@@ -8,7 +8,7 @@ from .text import BASE_COMMANDS, COMMANDS
 
 
 def candidates(line: str, word: str) -> list[str]:
-    """Return the possible completions of the last word of a line of the text protocol."""
+    """Return the possible completions, sorted, of ``word``, with which a line of the text protocol ends."""
     options = [option.name for option in OPTIONS if not option.idle]
     commands = [command.name for command in COMMANDS]
     words = {

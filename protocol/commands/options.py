@@ -301,7 +301,7 @@ def file_name(text: str) -> str:
 
 
 def whole_number(text: str) -> int | None:
-    """Return a decimal whole number with or without a sign, or None."""
+    """Return a decimal whole number of at most 18 digits, with or without a sign; None for other text."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     return int(text) if 0 < len(digits) <= 18 and _DIGITS.issuperset(digits) else None
 
@@ -324,7 +324,7 @@ def _parse_selectivity(text: str) -> int | None:
 
 
 def _parse_time(text: str) -> int | None:
-    """Return the milliseconds of ``[[[D:]H:]M:]S[.ms]``; 0 for infinite."""
+    """Return the milliseconds of ``[[[D:]H:]M:]S[.ms]``, 10 ms to 100 days; 0 for infinite, None for other text."""
     if text.lower() in ("infinite", "inf", "none"):
         return 0
     *larger, seconds = text.split(":")

@@ -269,7 +269,9 @@ def parse_analysis(arguments: list[str]) -> AnalysisOrder:
 
 
 def win_rate(candidate: AnalyzedMove) -> float:
-    """Return the chance to win, 0 to 1: 0, 1/2 or 1 for a proved score, else a logistic function of the discs."""
+    """Return the chance of the side to move to win, 0 to 1: 0, 1/2 or 1 for a proved score, else a logistic function of
+    the discs.
+    """
     if candidate.exact:
         return (1 + (candidate.score > 0) - (candidate.score < 0)) / 2
     return 1 / (1 + math.exp(-candidate.score / _DISCS_A_FOLD))

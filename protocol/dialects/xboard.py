@@ -157,7 +157,7 @@ def _number(text: str) -> float | None:
 
 
 def pass_is_missing(position: Position, move: int) -> bool:
-    """Return whether a forced pass before ``move`` is missing."""
+    """Return whether ``move`` is legal only after a forced pass that is missing before it."""
     return (
         move != PASS
         and position.must_pass

@@ -85,7 +85,9 @@ def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str
 
 
 def format_of_base(name: str, data: bytes) -> str:
-    """Return the one of `READ_FORMATS` that a file has; raises `BadInput` if neither name nor content tells."""
+    """Return the format of a file, one of `READ_FORMATS`, by its name, else by its content: ``txt`` for any other text.
+    Raises `BadInput` for other binary data.
+    """
     extension = extension_of(name)
     if extension in READ_FORMATS and extension != "txt":
         return extension
@@ -117,7 +119,7 @@ def _unpacked_name(name: str) -> str:
 def unpacked(data: bytes, name: str) -> bytes:
     """Return the content of a file, unpacked if its first bytes are those of a packed one; messages call it ``name``.
 
-    Raises `BadInput` for more than `LARGEST_FILE` bytes, or if this Python cannot unpack it.
+    Raises `BadInput` for more than `LARGEST_FILE` bytes, for damaged data, or if this Python cannot unpack it.
     """
     kind = next((kind for kind, (magic, _) in _PACKED.items() if data.startswith(magic)), "")
     if not kind:
@@ -304,7 +306,7 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
     """Write games in the format that the file name says. Returns their number; raises `BadInput`.
 
     With ``append`` they follow the games that the file has. The file is replaced as a whole or, on an error, not at
-    all. A ``.wtb`` gets files of names beside it.
+    all. The files of names beside a ``.wtb`` are replaced before it.
     """
     format = format_to_write(path)
     old = content_of(path) if append and os.path.exists(path) else b""  # noqa: PTH110
@@ -385,7 +387,9 @@ def _own_names_file(base: str, extension: str) -> str:
 
 
 def _discs(game: FileGame) -> int:
-    """Return Black's discs at the end of a game."""
+    """Return Black's discs at the end of a game, empty squares counted for the winner. For an unfinished game they
+    follow from its result; without one they are `_UNFINISHED_DISCS`.
+    """
     final = game.record.final
     if final.over:
         return 32 + black_score(final) // 2
@@ -393,7 +397,11 @@ def _discs(game: FileGame) -> int:
 
 
 class _Names:
-    """The names of a WTHOR file by their numbers. 0 and numbers up to ``known`` without a name stand for no player."""
+    """The names of players or tournaments in a WTHOR file by their numbers; `number` adds new ones, and 0 stands for
+    "".
+
+    Numbers up to ``known`` that have no name in ``names`` get the name ``unknown``.
+    """
 
     def __init__(self, names: list[str], unknown: str, known: int) -> None:
         self.names = names + [unknown] * (known + 1 - len(names))

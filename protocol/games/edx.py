@@ -22,7 +22,7 @@ _PASS, _NO_SQUARE = 64, 65
 
 
 class EdxGame(NamedTuple):
-    """A game: its squares 0..63 without passes, and the date as six numbers from year to second."""
+    """A game: its moves as squares 0..63 without passes, and the date as six numbers from year to second."""
 
     initial: Position
     moves: bytes
@@ -34,7 +34,8 @@ class EdxGame(NamedTuple):
 def parse(data: bytes, name: str, bad: Complain | None = None) -> dict[int, EdxGame]:
     """Return the games of a file by number, from 1; ``name`` names the file in messages.
 
-    A wrong game is passed over with a message to ``bad``; without ``bad`` it raises `BadInput`.
+    A wrong game, or a part of one at the end, is passed over with a message to ``bad``; without ``bad`` it raises
+    `BadInput`.
     """
     if len(data) % GAME_BYTES:
         complain(f"{quoted(name)}: not whole games of Edax: {len(data)} bytes, a game has {GAME_BYTES}", bad)

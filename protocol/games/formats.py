@@ -85,7 +85,8 @@ def game_text(
     scores: Sequence[MoverScore | None] = (),
     round: str = "",
 ) -> str:
-    """Return a game as text; ``date`` is ``2026-01-31 12:00:00``, a part of it or "".
+    """Return a game as text in ``format``, one of `FORMATS`; ``date`` is ``2026-01-31 12:00:00`` (GMT), its beginning
+    or "".
 
     Without an ``event`` GGF names this program as the place. ``result`` is Black's score if the game is unfinished.
     ``comment`` is about the game; ``notes`` belong to the first moves in SGF and PGN, ``scores`` (discs for the mover,

@@ -148,7 +148,7 @@ class PlayerSummary(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """Discs lost a move."""
+        """Discs lost by a move on average; 0 without moves."""
         return self.lost / self.choices if self.choices else 0.0
 
 

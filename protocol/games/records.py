@@ -71,7 +71,8 @@ class GameRecord(NamedTuple):
 
 
 def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[PlayedMove, ...]:
-    """Play moves from ``initial``; each is a triple (Black's?, move, milliseconds). Raises `BadInput`.
+    """Play moves from ``initial``; each is a triple of whether it is Black's, the move, and its milliseconds. Raises
+    `BadInput`.
 
     Missing forced passes are inserted, a pass after the end of the game is removed.
     """
@@ -126,7 +127,8 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
     """Yield the main lines of the games ``(;A[x]B[y][z];)`` in a text, in one pass.
 
-    ``escapes``: backslashes in values escape. A game without its end reaches to the next one and has a ``fault``.
+    With ``escapes`` a backslash in a value escapes the next character. A game without its end reaches to the next one
+    and has a ``fault``.
     """
     begin = _GAME.search(text)
     while begin:
@@ -329,8 +331,8 @@ def _seconds(text: str) -> float:
 
 
 def parse_clock(text: str) -> ClockTerms:
-    """Return a GGF clock ``main/increment/grace``, each ``[[[days.]hours:]minutes:]seconds`` or empty; raises
-    `BadInput`.
+    """Return the clock in ms of GGF's ``main/increment/grace``, each ``[[[days.]hours:]minutes:]seconds`` or empty;
+    raises `BadInput`.
 
     The grace period is ignored, since the program does not exceed its time.
     """

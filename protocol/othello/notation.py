@@ -252,7 +252,7 @@ class PlayedLine(NamedTuple):
 def play_moves(position: Position, moves: list[int]) -> PlayedLine:
     """Play ``moves`` from ``position``; raises `BadInput`.
 
-    The message names the first illegal move and its index in the list.
+    The message names the first illegal move and, if there are several moves, its number in the list, counted from 1.
     """
     player, opponent, black = position
     played, boards = list[int](), [(player, opponent, black)]

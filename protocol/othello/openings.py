@@ -138,7 +138,9 @@ def _plain(name: str) -> str:
 
 
 def find_opening(name: str) -> Opening | None:
-    """Return the opening with that name in any language; None without one."""
+    """Return the opening with that name in any language, case, accents, blanks and punctuation ignored; None without
+    one.
+    """
     wanted = _plain(name)
     for opening in openings():
         if any(_plain(alias) == wanted for names in opening.names.values() for alias in names):

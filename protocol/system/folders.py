@@ -23,7 +23,9 @@ def configuration() -> str:
 
 
 def data() -> str:
-    """Return the folder of the data that a server keeps for its clients, unless another is given."""
+    """Return the folder of the data that a server keeps for its clients, unless another is given, and of downloaded
+    lists.
+    """
     return _folder("XDG_DATA_HOME", platform.DATA)
 
 

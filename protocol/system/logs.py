@@ -46,8 +46,8 @@ class Log:
         self.write("error", event, fields)
 
     def write(self, level: str, event: str, fields: dict[str, object]) -> None:
-        """Write an event if ``level``, one of `LEVELS`, is high enough; of more than `MOST_A_SECOND` in a second the
-        others are only counted.
+        """Write an event if ``level``, one of `LEVELS`, is high enough. After `MOST_A_SECOND` events of one name in a
+        second further ones are only counted; the next line tells their number. Errors of the output are ignored.
         """
         if LEVELS.index(level) < self._least:
             return
@@ -109,8 +109,8 @@ _sink: Callable[[str], None] | None = None
 
 
 def message(text: str, program: str = "desdaemon", *, level: str = "warning", event: str = "message") -> None:
-    """Print ``PROGRAM: TEXT`` to standard error; after `install` log it as an event, after `redirect` pass on the text
-    alone.
+    """Print ``PROGRAM: TEXT`` to standard error; after `install` log it as ``event`` with ``level`` instead, after
+    `redirect` pass on the text alone.
 
     Any thread may call it.
     """
@@ -123,7 +123,9 @@ def message(text: str, program: str = "desdaemon", *, level: str = "warning", ev
 
 
 def echo(text: str) -> None:
-    """Print a text to standard error unchanged, with a newline at its end."""
+    """Print a text to standard error, with a newline at its end unless it has one or is empty. Errors of the output are
+    ignored.
+    """
     try:
         sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
         sys.stderr.flush()
@@ -138,7 +140,7 @@ def flush() -> None:
 def redirect(sink: Callable[[str], None] | None) -> None:
     """Send the text of every `message` to ``sink``, from any thread; None restores standard error.
 
-    For protocols whose GUI reads standard error as answers.
+    It is for protocols whose GUIs take standard error for answers.
     """
     global _sink
     _sink = sink

@@ -51,7 +51,8 @@ def default_endpoint() -> str:
 
 
 def events_endpoint(requests: str) -> str:
-    """Return the endpoint of events for one of requests: ``-events`` after a path, the next port of TCP.
+    """Return the endpoint for events that goes with the endpoint ``requests``: ``-events`` after a path, the next port
+    of TCP.
 
     Raises `BadInput`.
     """

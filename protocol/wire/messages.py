@@ -511,9 +511,11 @@ def unknown_keys(message: dict[str, Any]) -> list[str]:
 
 
 def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the known arguments and a warning for each unknown one; raises `RequestError` for a wrong value.
+    """Return the known arguments, and warnings about unknown ones, at most `_MOST_WARNINGS`, and about unknown fields
+    of maps.
 
-    An argument that is nil counts as not given.
+    Raises `RequestError` for a wrong value, and if a required argument is missing. An argument that is nil counts as
+    not given.
     """
     values: dict[str, Any] = {}
     warnings: list[str] = []
@@ -537,7 +539,7 @@ def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[st
 
 
 def _check(argument: Argument, value: Any) -> None:
-    """Raise `RequestError` unless a value is of the argument's kind."""
+    """Raise `RequestError` unless a value has the argument's kind and is within its bounds and choices."""
     if argument.kind == "text" and isinstance(value, str):
         if len(value) > argument.high:
             message = f"{argument.name} of {len(value)} characters: expected at most {argument.high}"
@@ -605,7 +607,9 @@ def check_fields(fields: tuple[Argument, ...], item: dict[str, Any]) -> None:
 
 
 def in_list(name: str, number: int, error: RequestError) -> RequestError:
-    """Return the error with the name of a list argument and the item's number before its message."""
+    """Return an error about an item of the list argument ``name``: the name and the item's ``number`` come before the
+    message of ``error``, and the field at fault is the list.
+    """
     return RequestError(error.code, f"{name} {number}: {error.message}", name)
 
 

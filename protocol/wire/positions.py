@@ -39,7 +39,7 @@ class KnownLines:
         self._positions: dict[tuple[str | None, str | None], Position] = {}
 
     def last(self, args: dict[str, Any]) -> Position:
-        """Return the last position of `read_line`; raises `RequestError`."""
+        """Return the last position of the line that `read_line` reads from ``args``; raises `RequestError`."""
         board, moves = args.get("board"), args.get("moves")
         position = self._positions.get((board, moves))
         if position is None:

@@ -25,7 +25,9 @@ _TIMEOUT_S = 3600.0
 
 
 def _asked(file: str, groups: ProcessGroups, requests: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Start a daemon, wait until the book is open, and make the requests. Returns their data; raises `BadInput`."""
+    """Start a daemon, wait until the book is open, and make the requests. Returns the data of the replies, beginning
+    with that of opening the book; raises `BadInput`.
+    """
     replies = []
     process = EngineProcess([*OWN_COMMAND, "--protocol", "json", "-book-learn-results", "on"], groups=groups)
     try:

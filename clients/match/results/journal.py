@@ -103,7 +103,7 @@ def _compare(path: str, old_terms: dict[str, Any], terms: dict[str, Any]) -> Non
 
 
 def _difference(name: str, old: object, new: object) -> str:
-    """Return the name of the first value that differs, and both values; "" if none does."""
+    """Return in words the first value that differs, with its name; "" if none does."""
     if isinstance(old, dict) and isinstance(new, dict):
         parts = (_difference(f"{name} {key}".strip(), old.get(key), new.get(key)) for key in {**old, **new})
         return next(filter(None, parts), "")

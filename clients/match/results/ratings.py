@@ -77,7 +77,7 @@ def _errors(programs: int, played: list[Pairing], elo: list[float], extra: float
     """Return the 95 % error of each program's rating.
 
     From the covariance: the inverse of the information matrix, times the matrix of squared sums over clusters of
-    (points less expected points), times the inverse again.
+    (points minus expected points), times the inverse again.
     """
     information = [[0.0] * programs for _ in range(programs)]
     squares = [[0.0] * programs for _ in range(programs)]
@@ -108,7 +108,9 @@ def _add(matrix: list[list[float]], first: int, second: int, value: float) -> No
 
 
 def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Return the solution with mean 0. Rows of the matrix sum to 0, so without that it would be undetermined."""
+    """Return the solution with mean 0 of ``matrix`` times it = ``right``. Rows of the matrix sum to 0, so otherwise it
+    would be undetermined.
+    """
     size = len(matrix)
     scale = max(max(row) for row in matrix) or 1.0
     rows = [[value + scale / size for value in row] + [right[column]] for column, row in enumerate(matrix)]
@@ -125,7 +127,7 @@ def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
 
 
 def _reached(programs: int, edges: list[tuple[int, int]]) -> int:
-    """Return the number of programs that games connect with program 0."""
+    """Return the number of programs that chains of ``edges`` (from, to) reach from program 0, itself included."""
     seen = {0}
     waiting = [0]
     while waiting:

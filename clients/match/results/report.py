@@ -44,7 +44,9 @@ def outcome(
     failed: int,
     sprt: tuple[float, float] | None,
 ) -> MatchOutcome:
-    """Evaluate the games. Elo, ratings and the sequential test need a game of every program."""
+    """Evaluate the games. ``failed`` is a program that failed in every game, or -1; with such a program there are no
+    Elo, ratings and sequential test. ``sprt`` are the two Elo differences of that test, None for no test.
+    """
     tallies = pairing_tallies(games, schedule)
     elo: list[statistics.Elo | None] = [None] * len(tallies)
     rated = test = None
@@ -157,7 +159,7 @@ def ranking(result: MatchOutcome) -> list[int]:
 
 
 def cross_table(result: MatchOutcome) -> dict[tuple[int, int], str]:
-    """Return the points of each program against each other."""
+    """Return the points of each program against each other as text, such as ``3.5/8`` for eight games."""
     cells = {}
     for (first, second), one in zip(result.schedule.pairings, result.tallies, strict=True):
         cells[first, second] = f"{one.points:g}/{one.games}"

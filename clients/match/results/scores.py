@@ -91,7 +91,9 @@ def _reversed(results: tuple[int, int, int]) -> tuple[int, int, int]:
 
 
 def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lambda number: number // 2) -> PairingScore:
-    """Return the score of a pairing's games, by number; ``opening_of`` returns the opening of a game's number."""
+    """Return the score of a pairing. ``games`` are its games by their number within the pairing; ``opening_of`` returns
+    the number of a game's opening.
+    """
     by_colour = ([0, 0, 0], [0, 0, 0])
     points: dict[int, float] = {}
     discs: list[int] = []
@@ -177,7 +179,9 @@ def pairing_tallies(games: Mapping[int, Finished], schedule: Schedule) -> list[P
 
 
 class Standing(NamedTuple):
-    """One program's games against all others."""
+    """One program's games against all others: numbers of games, mean score in discs of games played out, milliseconds a
+    move and of the longest move, and games lost by kind of fault.
+    """
 
     games: int
     wins: int

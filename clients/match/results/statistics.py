@@ -42,7 +42,9 @@ class Elo(NamedTuple):
 
 
 class Sequential(NamedTuple):
-    """State of a sequential test; ``accepted`` is the accepted hypothesis, 0 or 1, or -1 while undecided."""
+    """State of a sequential test: the logarithm of the likelihood ratio, and the bounds at which a hypothesis is
+    accepted. ``accepted`` is that hypothesis, 0 or 1, or -1 while undecided.
+    """
 
     ratio: float
     lower: float
@@ -56,7 +58,7 @@ def expected_score(elo: float) -> float:
 
 
 def elo_of(score: float) -> float:
-    """Return the rating difference at which a score of 0 to 1 is expected."""
+    """Return the rating difference at which a score of 0 to 1 is expected; infinite for 0 and 1."""
     if score <= 0 or score >= 1:
         return math.copysign(math.inf, score - 0.5)
     return 400 * math.log10(score / (1 - score))
@@ -65,8 +67,8 @@ def elo_of(score: float) -> float:
 class Sample(NamedTuple):
     """A summary of clustered results.
 
-    ``weight`` is the number of results in pairs, ``mean`` the points a game, ``squares`` the sum over clusters of
-    squared weighted deviations from the mean, ``clusters`` and ``results`` are numbers.
+    ``weight`` is the number of results counted in pairs, ``mean`` the points a game, ``squares`` the sum over clusters
+    of squared weighted deviations from the mean; ``clusters`` and ``results`` are their numbers.
     """
 
     weight: float

@@ -30,7 +30,7 @@ def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> in
 
 
 def lock_file(descriptor: int) -> None:
-    """Lock an open file until it is closed or the process ends; raises `BlockingIOError` if another process has."""
+    """Lock an open file until it is closed or the process ends; raises `BlockingIOError` if it is locked already."""
     import fcntl
 
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -54,7 +54,7 @@ def sync(descriptor: int) -> None:
 
 
 def sync_data(descriptor: int) -> None:
-    """As `sync`, without metadata that the content can be read without."""
+    """Write a file's content to the disk itself, but not metadata, such as times, that reading does not need."""
     if sys.platform == "darwin":
         sync(descriptor)
     else:
@@ -72,7 +72,9 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def take_place(new: str, place: str) -> None:
-    """Rename a file in one step, replacing another; processes that have it open or mapped keep the old content."""
+    """Rename the file ``new`` to ``place`` in one step, replacing the file there; processes that have that one open or
+    mapped keep its content.
+    """
     os.replace(new, place)
 
 
@@ -120,7 +122,7 @@ def user() -> str:
 
 
 def resident_bytes() -> int:
-    """Return this process's memory in RAM, in bytes; its peak if only that is known, else 0."""
+    """Return this process's memory in RAM, in bytes, or its peak if the system tells only that."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -198,7 +200,7 @@ def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
 
 
 def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
-    """Ask the system to begin to read bytes of a mapped file."""
+    """Ask the system to begin to read ``size`` bytes of a mapped file, from the offset ``start``."""
     import contextlib
     import mmap
 
@@ -345,7 +347,8 @@ READING_BLOCKS_LOADING = False
 """
 
 LONGEST_SOCKET_PATH = 107 if sys.platform == "linux" else 103
-"""Bytes of a socket's path: sizeof(sun_path) less the zero at its end, unix(7) on Linux, unix(4) on macOS and the BSDs.
+"""Most bytes of a socket's path: those of ``sun_path`` without the zero at its end, unix(7) on Linux, unix(4) on macOS
+and the BSDs.
 """
 
 

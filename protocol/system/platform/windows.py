@@ -30,7 +30,9 @@ _LOCKED_BYTE = 1 << 30
 
 
 def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
-    """Do without `os.open`, which does not ask for FILE_SHARE_DELETE: others could not rename the open file."""
+    """Open a file by CreateFile, because `os.open` does not ask for FILE_SHARE_DELETE, without which others cannot
+    rename the open file.
+    """
     import _winapi
     import msvcrt
 
