@@ -203,7 +203,10 @@ class Book:
         )
 
     def known_moves(self, entry: PositionEntry) -> list[MoveInBook]:
-        """Return the links and the leaf of an entry, as moves on the canonical board, best first, then by square."""
+        """Return the links of an entry, and its leaf unless that is a link, as moves on the canonical board.
+
+        They are sorted by falling score, then by square; moves without a score come last.
+        """
         table = self.table
         with table.lock:
             listed = [
@@ -253,7 +256,9 @@ class Book:
         return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(progress)])
 
     def unverified_rows(self) -> Rows | None:
-        """Return the rows whose leaf may be faulty, ascending; None if any row's may be."""
+        """Return the rows whose leaf may be faulty, ascending; None if any row's may be, or if they have too many
+        parents to list.
+        """
         if self._unverified is None:
             return None
         rows = set(self._unverified)

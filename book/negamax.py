@@ -262,9 +262,9 @@ def negamax_from(
 ) -> int | None:
     """Do as `negamax` does in a table where only the ``touched`` rows, and all that depend on them, are stale.
 
-    Only changed rows and their ancestors are visited. Returns the number of rows whose score or bounds changed, None if
-    too much has changed and `negamax` is needed. ``replaced`` is called for the visited rows. After a cancellation
-    ``touched`` has the rows from which to continue.
+    Only changed rows and their ancestors are visited. Returns the number of rows whose score or bounds changed; None if
+    a row has too many parents to list, so that `negamax` is needed. ``replaced`` is called for the visited rows. After
+    a cancellation ``touched`` has the rows from which to continue.
     """
     margins = margins_of(options)
     waiting: dict[int, set[int]] = {}

@@ -81,7 +81,7 @@ class BookTable(TableMemory):
     One thread at a time may change it or go over all of it; meanwhile any thread may look up (`find`, `entry`,
     `links`). `lock` makes insertion and removal atomic for look-ups: it is held for milliseconds at most, and by a
     reader between two dependent look-ups. Fields of records change one at a time without it. Removals renumber rows;
-    ``removals`` counts them, and is odd during one.
+    ``removals`` grows by 2 with each, and is odd during one.
     """
 
     def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
@@ -176,7 +176,7 @@ class BookTable(TableMemory):
     def remove(self, marked: Bytes) -> int:
         """Remove the rows whose byte in ``marked`` is not 0; return their number. Other rows get new numbers.
 
-        Raises `Damaged`.
+        Raises `Damaged`, and ValueError if ``marked`` has not a byte for each row.
         """
         if len(marked) != len(self):
             raise ValueError(f"{len(marked)} marks for {len(self)} rows")

@@ -2,7 +2,7 @@
 
 Edax has the links of a position in the order in which it met or last sorted them, sometimes with stale scores. Ours are
 computed, so `read` also keeps the original links of records whose computed links differ; `write` uses them as long as
-the book has not changed. After a negamax only those that differ in their order alone are kept.
+the book has not changed. A negamax keeps of them only those that differ in nothing but their order.
 """
 
 from __future__ import annotations

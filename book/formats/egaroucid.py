@@ -68,7 +68,7 @@ _STEP = 1 << 12
 
 
 class EgaroucidImport(NamedTuple):
-    """A book from Egaroucid's file; ``passes`` forced passes were added, ``duplicates`` records were merged."""
+    """A book from Egaroucid's file; ``passes`` positions with forced passes were added, ``duplicates`` merged."""
 
     book: Book
     passes: int
@@ -122,7 +122,7 @@ class _RecordLoader:
         self._progress("load", first + len(records), self._count)
 
     def finish(self, level: int | None = None) -> EgaroucidImport:
-        """Add the forced passes and return the book, of ``level``; None derives it from the positions."""
+        """Add the forced passes and return the book with ``level``, which if None is derived from the positions."""
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
         rows = len(table)
         reason = np.zeros(1, np.int64)

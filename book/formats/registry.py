@@ -124,7 +124,7 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 class Opened(NamedTuple):
     """An open book, with a store if it has our own format, else None.
 
-    ``assumed`` is that of `LoadedBook`; ``refusal`` says why a book in memory takes no changes, "" if it does.
+    ``assumed`` is that of `LoadedBook`; ``refusal`` says why a book in memory takes no changes, "" if it takes them.
     """
 
     book: Book
@@ -138,8 +138,8 @@ class Opened(NamedTuple):
 def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> Opened:
     """Open a book of any format. Raises `Unreadable`.
 
-    Our own format is opened for writing, or for reading if another process has locked it; the installed book for
-    reading; other formats are read into memory. ``level`` is for files without levels.
+    Our own format is opened for writing if that is possible, else for reading (`store.open_store`); the installed book
+    for reading; other formats are read into memory. ``level`` is for files without levels.
     """
     if format_by_content(path) != NATIVE:
         loaded = load(path, level=level, progress=progress)

@@ -61,7 +61,7 @@ class Window(NamedTuple):
     cumulative: int
 
     def checked(self) -> Window:
-        """Return the window itself. Raises `OutOfRange` if a limit is."""
+        """Return the window itself. Raises `OutOfRange` if one of its limits is out of range."""
         within("depth", self.depth, 0, MAX_LEARNING_DEPTH)
         within("error per move", self.per_move, 0, NO_LIMIT)
         within("cumulative error", self.cumulative, 0, NO_LIMIT)

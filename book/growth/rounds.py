@@ -275,7 +275,9 @@ class GrowthCommand(LongCommand):
         self.book.checked()
 
     def store(self, positions: Collection[Position]) -> None:
-        """Add canonical positions; search their open leaves, and those of their parents whose leaf is now a link."""
+        """Add canonical positions; then search their faulty leaves and those leaves of their parents that are now
+        links.
+        """
         table = self.book.table
         whole = self.book.complete or not len(self.book)
         self.add((position, NO_SCORE) for position in positions)

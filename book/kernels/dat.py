@@ -339,7 +339,9 @@ def dat_load(ctx, data, size, start, most, out):
 
 @kernel("i64(u64,u64,u64)")
 def sorted_links(ctx, family, out):
-    """Write a row's links to ``out`` as Edax has them (score, move), best first, then by move; return their number."""
+    """Write the links of a row, whose family is at address ``family``, to ``out`` as Edax has them: score and move, a
+    byte each, best first, then by move. Returns their number.
+    """
     links = links_of(family)
     k = U(0)
     while k < link_count(family):

@@ -196,7 +196,7 @@ def find_rows(ctx, keys, count, out):
 
 @kernel("i64(u64,u64,u64,u64)")
 def list_children(ctx, p, o, out):
-    """Write the canonical children of (p, o) to ``out``, 16 bytes each, by rising move.
+    """Write the canonical children of (p, o) to ``out``, 16 bytes each, by rising move, and prefetch their look-ups.
 
     Returns their number, -1 for a forced pass (one child), 0 if the game is over.
     """
@@ -246,13 +246,16 @@ def filter_of(filters, empties):
 
 @kernel("u64(u64,u64)", inline=True)
 def filter_bit(layer, h):
-    """Return the number of a filter's bit for hash ``h``."""
+    """Return the number of the bit for hash ``h`` in the filter at address ``layer``."""
     return (h >> U(FILTER_SHIFT)) & ld64(layer + U(FILTER_MASK))
 
 
 @kernel("i64(u64,u64)", inline=True)
 def may_be_there(layer, h):
-    """Return 0 if a filter shows that no row has hash ``h``, else 1; a filter without bits excludes nothing."""
+    """Return 0 if the filter at address ``layer`` shows that no row has hash ``h``, else 1.
+
+    A filter without bits excludes nothing.
+    """
     if ld64(layer + U(FILTER_MASK)) == U(0):
         return 1
     number = filter_bit(layer, h)
@@ -383,9 +386,10 @@ def gather_children(ctx, order, start, end, filters, out):
 
 @kernel("u64(u64,u64,u64,u64,u64,u64,u64)", inline=True)
 def family_of(ctx, order, start, t, end, filters, families):
-    """Return the family of place ``t`` on a walk through ``order`` from ``start`` to ``end``, by `gather_children`.
+    """Return the address of the family of place ``t`` on a walk through ``order`` from ``start`` to ``end``.
 
-    ``families`` is a buffer of `FAMILIES` bytes. Places must be asked for in order.
+    Families are looked up by `gather_children` into ``families``, a buffer of `FAMILIES` bytes. Places must be asked
+    for in order.
     """
     number = (t - start) & U(BATCH - 1)
     if number == U(0):

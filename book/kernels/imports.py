@@ -159,7 +159,9 @@ def put_value(to, record, margins):
 
 @kernel("void(u64,u64,u64,i64,u64,u64)", inline=True)
 def tally_import(out, p, o, level, own, other):
-    """Count a new position in the importing kernel's words ``out``; ``own`` and ``other`` are both sides' moves."""
+    """Count a new position in the importing kernel's words ``out``; ``own`` and ``other`` are masks of both sides'
+    legal moves.
+    """
     empties = 64 - popc(p | o)
     if empties < u2i(word_of(out, IMPORT_LEAST_EMPTIES)):
         set_word(out, IMPORT_LEAST_EMPTIES, i2u(empties))
@@ -212,11 +214,12 @@ def egbk_load(ctx, data, start, count, bare, margins, out):
 
 @kernel("i64(u64,i64,i64,u64,u64)")
 def add_passes(ctx, start, end, passes, out):
-    """Add each forced pass that a move from rows ``start..end`` leads to, if the book has the position after the pass.
+    """Add each position with a forced pass that a move from rows ``start..end`` leads to, if the book has the position
+    after the pass.
 
-    The pass gets that position's score and bounds with the other sign. ``passes`` has, for 0..64 empty squares, the
-    number of rows that such a pass can lead to. Returns the row where it stopped; ``out`` gets 0 or the answer of
-    `insert_row`.
+    It gets that position's score and bounds with the other sign, and its level, lines and human mark. ``passes`` has,
+    for 0..64 empty squares, the number of rows that such a pass can lead to. Returns the row where it stopped; ``out``
+    gets 0 or the answer of `insert_row`.
     """
     key = stack_buf(16)
     row = i2u(start)

@@ -58,7 +58,10 @@ FAULT_KIND = 8
 
 @kernel("i64(u64,u64)")
 def leaf_fault(record, family):
-    """Return the fault of the leaf of ``record`` (`layout`: OPEN, LINKED, ILLEGAL or SURPLUS), 0 if it has none."""
+    """Return the fault of the leaf of ``record`` (`layout`: OPEN, LINKED, ILLEGAL or SURPLUS), 0 if it has none.
+
+    ``family`` is the address of its row's family (`family_of`).
+    """
     leaf_move = leaf_move_of(record)
     scored = leaf_score_of(record) >= -MAX_SCORE
     legal = legal_of(family)
@@ -109,8 +112,10 @@ def list_faults(ctx, start, end, out, capacity, stats, filters):
 
 @kernel("void(u64,i64,i64,i64,u64)")
 def make_up_leaves(ctx, start, end, level, filters):
-    """Set the level of rows ``start..end``, and give each whose leaf is missing one of that level with a score of
-    -12..12 (or the final score of a finished game), for measurements.
+    """Set the level of rows ``start..end``, for measurements; a row whose leaf is missing also gets a leaf of that
+    level.
+
+    The leaf's score is -12..12, or the final score of a finished game. ``filters`` are those of `gather_children`.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
@@ -169,7 +174,9 @@ def add_to(tally, word, count):
 
 @kernel("void(u64,u64,i64,u64,i64)", inline=True)
 def tally_kinds(tally, record, empties, links, finished):
-    """Count a record with its number of links in the words of a tally by empty squares."""
+    """Add ``record``, with its number of ``links`` and whether its game is ``finished``, to a tally's counts by empty
+    squares.
+    """
     add_to(tally, TALLY_POSITIONS * SQUARES + empties, U(1))
     add_to(tally, TALLY_LINKS * SQUARES + empties, links)
     if has_leaf(record):
@@ -180,7 +187,7 @@ def tally_kinds(tally, record, empties, links, finished):
 
 @kernel("void(u64,u64)", inline=True)
 def tally_values(tally, record):
-    """Count a record in the words of a tally by level and by score."""
+    """Add ``record`` to a tally's counts by level and by score."""
     add_to(tally, TALLY_LEVELS + TALLY_BIAS + level_of(record), U(1))
     add_to(tally, TALLY_SCORES + TALLY_BIAS + score_of(record), U(1))
 
@@ -200,7 +207,9 @@ def links_below(family, limit):
 
 @kernel("void(u64,i64,i64,u64,u64)")
 def tally_rows(ctx, start, end, tally, filters):
-    """Count rows ``start..end`` in all words of a tally (`layout.TALLY_WORDS`)."""
+    """Add rows ``start..end`` to all counts of a tally (`layout.TALLY_WORDS`). ``filters`` are those of
+    `gather_children`.
+    """
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
@@ -214,8 +223,10 @@ def tally_rows(ctx, start, end, tally, filters):
 
 @kernel("void(u64,u64,i64,i64,u64,u64)")
 def tally_listed(ctx, order, count, limit, tally, filters):
-    """Count the first ``count`` rows of ``order`` in the words of a tally by empty squares, not by level and score.
-    Only links to rows below ``limit`` count.
+    """Add the first ``count`` rows listed at ``order`` to a tally's counts by empty squares; its counts by level and
+    score stay unchanged.
+
+    Only links to rows below ``limit`` count. ``filters`` are those of `gather_children`.
     """
     families = stack_buf(FAMILIES)
     t = U(0)

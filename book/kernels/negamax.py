@@ -155,7 +155,7 @@ def clear_tally(tally):
 
 @kernel("void(u64,u64)", inline=True)
 def merge_tally(to, tally):
-    """Add a thread's tally to the one that the threads share."""
+    """Add a thread's tally to the one at ``to``, which the threads share; each word is added atomically."""
     k = U(0)
     while k < U(TALLY_BYTES):
         if ld64(tally + k) != U(0):
@@ -297,10 +297,10 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
 
 @kernel("void(u64,u64,i64,i64,u64,u64)")
 def count_positions(ctx, order, start, end, out, filters):
-    """Write Egaroucid's line counts of rows ``order[start..end]`` to ``out``, 64 bits at each row's number, after those
-    of their children.
+    """Write Egaroucid's line counts of rows ``order[start..end]`` to ``out``, 64 bits at each row's number.
 
-    A count is 1 + the sum over the links; a forced pass counts as the position after it.
+    The counts of their children must be there already. A count is 1 + the sum over the links; a forced pass counts as
+    the position after it.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

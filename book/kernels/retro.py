@@ -26,7 +26,7 @@ from .table import find_row, row_at
 
 @kernel("i64(i64)", inline=True)
 def step_x(direction):
-    """Return the number of files that a step in direction 0..7 goes."""
+    """Return how many files towards h (-1, 0 or 1) a step in ``direction`` (0..7) goes."""
     if direction == 2 or direction == 6:
         return 0
     return 1 if direction < 2 or direction == 7 else -1
@@ -34,7 +34,7 @@ def step_x(direction):
 
 @kernel("i64(i64)", inline=True)
 def step_y(direction):
-    """Return the number of ranks that a step in direction 0..7 goes."""
+    """Return how many ranks towards 8 (-1, 0 or 1) a step in ``direction`` (0..7) goes."""
     if direction == 0 or direction == 4:
         return 0
     return 1 if direction < 4 else -1
@@ -57,9 +57,9 @@ def list_runs(square, own, other, lengths, masks):
     """Store for each of 8 directions from ``square`` the most discs that a move there may have turned, and masks of the
     first k discs.
 
-    A run is the own discs next to ``square`` in a direction, without the last. ``lengths`` and ``masks`` are addresses.
-    Returns 0 if no move on ``square`` can have led here, because it would have left enclosed discs of the other side,
-    else 1.
+    ``own`` has the discs of the side that moved, without ``square``, ``other`` those of the other side; ``lengths`` and
+    ``masks`` are addresses. A run is the own discs next to ``square`` in a direction, without the last. Returns 0 if no
+    move on ``square`` can have led here, because it would have left enclosed discs of the other side, else 1.
     """
     direction = 0
     while direction < RUN_DIRECTIONS:

@@ -3,7 +3,7 @@
 Rows live in chunks of 2^`CHUNK_BITS` records, so that growing never copies a row. The index has 2^`SEGMENT_BITS`
 segments, chosen by the top bits of the hash; each grows alone. A segment has a byte (tag) for each slot, 0 if it is
 free, and the slots' 32-bit row numbers; it is searched by linear probing, and a miss reads tags only. `layout` has the
-words of a context (``ctx``) and of a segment's descriptor.
+words of a context (``ctx``) and of a segment's descriptor. Ranges ``start..end`` of the book's kernels exclude the end.
 """
 
 from desdaemon.book.layout import (
@@ -238,7 +238,7 @@ def first_slot(ctx, h):
 
 @kernel("void(u64,u64)", inline=True)
 def prefetch_row(ctx, row):
-    """Prefetch a row's record, which may span two cache lines."""
+    """Prefetch a row's record, which may span two cache lines; do nothing beyond the rows in use."""
     if row < ld64(ctx + U(COUNT)):
         record = row_place(ctx, row)
         prefetch(record)

@@ -38,8 +38,9 @@ class EmptiesRow(NamedTuple):
 
 
 class BookSummary(NamedTuple):
-    """A summary of a book: numbers of positions by level, score and, from the most down, empties;
-    ``memory`` in bytes.
+    """A summary of a book: its totals, and numbers of positions by level, by score and by empty squares (falling).
+
+    ``depth`` is in moves, ``memory`` in bytes.
     """
 
     positions: int
@@ -61,7 +62,10 @@ class BookSummary(NamedTuple):
 
 
 def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Return the number of positions that no line from the initial position reaches; without that position, of all."""
+    """Return the number of positions that no line from the initial position reaches.
+
+    These are all positions if the initial one is not in the book.
+    """
     start = book.table.find(*START)
     if start < 0:
         return len(book)

@@ -54,7 +54,7 @@ class DirtyFlag(ChangeObserver):
 
 
 class ReadOnlyObserver(ChangeObserver):
-    """The observer of a book opened for reading: it refuses every change."""
+    """The observer of a book opened for reading: it refuses every change, unless its ``retry`` succeeds."""
 
     def __init__(self, path: Path, reason: str = "", retry: Callable[[], None] | None = None) -> None:
         """``reason`` says why changes are refused. ``retry`` is called before each refusal; if it does not raise

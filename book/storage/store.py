@@ -73,7 +73,9 @@ def lock_path(path: Path) -> Path:
 
 
 def _lock(path: Path) -> FileLock:
-    """Lock a book for writing. Raises `Locked`, with the holder's process id, or `WriteFailed` if that fails."""
+    """Lock a book for writing. Raises `Locked`, with the holder's process id, or `WriteFailed` if the lock's file
+    cannot be made.
+    """
     try:
         return FileLock(lock_path(path), mode=0o644)
     except Held as held:

@@ -139,7 +139,7 @@ class TableMemory:
             raise damage
 
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Verify all mapped memory, after which nothing is verified any more. Raises `Damaged`."""
+        """Verify all mapped memory, so that later uses of it need no verification. Raises `Damaged`."""
         if self.guard is not None:
             self.guard.check_all(progress)
             self.count_index()
