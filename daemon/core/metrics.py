@@ -22,7 +22,9 @@ BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
 
 
 def account_of(client: str) -> str:
-    """Return a client's key: the part of its name before the ``/`` and the number of its connection."""
+    """Return the key to which a client's work is charged, without one the way it is connected: the part of its name
+    before ``/`` and the number of its connection.
+    """
     return client.partition("/")[0]
 
 
@@ -83,7 +85,7 @@ class ServerMetrics:
         self.searches = 0
         self.clients = 0
         self.restarts = 0
-        """Numbers of events that should be rare, by name."""
+        """Restarts of the daemon by its supervisor."""
         self.counters: dict[str, int] = {}
         """Counts of events that should not happen often, by name."""
         self._problems: dict[str, str] = {}

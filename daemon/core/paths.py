@@ -53,10 +53,10 @@ def names_of_folders(*folders: str) -> re.Pattern[str]:
 
 
 def confined(name: str, folder: str) -> Path:
-    """Return the path of a remote client's file or folder inside ``folder``. Raises `BadInput`.
+    """Return the path of a remote client's file or folder inside ``folder``; it need not exist.
 
-    Refused are absolute names, ``..``, links that lead out of the folder, whether the file exists or not, and anything
-    but files and folders: opening a pipe may block for ever.
+    Raises `BadInput` for an absolute name, one with ``..`` or a ``~`` at its beginning, one that a link leads out of
+    the folder, and for anything but files and folders: opening a pipe may block for ever.
     """
     if not name or "\0" in name:
         raise BadInput(f"{quoted(name)}: expected the name of a file")

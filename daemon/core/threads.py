@@ -75,7 +75,7 @@ class ThreadPool:
         begin(self._run, self._name)
 
     def close(self) -> None:
-        """Start no more work; running work goes on."""
+        """Drop the work that waits, and accept no more; running work goes on."""
         with self._news:
             self._closed = True
             self._waiting.clear()

@@ -15,7 +15,7 @@ RESERVE_MS = 30
 """Ms of a move's time that are left for the work after the search has stopped."""
 
 LEAST_OF_FIXED, LEAST_OF_CLOCK = 0.7, 1 / 3
-"""Parts of a move's time that are searched at least, however much is subtracted for delays.
+"""The least parts of a move's time that are spent on its search, however much is subtracted for delays.
 
 `LEAST_OF_FIXED` is for a time of this move alone; `LEAST_OF_CLOCK` for a share of a clock, where saved time serves
 later moves.
@@ -59,7 +59,9 @@ class MoveOverhead:
         self.raise_to(ms)
 
     def raise_to(self, ms: float) -> None:
-        """Correct the last move's delay upwards to ``ms``, which the other end's clock has shown."""
+        """Correct the last move's delay upwards to ``ms``, which the other end's clock has shown, but to `MOST_LATE_MS`
+        at most.
+        """
         late = min(ms, MOST_LATE_MS)
         self.recent = max(late, self.recent)
         self.worst = max(late, self.worst)
@@ -171,7 +173,9 @@ def move_limits(
 def _move_time(
     settings: SessionSettings, empties: int, remaining_ms: float, overhead: MoveOverhead, clock: Clock | None
 ) -> int:
-    """Return the time for the move, ms; 0 without a clock."""
+    """Return the time for the move, ms: the least that ``clock`` and the options `move-time` and `game-time` allow; 0
+    if none of them is set.
+    """
     times = [clock.move_ms(settings, empties, overhead)] if clock else []
     if settings.move_time:
         times.append(_after_reserve(overhead.subtracted_from(settings.move_time), LEAST_OF_FIXED))

@@ -44,8 +44,8 @@ def shown_path() -> str:
 def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[str], list[str]]:
     """Set the options of a configuration file, the table ``section`` after the others.
 
-    Returns the names that were set, and warnings about unknown ones. Raises `BadInput`, with file and key, for an
-    invalid value, and `OSError` if the file cannot be read.
+    Returns the names that the two parts have, unknown ones included, and warnings about unknown names and tables.
+    Raises `BadInput`, with file and key, for an invalid value, and `OSError` if the file cannot be read.
     """
     import tomllib
 
@@ -73,7 +73,9 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
 
 
 def _set(settings: SessionSettings, name: str, value: object, where: str) -> list[str]:
-    """Set an option. Returns a warning if none has the name. Raises `BadInput`."""
+    """Set an option. Returns a warning if no option is called ``name``, else []. Raises `BadInput` for an invalid
+    value; messages begin with ``where``.
+    """
     option = find_option(name)
     if option is None:
         meant = did_you_mean(name, [option.name for option in OPTIONS], "one that help options lists")

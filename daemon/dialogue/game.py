@@ -75,7 +75,7 @@ class PlayedGame:
         return positions
 
     def charge(self, black: bool, ms: float) -> None:
-        """Add thinking time to a side; ``black``: Black."""
+        """Add ``ms`` of thinking time to Black (``black``) or White."""
         if black:
             self.black_ms += ms
         else:

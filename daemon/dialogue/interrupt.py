@@ -184,7 +184,7 @@ class Stops:
 
 
 class StoppableSearch:
-    """A search, or several in a row that one stop ends together. Any thread."""
+    """A search, or several in a row that one stop ends together. Any thread may use it."""
 
     def __init__(self, bounded: bool, idle: bool = False) -> None:
         self.bounded = bounded
@@ -223,7 +223,9 @@ class StoppableSearch:
 
 
 class Interrupt:
-    """Carries out what a session's `Stops` decide; methods not described here pass an event on. Any thread."""
+    """Carries out what a session's `Stops` decide; methods without a description pass an event on to it. Any thread may
+    call them.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -108,7 +108,9 @@ class JsonLinesDialect:
         services.operations.handle(self._client, message, self._reply)
 
     def _finish(self, services: Services) -> None:
-        """Wait for the requests in flight, then close the services."""
+        """Wait for the requests in flight, then close the services. Requests without a bound are ended after
+        `UNBOUNDED_GRACE_S`, all requests at once if no replies can be delivered or a `shutdown` has come.
+        """
         began = time.monotonic()
         requests = self._client.requests
         while requests or self._client.parting:

@@ -72,7 +72,7 @@ class LoggedSource:
 
 
 class SearchLog:
-    """A log of searches: position, limits, iterations, result. One search at a time, by its thread.
+    """A log of searches: position, limits, iterations, result. For one search at a time, on its thread.
 
     Raises `OSError` if the file cannot be opened.
     """

@@ -58,9 +58,11 @@ def build_services(
     origin: str = "",
     share_turns: bool = False,
 ) -> Services:
-    """Build all services. Clients begin with ``settings``; ``origin`` names the weights of cached analyses.
+    """Build all services and reserve their files. Clients begin with ``settings``; ``origin`` names the weights of
+    cached analyses. With ``data_folder`` "" there are no batches.
 
-    ``share_turns``: the engines that ``build`` makes have ``short_searches``.
+    ``build`` makes an engine; ``share_turns`` says that it has ``short_searches``. ``shut_down`` is called for a
+    client's `shutdown` and must return at once.
     """
     health = ServerMetrics(log)
     engines = EnginePool(build, scheduler.slots, settings.hash_table_size, settings.eval_file)

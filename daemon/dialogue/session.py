@@ -137,7 +137,7 @@ class Session:
         self._clock_from = (0.0, 0.0)
 
     def play_move(self, move: int) -> None:
-        """Play a move; a pass must be forced. Raises `BadInput`."""
+        """Play a move; a pass must be forced. Raises `BadInput` if the move is illegal."""
         try:
             self.game.play(move)
         except rules.IllegalMove:
@@ -172,7 +172,7 @@ class Session:
     # Opening line
 
     def force(self, moves: list[int]) -> None:
-        """Make `go` follow a line from the initial position; [] ends that. Raises `BadInput`."""
+        """Make `go` follow a line from the initial position; [] ends that. Raises `BadInput` for an illegal move."""
         position = self.game.initial
         line = []
         for move in play_moves(position, moves).moves:
@@ -332,7 +332,9 @@ class Session:
     # The book
 
     def look_up(self, position: Position) -> BookView | None:
-        """Wait until the book's file is open, or a stop. Returns the book's data about a position, None without any."""
+        """Wait until the book's file is open, or until a stop. Returns the book's data about a position; None if it has
+        none, there is no book, or the option `book-usage` is off.
+        """
         if self.books is None or not self.settings.book_usage:
             return None
         if self.books.opening:
@@ -352,7 +354,9 @@ class Session:
             yield KnownMove(move, score, line, entry.level, next_entry.lines if next_entry else 0)
 
     def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
-        """Return the book's move, or with the option ``book-check`` a better one that was searched; None: search."""
+        """Return the book's move, or with the option ``book-check`` a better one, and the search that found it, if any;
+        None if the book has no move to play.
+        """
         entry = self.look_up(position)
         if entry is None or self.books is None:
             return None
@@ -397,7 +401,8 @@ class Session:
         on_search: Callable[[], None] | None = None,
         attempts: Progress | None = None,
     ) -> tuple[int, Result | None]:
-        """Return the engine's move on the board, charging its time, and the search behind it, if any.
+        """Return the engine's move on the board, and the search that found it, if any; the search's time is charged to
+        the side to move.
 
         A pass, the opening line and the book need no search; ``on_search`` is called before one. With a clock, an only
         move is searched one ply deep. Without time to wait for the engine, the move is `stopgap_move`. The game must
@@ -466,7 +471,10 @@ class Session:
 
 @contextmanager
 def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
-    """Make a context that ends waiting at ``until``: raises `TooLate` then, in place of `Abandoned`."""
+    """Make a context for a wait that ends once ``search`` is abandoned, and at ``until``, a `time.monotonic`, at the
+    latest. Its value returns whether to give up; the `Abandoned` that the wait then raises becomes `TooLate` unless
+    ``search`` was abandoned.
+    """
 
     def given_up() -> bool:
         return (search is not None and search.abandoned) or time.monotonic() >= until
@@ -487,12 +495,13 @@ def unlimited(position: Position) -> Limits:
 
 
 def _is_arbitrary(result: Result) -> bool:
-    """Whether the search was stopped before its first iteration, so that its move is arbitrary."""
+    """Return whether the search was stopped before the end of its first iteration, so that its move is arbitrary."""
     return not result.complete and not result.lines[0].depth
 
 
 def stopgap_move(position: Position) -> int:
-    """Choose a move without an engine: a corner, else one that opens no corner and leaves the fewest replies.
+    """Choose a move without an engine: a corner if possible, else the move that opens the fewest corners to the
+    opponent and then leaves it the fewest moves.
 
     The position must have a legal move.
     """

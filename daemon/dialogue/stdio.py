@@ -244,7 +244,8 @@ def report_compiling(free: Callable[[], bool] | None) -> None:
 
 
 def open_files(session: Session, output: DialogueOutput) -> bool:
-    """Open the files of the options `search-log-file` and `game-file`. Returns False for an invalid name.
+    """Open the files of the options `search-log-file` and `game-file`. Reports an invalid name of the latter and
+    returns False.
 
     Raises `OSError` if a file cannot be opened.
     """
@@ -314,11 +315,12 @@ def run_beside_signals(
     gently: bool = True,
     at_end: Callable[[], None] = _nothing,
 ) -> int:
-    """Do ``work`` on a thread of its own, end the process at Ctrl-C or a lost output. Returns the exit status of
-    ``work``.
+    """Do ``work`` on a thread of its own. Returns the exit status that ``work`` returns, `UNUSABLE` after an `OSError`
+    such as a lost output, `INTERNAL_ERROR` after another exception.
 
-    ``gently``: Ctrl-C during a search only ends that search, with its results so far. ``at_end`` is called before the
-    process ends in any way.
+    Ctrl-C ends the process with `INTERRUPTED`; with ``gently`` the first one during a command only stops its search,
+    with the results so far, and the engine then plays neither side. ``at_end`` is called before this returns or the
+    process ends.
     """
     outcome: list[int] = []
     done = threading.Event()
@@ -361,6 +363,6 @@ def run_beside_signals(
 
 
 def leave(status: int) -> NoReturn:
-    """End the process at once, without cleaning up."""
+    """End the process at once with the exit status ``status``; only the log is written out before."""
     logs.flush()
     os._exit(status)

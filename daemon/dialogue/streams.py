@@ -38,7 +38,8 @@ class DialogueOutput(Protocol):
 
 
 class DescriptorOutput:
-    """Writes to two file descriptors, blocking or not. Any thread; the text of one `flush` is not mixed with another's.
+    """Writes to two file descriptors, blocking or not. Any thread may use it; the text of one `flush` is not mixed with
+    another's.
 
     Raises `OSError` if answers cannot be delivered.
     """
@@ -106,7 +107,7 @@ class LineSource(Protocol):
 
 
 class LineQueue:
-    """The lines on their way from the reader thread to the dialogue's. Any thread."""
+    """The lines on their way from the reader thread to the dialogue's. Any thread may call the methods."""
 
     def __init__(self) -> None:
         self._items: deque[InputLine] = deque()
@@ -267,7 +268,7 @@ class LineReader:
 
 
 def read_lines(descriptor: int, reader: LineReader) -> None:
-    """Read a descriptor until its end or a quit."""
+    """Pass what a descriptor delivers to ``reader`` until its end, an error or a quit; then close ``reader``."""
     while True:
         try:
             data = os.read(descriptor, CHUNK)

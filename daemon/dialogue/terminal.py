@@ -17,7 +17,7 @@ _POLL_S = 0.1
 
 
 class LineEditor:
-    """Reads lines with readline. One thread calls `read`; any may call `restore`, which the end of the process does."""
+    """Reads lines with readline. One thread calls `read`; any may call `restore`, as is done when the process ends."""
 
     def __init__(self, prompt: str, history: str, candidates: Callable[[str, str], list[str]]) -> None:
         """``history`` is the file that keeps the lines, if it can be used. Raises `ImportError` without readline.
@@ -71,7 +71,8 @@ def history_file() -> str:
 
 
 class PromptingOutput:
-    """A `DialogueOutput` for a terminal where a line editor shows the prompt: in its place `flush` sets ``prompted``.
+    """A `DialogueOutput` for a terminal where a line editor shows the prompt: a prompt is not written, but the `flush`
+    after it sets ``prompted``.
 
     The dialogue's thread writes; any thread may call `free`.
     """
@@ -85,7 +86,7 @@ class PromptingOutput:
         self.prompted = threading.Event()
         """Set when a line is wanted and all text before the prompt has been written."""
         self.keys = threading.Lock()
-        """Held by who reads the keyboard while a command runs."""
+        """Held by the thread that reads the keyboard while a command runs."""
 
     def free(self) -> bool:
         """Whether the cursor is at the beginning of a line without a prompt."""

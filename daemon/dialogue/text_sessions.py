@@ -99,7 +99,9 @@ class Printed(NamedTuple):
 
 
 class LineReceiver(NamedTuple):
-    """Who gets a line's output: ``done`` all of it at the end; ``more``, if not None, new parts before."""
+    """Who gets a line's output: ``done`` is called with all of it at the end; ``more``, if not None, with each new part
+    before, like `ReplyText.follower`.
+    """
 
     done: Callable[[Printed], None]
     more: Callable[[str, str], None] | None
@@ -128,7 +130,7 @@ class ClientLines:
     are carried out, but not the second, which only asks, nor the last, which nothing needs. Without ``book store`` none
     is.
 
-    `put` and `ended` return whether to call `next`, which returns the line to begin.
+    `next`, which returns the line to begin, must be called if `put` says so, and after `ended`.
     """
 
     def __init__(self) -> None:
@@ -218,7 +220,9 @@ class _TextSession:
 
 
 class TextSessions:
-    """The text sessions of all remote clients, and the threads that run their lines. Any thread."""
+    """The text sessions of all clients of requests, and the threads that run their lines. Any thread may call the
+    methods.
+    """
 
     def __init__(
         self,
@@ -241,7 +245,10 @@ class TextSessions:
         self._pools = {work: ThreadPool(most, "text", step_back) for work, most in threads}
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
-        """Run the line of a request, a bare one if the id is negative. Raises `RequestError`."""
+        """Queue the line of a request, to be run and replied to on another thread; it is a bare line if the id is
+        negative. Raises `RequestError` if the client's role does not allow it, or it has control characters or names a
+        file that the client may not use.
+        """
         line = self._checked(request.client, line)
         bare = isinstance(request.id, int) and request.id < 0
         hidden = self._hidden if request.client.remote else _NOTHING
@@ -321,7 +328,7 @@ class TextSessions:
         return _TextSession(TextDialect(session, transcript), transcript)
 
     def _begin_next(self, client: ClientRecord, session: _TextSession) -> None:
-        """Let the pool for its kind carry out a session's next line."""
+        """Let the pool for its kind of work carry out the next line of a session, if one waits."""
         with self._lock:
             item = session.lines.next()
         if item is not None:
@@ -393,7 +400,7 @@ class TextSessions:
         client.texts = None
 
     def close(self) -> None:
-        """Stop running lines and start no more."""
+        """Start no more lines; running ones go on."""
         for pool in self._pools.values():
             pool.close()
 
@@ -401,7 +408,8 @@ class TextSessions:
 def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
     """Return a line with its files confined, if a role allows it; raises `RequestError`.
 
-    A line that is no command passes: the dialogue reports it.
+    A line that is no command passes: the dialogue reports it. One that sets an option which all clients share becomes
+    an empty line.
     """
     option, needed = line.option, line.role
     name = line.name or (option.name if option is not None else "")

@@ -17,14 +17,16 @@ _OF_A_BOOK = (".journal", ".lock")
 
 
 class Forbidden(BadInput):
-    """A remote client named a file outside the data folder, or a caller wants to write a file that the daemon uses."""
+    """A remote client named a file outside the data folder, or there is no data folder; or a caller wants to write a
+    file that the daemon uses or that belongs to a book with a journal.
+    """
 
 
 class Files:
     """Resolver of file names.
 
-    Remote clients name files inside ``data_folder``; None: they may name none. ``reserved`` are the daemon's own files
-    and folders, which no command writes.
+    Remote clients may name only files inside ``data_folder``, no files if it is None. ``reserved`` are the daemon's own
+    files and folders, which no command may write.
     """
 
     def __init__(self, data_folder: str | None) -> None:
@@ -32,8 +34,8 @@ class Files:
         self.reserved: tuple[Path, ...] = ()
 
     def path(self, name: str, *, remote: bool) -> Path:
-        """Return the path that ``name`` stands for; that of a ``remote`` caller is in the data folder. Raises
-        `Forbidden`.
+        """Return the path that ``name`` stands for: for a ``remote`` caller inside the data folder, otherwise with
+        ``~`` expanded. Raises `Forbidden` if a remote caller's name leads outside the data folder or there is none.
         """
         if not remote:
             return Path(name).expanduser()
@@ -43,8 +45,9 @@ class Files:
             raise Forbidden(str(error)) from None
 
     def matching(self, name: str, *, remote: bool) -> list[Path]:
-        """Return the path that ``name`` stands for, or all that match it as a pattern. Raises `BadInput` if none match,
-        `Forbidden` for names outside the data folder.
+        """Return the path that ``name`` stands for, whether it exists or not; or, if ``name`` is a pattern and no file
+        has that very name, the sorted paths that match it. Raises `BadInput` if none match, `Forbidden` if a ``remote``
+        caller's name or a match leads outside the data folder.
         """
         path = self.path(name, remote=remote)
         if path.exists() or not glob.has_magic(name):
@@ -57,7 +60,9 @@ class Files:
         return [self.path(each, remote=remote) for each in matches]
 
     def inside(self, folder: Path, *, remote: bool) -> list[Path]:
-        """Return the sorted entries of a folder that `path` or `matching` returned. Raises `Forbidden`, `OSError`."""
+        """Return the sorted entries of a folder that `path` or `matching` returned. Raises `Forbidden` if an entry
+        leads a ``remote`` caller outside the data folder, `OSError` if the folder cannot be read.
+        """
         entries = sorted(folder.iterdir())
         if not remote:
             return entries
@@ -70,8 +75,8 @@ class Files:
         return self.data_folder
 
     def check_target(self, path: Path, book_file: Path | None = None) -> None:
-        """Raise `Forbidden` for a reserved file, a file of the book in use (``book_file``), or one of any other book
-        with a journal.
+        """Raise `Forbidden` if ``path`` is reserved or inside a reserved folder, is a file of the book in use
+        (``book_file``, its journal, lock and backups), or is a file of any other book that has a journal.
         """
         target = path.resolve()
         taken = [own_file.resolve() for own_file in self.reserved]

@@ -36,7 +36,7 @@ SEARCHES_SHOWN = 2
 
 
 class BookCommandRun(NamedTuple):
-    """One execution of a book command, handed to its handler on the job's thread. ``values`` has one for each
+    """One execution of a book command, handed to its handler on the job's thread. ``values`` has a value for each
     parameter.
     """
 
@@ -48,7 +48,7 @@ class BookCommandRun(NamedTuple):
 
     @property
     def book(self) -> Book:
-        """The book in use. Raises `NoBook`."""
+        """The book in use. Raises `NoBook` if there is none."""
         return self.books.needed()
 
     @property
@@ -59,13 +59,13 @@ class BookCommandRun(NamedTuple):
         return self.command.writes and self.command.name != "save"
 
     def number(self, name: str) -> int:
-        """Return the parameter ``name``, a whole number."""
+        """Return the value of the parameter ``name``, a whole number."""
         value = self.values[name]
         assert isinstance(value, int)
         return value
 
     def path(self, name: str = "file") -> Path:
-        """Return the file that the parameter ``name`` names. Raises `Forbidden`."""
+        """Return the file that the parameter ``name`` names. Raises `Forbidden` if the caller may not name it."""
         value = self.values[name]
         assert isinstance(value, str)
         return self.books.files.path(value, remote=self.caller.remote)
@@ -73,7 +73,8 @@ class BookCommandRun(NamedTuple):
     def source(self, name: str = "file") -> Path:
         """Return the book to read that the parameter ``name`` names: a file or `BUILTIN_BOOK`.
 
-        Raises `Forbidden`, and `Unreadable` if the program was installed without a book.
+        Raises `Forbidden` if the caller may not name the file, `Unreadable` if the program was installed without a
+        book.
         """
         if self.values[name] != BUILTIN_BOOK:
             return self.path(name)
@@ -82,19 +83,21 @@ class BookCommandRun(NamedTuple):
         return shipped()
 
     def target(self, name: str = "file") -> Path:
-        """Return the file to write that the parameter ``name`` names. Raises `Forbidden`."""
+        """Return the file to write that the parameter ``name`` names. Raises `Forbidden` if the caller may not name it,
+        or no command may write it.
+        """
         return self.books.target(self.path(name))
 
     def paths(self, name: str = "files") -> list[Path]:
-        """Return the files that the parameter ``name`` lists: files, folders or patterns. Raises `Forbidden`, and
-        `BadInput` if a pattern matches none.
+        """Return the paths of the files and folders that the parameter ``name`` lists, with patterns replaced by their
+        matches. Raises `Forbidden` if the caller may not name one, `BadInput` if a pattern matches nothing.
         """
         value = self.values[name]
         assert isinstance(value, list)
         return [path for part in value for path in self.books.files.matching(part, remote=self.caller.remote)]
 
     def optional(self, name: str) -> int | None:
-        """Return the parameter ``name``, a whole number; None if it was not given."""
+        """Return the value of the parameter ``name``, a whole number; None if it was not given."""
         return self.number(name) if self.values[name] is not None else None
 
     def level(self, name: str = "level") -> int:
@@ -111,8 +114,9 @@ class BookCommandRun(NamedTuple):
             raise WorkCancelled
 
     def worker(self) -> Worker:
-        """Return a pool for the command's searches, one thread a search: under the scheduler if there is one, on a
-        cluster's workers too if the option `cluster` names one.
+        """Return a pool for the command's searches, one thread a search: under the scheduler if there is one, and also
+        on a cluster's workers if the option `cluster` names a cluster. A cancel of the job stops the searches; the
+        pool's progress updates the job's effort and is reported.
         """
         books, job = self.books, self.job
         settings, show = self.caller.settings, self.caller.show
@@ -195,10 +199,11 @@ def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
 
 
 def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
-    """Return a callback that shows each finished search as `go` does, below its board.
+    """Return a callback that passes each finished search to ``show`` as text: its board, and below it the table that
+    `go` prints.
 
-    A search does not know colours, so Black is taken to move if the number of empty squares is even. ``width`` is that
-    of the line, in characters.
+    A search does not know colours, so Black is taken to move if the number of empty squares is even. ``width`` is the
+    width of a table's line, in characters.
     """
 
     def show_search(player: int, opponent: int, result: SearchResult) -> None:

@@ -40,7 +40,7 @@ class JobJournal:
 
     def __init__(self, folder: Path, hook: Sequence[str], complain: Callable[[str], None]) -> None:
         """``hook`` is the owner's command to run when a job ends, with its arguments; it gets a line of JSON on
-        standard input. Empty: none.
+        standard input. If it is empty, no command is run.
 
         ``complain`` is called with one line about each failure.
         """
@@ -54,8 +54,9 @@ class JobJournal:
         return max((number for number, _ in self.entries()), default=0)
 
     def entries(self) -> Iterator[tuple[int, Data]]:
-        """Yield the number and content of each file, oldest first: of an unfinished job, or with the key ``ended`` of
-        one whose end the hook was not told. Unreadable files are reported and skipped.
+        """Yield the number and content of each file, the lowest number first. A content with the key ``ended`` is of a
+        job that has ended, but whose hook has not run; the others are of unfinished jobs. Unreadable files are reported
+        and skipped.
         """
         for path in sorted(self._folder.glob("*.json"), key=lambda path: (len(path.name), path.name)):
             try:
@@ -65,8 +66,8 @@ class JobJournal:
                 self.complain(f"{path}: no job can be read there: {error}")
 
     def keep(self, job: BookJob, data: Data) -> None:
-        """Write the file of a job that has not begun, update it while the job runs, and at its end run the hook and
-        remove it.
+        """Write the file of a job that has not begun, update it while the job runs, at most once in `WRITE_S`, and at
+        its end run the hook and remove the file. ``data`` is what the file has besides the job's effort.
 
         A job that is interrupted because the process ends keeps its file.
         """
@@ -91,14 +92,18 @@ class JobJournal:
         job.watch(follow)
 
     def tell(self, number: int, ended: Data) -> None:
-        """Run the hook for a job that ended, on a thread of its own; then remove the job's file."""
+        """Run the hook, if there is one, for the job ``number`` on a thread of its own, with the JSON of ``ended`` as
+        input; then remove the job's file.
+        """
         if self._hook:
             begin(partial(self._run_hook, number, ended), f"hook-{number}")
         else:
             self._remove(number)
 
     def forget(self) -> None:
-        """Remove the files that were not written for `FORGOTTEN_DAYS`: nobody opens their book any more."""
+        """Remove the files that were not written for `FORGOTTEN_DAYS`, because nobody opens their book any more, and
+        report each.
+        """
         oldest = time.time() - 86400 * FORGOTTEN_DAYS
         for path in self._folder.glob("*.json"):
             with contextlib.suppress(OSError):

@@ -49,7 +49,7 @@ class JobTurns:
         return turn
 
     def ended(self, job: int) -> int | None:
-        """Note the end of a running job. Return the job to start now, if any."""
+        """Note the end of a running job. Returns the number of the waiting job to start now, None if there is none."""
         self.running.remove(job)
         following = None
         if job == self.exclusive:
@@ -60,7 +60,9 @@ class JobTurns:
         return following
 
     def close(self) -> list[int]:
-        """Accept no more jobs. Return all, to be cancelled; waiting ones still get a turn, in which they only end."""
+        """Accept no more jobs. Returns the numbers of all running and waiting jobs, for the caller to cancel; waiting
+        ones still get a turn, in which they only end.
+        """
         self._closed = True
         return sorted((*self.running, *self.waiting))
 

@@ -16,7 +16,7 @@ from .job_turns import JobTurns, PhaseProgress, Turn
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 KEPT = 100
-"""Most finished jobs that stay listed."""
+"""The most ended jobs on the book that stay listed."""
 
 Result = dict[str, Any]
 
@@ -148,7 +148,8 @@ class BookJob:
     def watch(self, watcher: Callable[[BookJob], None]) -> Callable[[], None]:
         """Call ``watcher`` with each progress report and at the end. Returns a function that unregisters it.
 
-        It is called on the job's thread; if the job is over already, once, on the calling thread.
+        ``watcher`` is called on the thread that reports the progress or ends the job; if the job is over already, once,
+        on the calling thread.
         """
         with self._lock:
             over = self.over
@@ -167,7 +168,9 @@ class BookJob:
     # For the job's work
 
     def on_cancel(self, cancel: Callable[[], None]) -> None:
-        """Call ``cancel`` when the job is cancelled; at once if it was."""
+        """Call ``cancel`` at each cancel of the job, on the cancelling thread; at once if the job was cancelled
+        already.
+        """
         with self._lock:
             self._cancellers.append(cancel)
             now = self.cancelled
@@ -175,7 +178,8 @@ class BookJob:
             cancel()
 
     def report(self, phase: str, done: int, total: int, positions: int) -> bool:
-        """Note that ``done`` of ``total`` steps are done, with ``positions`` in the book.
+        """Note that ``done`` of ``total`` steps of ``phase`` are done, with ``positions`` in the book, and tell the
+        watchers, at most once in `NOTICE_S`.
 
         Returns whether to go on: False after a cancel and once the budget is spent.
         """
@@ -242,7 +246,9 @@ class BookJob:
 
 
 def _without_frames(error: Exception) -> Exception:
-    """Remove the tracebacks from an error and its causes: they refer to the job, which stays listed for long."""
+    """Remove the tracebacks from an error and its causes: they refer to the job, which stays listed for long. Returns
+    ``error``.
+    """
     each: BaseException | None = error
     while each is not None:
         each.__traceback__ = None
@@ -255,7 +261,7 @@ def _no_work(job: BookJob) -> Result:
 
 
 class BookJobs:
-    """All jobs of the process. ``on_change`` is called with every job that changes.
+    """All jobs of the process. ``on_change`` is called with a job at each of its progress reports and at its end.
 
     Of the jobs on the book ``active`` have not ended, ``ended`` have.
     """
@@ -371,12 +377,12 @@ class BookJobs:
             return sorted(self._jobs.values(), key=lambda job: job.started)
 
     def find(self, number: int) -> BookJob | None:
-        """Return the listed job of that number, else None."""
+        """Return the listed job with this number; None if there is none."""
         with self._lock:
             return self._jobs.get(number)
 
     def cancel(self, number: int) -> bool:
-        """Cancel the job of that number. Returns False if there is none or it is over."""
+        """Cancel the listed job with this number. Returns False if there is none or it is over."""
         job = self.find(number)
         if job is None or job.over:
             return False
@@ -384,7 +390,9 @@ class BookJobs:
         return True
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Cancel all jobs on the book, refuse new ones, wait up to ``timeout`` seconds. Returns whether all ended."""
+        """Refuse new jobs, cancel all jobs on the book and wait up to ``timeout`` seconds for their ends. Returns
+        whether all ended. Those that were not cancelled before are marked as ``interrupted``.
+        """
         with self._lock:
             jobs = [self._jobs[number] for number in self._turns.close()]
         until = time.monotonic() + timeout

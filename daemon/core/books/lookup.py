@@ -40,7 +40,9 @@ _NOTHING = Prepared({"found": False})
 
 
 class Looks:
-    """Answers `book.get`. Only the thread of the sockets calls `get`; all else runs on the thread of deferred work."""
+    """Answers `book.get`: `get` at once, for the thread of the sockets only, and `find` on the thread of deferred work.
+    `defer` queues calls for that thread and starts it at the first.
+    """
 
     def __init__(self, books: Books, jobs: BookJobs, mistake: Callable[[str], None]) -> None:
         """``mistake`` is called with a name for the place when deferred work raises an unexpected exception."""
@@ -60,7 +62,8 @@ class Looks:
         """Whether that thread was started."""
 
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
-        """Return the reply about a position; None if it would take long, so that `find` must look on another thread.
+        """Return the reply about a position. Returns None if it would take long, the book is being opened, or the
+        modules for grades are not imported: then `find` must be called on the thread of deferred work.
 
         ``children`` adds the book's data of each legal move.
         """
@@ -95,8 +98,9 @@ class Looks:
         self._grades = None
 
     def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Prepared | None:
-        """Compute the reply, with the legal moves if ``children``; None if its grade needs more than ``most`` positions
-        (None: any number).
+        """Compute the reply, with the legal moves if ``children``; None if the grades need more than ``most`` positions
+        (None: any number). If a job changes the book meanwhile, time and again, the reply has no grade and no legal
+        moves.
         """
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:
@@ -140,7 +144,9 @@ class Looks:
         return data
 
     def defer(self, work: Callable[[], None], failed: Callable[[], object]) -> None:
-        """Run ``work`` on the thread of deferred work, once the book is open; call ``failed`` if it raises."""
+        """Queue ``work`` for the thread of deferred work, which runs it once no book is being opened and calls
+        ``failed`` if it raises. Returns at once.
+        """
         with self._lock:
             self.deferred.append((work, failed))
             self._lock.notify()
@@ -163,7 +169,7 @@ class Looks:
 
 
 def look_data(look: BookView, grade: str) -> Data:
-    """Return the reply of `book.get` for a position in the book with this grade."""
+    """Return the reply of `book.get` for a position in the book, with the given ``grade``."""
     leaf = look.leaf
     return {
         "found": True,

@@ -32,8 +32,8 @@ DUE = "Some scores are not up to date: book negamax, or the next long command, u
 def run_command(
     books: Books, command: BookCommand, values: BookValues, caller: Caller, earlier: tuple[int, Data] | None = None
 ) -> BookJob:
-    """Run a book command, on any thread; ``values`` has one for each parameter, as `parse_line` or `complete` returns
-    them.
+    """Run a book command, on any thread; ``values`` has a value for each parameter, as `parse_line` or `complete`
+    returns them.
 
     A command that is neither ``long`` nor ``writes`` is over on return; others become jobs. Wrong input fails the job:
     its ``failure`` is a `BadInput`. To resume a job of an earlier process, give its number and stored data as
@@ -79,8 +79,8 @@ def _entry(books: Books, command: BookCommand, values: BookValues, caller: Calle
 
 
 def _go_on(books: Books, settings: SessionSettings) -> None:
-    """Resume the stored jobs whose book this process has open for writing, run the hook for ended ones, and forget old
-    ones.
+    """Resume the stored jobs on the book that this process has open for writing, if their clients' roles still allow
+    them; run the hook for ended jobs, and forget old ones. ``settings`` apply to the resumed jobs.
     """
     from desdaemon.protocol.wire.messages import allows
 
@@ -126,7 +126,8 @@ def handlers() -> dict[str, Work]:
 
 
 def _carry_out(run: BookCommandRun) -> Result:
-    """Run a command and add the fields that every result has: positions, added, changed, time_s.
+    """Run a command and add the fields that every result has: positions, added, changed, time_s. An empty ``text`` or
+    ``notes`` is left out.
 
     Raises `BadInput` for wrong input, `Unfinished` if a valid command failed.
     """
@@ -158,8 +159,9 @@ def _carry_out(run: BookCommandRun) -> Result:
 
 
 def _worked(run: BookCommandRun) -> Result:
-    """Finish the negamax that a cancelled command left, run the handler, commit its changes, and add remarks. A
-    cancelled command returns a result with ``finished`` false.
+    """Run the handler, commit its changes, and add remarks. Before a command that replaces the book, unsaved changes
+    are checked; before another long, exclusive one, the negamax that a cancelled command left is finished. The result
+    of a cancelled command has ``finished`` false.
     """
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled

@@ -1,4 +1,5 @@
-"""The one book of the process: opened beside the dialogues, read by all of them, changed by one job at a time.
+"""The one book of the process: opened on another thread than the dialogues', read by all of them, changed by one
+exclusive job at a time.
 
 numpy, the book library and the commands are imported when a book is first used.
 """
@@ -197,7 +198,8 @@ class Books:
         return self.opening_job is not None and not self.opening_job.over
 
     def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
-        """Wait until the file of `running.begin_opening` is open. Returns the book in use.
+        """Wait until `running.begin_opening`, if it was called, has finished or failed. Returns the book in use, None
+        without one.
 
         ``abandoned`` is called at intervals; once it returns true, raises `Abandoned`.
         """
@@ -208,8 +210,8 @@ class Books:
         return self.book
 
     def use(self, opened: Opened, path: Path | None) -> None:
-        """Use another book from now on and close the file of the present one. ``path`` is the new book's file, None
-        without one; data beyond the memory limit goes into a file beside it.
+        """Use another book from now on and close the file of the present one. ``path`` is the new book's file, None if
+        it has none; data beyond the memory limit goes into a file beside it if its folder can be written.
         """
         from desdaemon.book.storage.observers import DirtyFlag, ReadOnlyObserver
 
@@ -272,8 +274,9 @@ class Books:
             raise BadInput(f"{name}: unsaved changes: {wanted} keeps them, --discard drops them")
 
     def keep_aside(self, opened: Opened, path: Path | None) -> str:
-        """Save ``opened``, replaced with unsaved changes, in a new file ``NAME.unsaved-N`` beside its own. Returns a
-        line about it, also if that fails.
+        """Save ``opened``, a book with unsaved changes that is replaced or closed, in a new file ``NAME.unsaved-N``
+        beside ``path``, its own file. If it has none, the new file is ``book.unsaved-N`` in the data folder, without
+        one in the working directory. Returns a line that tells where, or why it failed.
         """
         from pathlib import Path
 
@@ -297,10 +300,10 @@ class Books:
         return path
 
     def close(self, *, discard: bool = False) -> list[str]:
-        """Close the book: write its journal into its file, or unsaved changes, unless ``discard``, into a file beside
-        it.
+        """Close the book and call the functions that end plugins. A book's journal is written into its file unless a
+        job is still active; unsaved changes of a book without a journal are saved by `keep_aside`, unless ``discard``.
 
-        Returns warnings for the log.
+        Returns remarks for the log.
         """
         from desdaemon.core import plugins
 
@@ -325,7 +328,8 @@ class Books:
     # Look-ups
 
     def look_up(self, player: int, opponent: int) -> BookView | None:
-        """Return the book's data about a position, turned to this orientation; None if `Book.view` has none.
+        """Return the book's data about a position, with moves of this board; None if there is no book, or it has
+        neither the position nor one after a move.
 
         Takes microseconds, even while a job changes the book.
         """
@@ -373,7 +377,9 @@ class Books:
         return ""
 
     def children(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> list[ReportedMove]:
-        """Return each legal move with its data and grade in the book; [] outside the book. May take seconds."""
+        """Return each legal move with its data and grade in the book; [] if there is no book, or the position is
+        outside it. May take seconds.
+        """
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.children import children
         from desdaemon.book.reports.grade import Stale
@@ -413,7 +419,9 @@ class Books:
             self._rng = None
 
     def _generator(self, seed: int) -> Random:
-        """Return the random numbers for choices, started anew when ``seed`` changes; with seed 0 always different."""
+        """Return the generator of random numbers for choices, started anew when ``seed`` changes; seed 0 starts it from
+        the system's random numbers.
+        """
         from random import Random
 
         with self._lock:
@@ -430,7 +438,7 @@ class Books:
             opened.store.save(progress=progress)
 
     def commit(self) -> None:
-        """Write changes of a book with a journal to the disk. Raises `BookError`."""
+        """Write changes of a book with a journal to the disk. Raises `BookError` if that fails."""
         opened = self.opened
         if opened is not None and opened.store is not None:
             opened.store.commit()

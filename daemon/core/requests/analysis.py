@@ -1,8 +1,8 @@
 """The operation `analyze`: each question about a position is answered by the book, the cache of analyses, or a search.
 
 `AnalysisService.ask` takes a request and makes a `PendingAnalysis` of its questions. Short ones share turns of search
-threads, each of the others has a `QuestionSearch`. A search has one thread; idle threads join that of a single
-position.
+threads, each of the others has a `QuestionSearch`. A search has one thread; idle threads join the search of a request's
+only position.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class AnalysisService:
     ) -> None:
         """``level`` and ``deterministic`` apply to requests that do not set their own.
 
-        ``share_turns``: engines have ``short_searches``, so that one turn of a search thread answers many questions.
+        With ``share_turns``, for engines that have ``short_searches``, one turn of a search thread answers many short
+        questions.
         """
         self.scheduler = workers.scheduler
         self.helpers = HelperPool(workers)
@@ -155,7 +156,7 @@ class AnalysisService:
                 analysis.progressed()
 
     def close(self) -> None:
-        """Start no more analyses and end the thread that reads large requests."""
+        """End the thread that reads large requests; those that it has not begun are dropped. Running analyses go on."""
         self._preparer.close()
 
     def ended(self, analysis: PendingAnalysis) -> None:
@@ -180,7 +181,9 @@ class PendingAnalysis:
         owner: Owner,
         partial_ms: int = 0,
     ) -> None:
-        """``owner`` is charged for the searches. Partials are at least ``partial_ms`` apart; 0: none."""
+        """``owner`` is charged for the searches. Intermediate results of a question's search are sent at least
+        ``partial_ms`` ms apart; none are sent if it is 0.
+        """
         self.service = service
         self.owner = owner
         self.budget: Budget | None = None
@@ -318,8 +321,8 @@ class PendingAnalysis:
         self.failed(RequestError("internal", str(error)))
 
     def answered(self, number: int, data: Data) -> None:
-        """Store the answer to the question ``number``. After the last one the final is sent, otherwise waiting searches
-        are started.
+        """Store the answer to the question ``number`` and, for a game or a list with partials, send it as a partial.
+        After the last answer the final is sent; otherwise waiting searches are started.
         """
         with self._lock:
             # The partial is sent under the lock, so that no partial of the unfinished search follows it.
@@ -529,7 +532,7 @@ def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
     """Return the book's moves in a position as items of ``moves``, best first, and whether they answer the question.
 
     They do if each of them, and the best move that leaves the book, is exact or searched at least as well as asked.
-    Otherwise they are preliminary. Any thread; takes microseconds for each move in the book.
+    Otherwise they are preliminary. Any thread may call it; it takes microseconds for each move in the book.
     """
     terms, position = question.terms, question.position
     look = books.look_up(position.player, position.opponent) if terms.book != "ignore" else None

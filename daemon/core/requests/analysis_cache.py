@@ -36,7 +36,7 @@ class AnalysisCache:
     """Lines of searches by canonical position. Any thread may call the methods."""
 
     def __init__(self, largest: int, origin: str = "") -> None:
-        """Keep at most ``largest`` bytes. ``origin`` names the weights that the scores come from."""
+        """Keep at most ``largest`` bytes, as estimated. ``origin`` names the weights that the scores come from."""
         self._largest = largest
         self._origin = blake2b(origin.encode(), digest_size=16).digest()
         self._entries: OrderedDict[bytes, bytes] = OrderedDict()
@@ -75,10 +75,11 @@ class AnalysisCache:
     def get(
         self, player: int, opponent: int, number: int, depth: int, selectivity: Selectivity
     ) -> tuple[Line, ...] | None:
-        """Return the lines of a position, at least ``number``, each of at least this depth (plies) and selectivity.
+        """Return the ``number`` best lines of a position, fewer only if it has fewer moves; moves are those of this
+        board.
 
-        None if the entry does not reach that. Moves are those of the board given. There are fewer lines only if the
-        position has fewer moves.
+        Returns None unless each line's score is no mere bound, its depth is at least ``depth`` plies or reaches the end
+        of the game, and its selectivity is at least ``selectivity``.
         """
         own, other, symmetry = rules.canonical_with_symmetry(player, opponent)
         key = _KEY.pack(own, other)
@@ -97,7 +98,9 @@ class AnalysisCache:
         return lines if fits else None
 
     def clear(self) -> int:
-        """Remove all entries and their file. Returns the number of entries; raises `OSError`."""
+        """Remove all entries and their file. Returns the number of entries; raises `OSError` if the file cannot be
+        removed.
+        """
         with self._saving:
             with self._lock:
                 number = len(self._entries)

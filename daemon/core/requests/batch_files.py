@@ -78,8 +78,8 @@ class BatchFile:
         return batch
 
     def open(self) -> None:
-        """Read the offsets of an existing file. Raises `OSError`, and `ValueError`, `KeyError` or `TypeError` if it is
-        no batch.
+        """Open an existing file, only for reading if it cannot be written, and read its head, its state and the offsets
+        of its lines. Raises `OSError`, and `ValueError`, `KeyError` or `TypeError` if it is no batch.
         """
         try:
             self._file = platform.open_file(self.path, os.O_RDWR)

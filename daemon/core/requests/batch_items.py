@@ -22,7 +22,9 @@ _BOARD = 64
 
 
 def check_arguments(values: Data, level: int) -> None:
-    """Check the arguments for all items; without a limit add the daemon's ``level``. Raises `RequestError`."""
+    """Check the arguments that apply to all items; raises `RequestError` if one is wrong. If ``values`` has no level,
+    depth, nodes, time or game nodes, set its level to ``level``, the daemon's default.
+    """
     for name in ("allow", "avoid"):
         read_moves(name, values.get(name) or [])
     Terms(values, level)
@@ -61,7 +63,10 @@ def _line_items(text: str) -> Iterator[Data]:
 
 
 def file_items(path: Path, name: str) -> list[Data]:
-    """Return the items of a file, which the client calls ``name``; see `_line_items`. Raises `RequestError`."""
+    """Return an item for each line of a file, which the client calls ``name``; empty lines and comments are skipped.
+    Raises `RequestError` if the file cannot be read, is larger than `LARGEST_FILE` bytes or has more than
+    `MOST_LINES_OF_FILE` items.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)

@@ -158,11 +158,15 @@ class Batches:
         self._answer(request, self._create, submits=True)
 
     def results(self, request: PendingRequest) -> None:
-        """Handle `batch.results`."""
+        """Handle `batch.results`: reply, from the thread of batches, with results that are on the disk. Errors go to
+        the request.
+        """
         self._answer(request, self._results)
 
     def forget(self, request: PendingRequest) -> None:
-        """Handle `batch.forget`."""
+        """Handle `batch.forget`: cancel a batch's searches and remove its file, on the thread of batches; then reply.
+        Errors go to the request.
+        """
         self._answer(request, self._forget)
 
     def close(self, timeout_s: float = 1.0) -> None:
@@ -239,7 +243,9 @@ class Batches:
             self._health.mistake("batches")
 
     def _hold(self) -> None:
-        """Lock the folder and read its batches, the first time. Raises `RequestError` and `OSError`."""
+        """Lock the folder and read its batches, unless that is done. Raises `RequestError` if there is no folder or
+        another process holds it, `OSError` if it cannot be created or locked.
+        """
         if self._folder is None:
             raise RequestError("not_found", "batches need a server with a data folder")
         if self._lock is not None:
@@ -374,8 +380,8 @@ class Batches:
         return list(oldest.values())
 
     def _search(self, batch: _Batch) -> None:
-        """Start searches of a batch's items, until twice as many are in flight as there are search threads. A batch
-        that has none left to search is marked `DONE`.
+        """Start searches of a batch's items, until twice as many are in flight as there are search threads, or
+        `_MOST_UNSYNCED` results wait to be written. A batch with all items answered is marked to end as `DONE`.
         """
         file = batch.file
         while len(batch.in_flight) < 2 * self._analyses.scheduler.slots and len(batch.unwritten) < _MOST_UNSYNCED:

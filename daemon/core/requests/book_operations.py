@@ -116,7 +116,9 @@ class BookOperations:
         return data
 
     def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Handle `book.get`; ``admit`` is called before a slow look-up."""
+        """Handle `book.get`: reply at once or, for slow look-ups, call ``admit``, which counts the request in, and
+        reply from the thread of deferred work.
+        """
         children = bool(request.values.get("children"))
         if request.values.get("positions") is not None:
             self._get_many(request, admit, children=children)
@@ -158,7 +160,7 @@ class BookOperations:
         request.final(PreparedList({"results": replies}))
 
     def aside(self, request: PendingRequest, work: Callable[[], Data]) -> None:
-        """Compute ``work`` beside the loop of the sockets and reply with its result."""
+        """Reply to the request with the result of ``work``, computed on the thread of deferred work."""
         self._beside(request, lambda: request.final(work()))
 
     def _beside(self, request: PendingRequest, work: Callable[[], object]) -> None:
@@ -274,7 +276,9 @@ def _causes(failure: BaseException | None) -> Iterator[BaseException]:
 
 
 def progress_data(job: BookJob) -> Data:
-    """Return a job's progress as the data of a partial, without the fields that do not apply."""
+    """Return a job's progress as the data of a partial, without the fields that do not apply. For a job on the book it
+    is the progress that its last report told.
+    """
     # Changes of the book are told only once they are on the disk.
     progress = job.reported if job.on_book else job.progress
     data: Data = {**progress._asdict(), "rate": round(progress.rate, 3)}

@@ -72,7 +72,7 @@ class Operations:
         }
 
     def handle(self, client: ClientRecord, message: Data, reply: Reply) -> None:
-        """Carry out a request. Replies may be sent before this returns."""
+        """Carry out a request; errors are sent as its reply. Replies may be sent before this returns."""
         try:
             operation, args = messages.check_request(message)
             identity = message["id"]
@@ -138,7 +138,9 @@ class Operations:
         request.fail(error)
 
     def admit(self, request: PendingRequest, positions: int = 1) -> None:
-        """Count a request's positions in. Raises `RequestError` beyond the limits."""
+        """Count a request and its positions as in flight until it ends. Raises `RequestError` beyond the limits, and
+        when the daemon is shutting down.
+        """
         if self.closing:
             raise RequestError("shutting_down", ENDINGS["shutting_down"])
         client = request.client

@@ -1,4 +1,4 @@
-"""A request to `analyze` as questions about positions, and the answers as data. No I/O, any thread.
+"""A request to `analyze` as questions about positions, and the answers as data. It does no I/O; any thread may use it.
 
 docs/protocol.md describes every field.
 """
@@ -77,7 +77,9 @@ class Terms:
             raise RequestError("bad_request", message, "selectivity")
 
     def question(self, position: Position, number: int = 0) -> Question:
-        """Return the question about a position; ``number`` is its index in the request. Raises `RequestError`."""
+        """Return the question about a position; ``number`` is its index in the request. Raises `RequestError` if the
+        position of a single request does not suit `allow` and `avoid`.
+        """
         empties = position.empties
         limits = self._limits.get(empties)
         if limits is None:
@@ -153,7 +155,8 @@ class Question(NamedTuple):
 
 
 def read_questions(terms: Terms, values: Data, pause: Callable[[], None] = lambda: None) -> list[Question]:
-    """Return a question for each position of the request. Raises `RequestError`.
+    """Return a question for each position of the request. Raises `RequestError` if a position, a ply or a move is
+    wrong.
 
     A list of positions has passed `check_list`. ``pause`` is called at intervals within a long list.
     """

@@ -65,7 +65,9 @@ class ClientRecord:
         return False
 
     def rename(self, name: str) -> None:
-        """Set ``name``, and ``account``, the key that is charged, or without a key the way to connect."""
+        """Set ``name``, and ``account``, to which the client's work is charged: its key, or without one the way it is
+        connected.
+        """
         self.name = name
         self.account = account_of(name)
 
@@ -134,7 +136,7 @@ class PendingRequest:
         return self._end("final", "data", data)
 
     def fail(self, error: RequestError, found: Data | None = None) -> bool:
-        """Send an error, with the results so far. Returns False if the request was over."""
+        """Send an error, with the results so far if ``found`` has them. Returns False if the request was over."""
         return self._end("error", "error", error.data(), found)
 
     def _end(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
@@ -204,7 +206,7 @@ class Admission:
             self._total += positions
 
     def leave(self, number: int, key: str, positions: int) -> None:
-        """Count positions of a client, by number, and its key out. Any thread may call it."""
+        """Count ``positions`` of the client ``number`` and of its ``key`` out again. Any thread may call it."""
         with self._lock:
             self._total -= positions
             mine, ours = self._clients.pop(number) - positions, self._keys.pop(key) - positions
@@ -227,16 +229,20 @@ class TextLines(Protocol):
     """The text protocol for clients of requests, a session for each."""
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
-        """Run a request's line and reply. Raises `RequestError`."""
+        """Queue a request's line, to be run and replied to on another thread. Raises `RequestError` if the client may
+        not send it.
+        """
 
     def refused(self, client: ClientRecord) -> None:
         """Note that there was no room for a client's line."""
 
     def leave(self, client: ClientRecord) -> None:
-        """Cancel the lines of a client that has gone, after the last one that must outlive it."""
+        """Cancel the lines of a client that has gone: those that only ask, and all after the last one that must outlive
+        it.
+        """
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
         """Return the options of the client's session, the daemon's if it has none."""
 
     def close(self) -> None:
-        """End all sessions."""
+        """Start no more lines of any client; running ones go on."""

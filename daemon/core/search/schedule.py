@@ -296,7 +296,7 @@ class ThreadSchedule:
     # Events
 
     def add(self, task: Task, now: float) -> None:
-        """Let a task wait from ``now`` on; it can have at most as many threads as there are."""
+        """Let a task wait from ``now`` on; its ``threads`` are cut to the number of search threads."""
         self._order += 1
         task.order = self._order
         task.threads = min(task.threads, self.slots)

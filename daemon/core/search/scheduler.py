@@ -98,7 +98,9 @@ class Scheduler:
         return True
 
     def release(self, task: Task, *, again: bool = False) -> None:
-        """Take back a task's threads, if it holds any; with ``again`` it waits for another turn."""
+        """Take back a task's threads, if it holds any, and charge their time to its key; with ``again`` it waits for
+        another turn.
+        """
         with self._lock:
             now = time.monotonic()
             self.accounts.ran(task.key, self._schedule.release(task, now, again=again))
@@ -135,8 +137,8 @@ class Scheduler:
     def turn_of(self, lease: Lease, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """Make a context in which the calling thread may use the lease's threads; entering waits for the turn.
 
-        Set `Lease.again` to get another turn. ``abandoned`` is called at intervals while waiting; once it returns true,
-        raises `Abandoned`.
+        If `Lease.again` is set within it, the lease waits for another turn once the context ends. ``abandoned`` is
+        called at intervals while waiting; once it returns true, raises `Abandoned`.
         """
         if not (lease.waiting or lease.running):
             self.add(lease)

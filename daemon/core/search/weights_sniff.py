@@ -7,7 +7,9 @@ import os
 EDAX_MAGIC = b"XADELAVE"
 EDAX_BYTES = 13_952_436
 MAGICS = (b"DESDEVAL", EDAX_MAGIC, b"\xfd7zXZ\x00")
-"""First bytes of the files of weights that the engine reads; its own module for that is too slow to load here."""
+"""First bytes of the files of weights that the engine reads; the engine's module that reads them is too slow to load
+here.
+"""
 
 
 def wrong_head(path: str) -> str:

@@ -394,8 +394,8 @@ class ResumableSearch(Work):
             self._end_if_waiting()
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """Search for one turn, up to ``most_nodes`` (0: no limit), and charge its nodes to the key. Returns whether
-        another turn is needed.
+        """Search for one turn, up to ``most_nodes`` (0: no limit), and charge its nodes to the key; ``options`` are
+        passed to the engine's search besides those of the constructor. Returns whether another turn is needed.
         """
         control = engine.new_control()
         with self._lock:

@@ -158,7 +158,9 @@ def _correct(work: _BaseCommand, words: list[str]) -> None:
 
 
 def _judged(work: _BaseCommand, record: GameRecord, empties: int) -> tuple[_EndgameErrors, GameRecord]:
-    """Return the errors in a game's last ``empties`` moves, and the game with best play from the first error on."""
+    """Return the errors in the moves of a game made with at most ``empties`` squares empty, and the game with best play
+    from the first error on. After a stop there are no errors, and the game is unchanged.
+    """
     moves = mistakes = discs = 0
     faultless: tuple[PlayedMove, ...] | None = None
     best = 0
@@ -183,7 +185,7 @@ def _judged(work: _BaseCommand, record: GameRecord, empties: int) -> tuple[_Endg
 
 
 def _solved(work: _BaseCommand, position: Position) -> int:
-    """Return the exact score for the side to move."""
+    """Return the exact score in discs for the side to move; after a stop it may be inexact."""
     if position.over:
         return rules.final_score(position.player, position.opponent)
     return work.context.session.search(position, unlimited(position), window=(-64, 64)).lines[0].score
@@ -205,7 +207,7 @@ def _complete(work: _BaseCommand, words: list[str]) -> None:
 
 
 def _finished(work: _BaseCommand, record: GameRecord, exact: bool) -> GameRecord:
-    """Play a game to its end, with the options' limits or exactly."""
+    """Return the game played on to its end, by searches with the options' limits or, with ``exact``, to the end."""
     session = work.context.session
     position, moves = record.final, list(record.moves)
     while not position.over:

@@ -51,7 +51,10 @@ def store_game(session: Session, books: Books) -> BookJob:
 
 
 def run(context: CommandContext, argument: str) -> None:
-    """Run the command after the word `book` until its job ends. Raises `BadInput` and `Unfinished`."""
+    """Run the book command that ``argument`` spells until its job ends, show its progress, and print its result. Raises
+    `BadInput` for a wrong line, `Unfinished` if the job failed or could not finish, `Abandoned` if it was stopped
+    before it began, and `OSError` for a file that cannot be used.
+    """
     if not argument:
         raise BadInput("book: expected one of the commands that help book lists")
     command, values = parse_line(argument)
@@ -82,7 +85,9 @@ def run(context: CommandContext, argument: str) -> None:
 
 
 def _reason(line: str, failure: Exception) -> Exception:
-    """Return the error to raise for a failed job: `Unfinished`, unless the line was wrong or given up."""
+    """Return the error to raise for a failed job: its own if the line or a file that it names is at fault, or if it was
+    abandoned; otherwise `Unfinished`.
+    """
     if isinstance(failure, BadInput | Abandoned) or (isinstance(failure, OSError) and failure.errno not in DISK_ERRORS):
         return failure
     if isinstance(failure, MemoryError):

@@ -126,7 +126,7 @@ _COUNTERS: dict[str, Callable[[CommandContext, list[str]], None]] = {
 
 
 def bench(context: CommandContext, argument: str) -> None:
-    """Solve random positions from a fixed seed: a given number, or for `BENCH_S`."""
+    """Solve random positions from a fixed seed, the number given or as many as take `BENCH_S`, and print the totals."""
     wanted = number_within("bench", argument, 1, 10**6) if argument else 0
     session, generator = context.session, random.Random(1)
     nodes = solved = 0
@@ -145,7 +145,9 @@ def bench(context: CommandContext, argument: str) -> None:
 
 
 def _random_position(generator: random.Random, empties: int) -> Position | None:
-    """Return a random position with a legal move; None if the game ended earlier."""
+    """Return a position of a random game with ``empties`` empty squares, fewer if the side to move had to pass there;
+    None if the game is over by then.
+    """
     position = START
     while position.empties > empties or position.must_pass:
         if position.over:

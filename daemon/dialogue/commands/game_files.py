@@ -19,7 +19,9 @@ DIAGRAMS = ("svg", "eps")
 
 
 def read_game(path: str, format: str = "") -> GameRecord:
-    """Return the first game of a file, in ``format`` or that of the file's name. Raises `BadInput`."""
+    """Return the first game of a file, in ``format`` or, if that is "", in the format of the file's name. Raises
+    `BadInput` if the format is unknown, or the file cannot be read or has no game.
+    """
     from desdaemon.protocol.games.bases import READ_FORMATS, extension_of, read_games
 
     if not path:
@@ -49,7 +51,9 @@ class GameFile:
         """Whether a write has failed; then no more games are added."""
 
     def add(self) -> None:
-        """Append the game on the board, which is over, unless it was the last one added."""
+        """Append the game on the board, which is over, unless it was the last one added. After a write has failed, do
+        nothing.
+        """
         game = self._session.game
         finished = (game.initial, *game.moves)
         if finished == self._last or self._lost:
@@ -85,7 +89,9 @@ def _record(session: Session) -> GameRecord:
 
 
 def write_game(path: str, session: Session) -> None:
-    """Write the session's game to a file, in the format of its name. Raises `BadInput`."""
+    """Write the session's game to a file, in the format of the file's name. Raises `BadInput` if that is unknown or the
+    file cannot be written.
+    """
     if not path:
         raise BadInput('save "": expected the name of a file')
     format = _extension(path)

@@ -164,7 +164,7 @@ def topic(text: str) -> list[HelpPage]:
 
 
 def _named(name: str) -> HelpPage:
-    """Return the entries of the command, option and sub-command called ``name``."""
+    """Return the entries of the command, option and sub-command called ``name``. Raises `BadInput` if there is none."""
     from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
     command, option = find_command(name.lower()), find_option(name.lstrip("-"))

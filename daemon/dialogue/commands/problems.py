@@ -44,7 +44,9 @@ class _ProblemTally:
         self.nodes = 0
 
     def check(self, problem: Problem, move: int, score: MoverScore) -> str:
-        """Compare an answer with the listed scores. Returns a description of the error, or ""."""
+        """Compare an answer, ``score`` in discs for the side to move, with the listed scores, and add its errors to the
+        sums. Returns a description of the error, "" if there is none.
+        """
         best = problem.best
         if best is None:
             return ""
@@ -246,7 +248,9 @@ def select_hard(context: CommandContext, argument: str) -> None:
 
 
 def _scores(context: CommandContext, position: Position) -> dict[int, MoverScore]:
-    """Return the score of every move in a position, searched with the options' limits."""
+    """Return the score of every legal move by its square, in discs for the side to move, searched with the options'
+    limits; {} if the game is over.
+    """
     if position.over:
         return {}
     choices = max(1, position.moves.bit_count())

@@ -65,7 +65,7 @@ class CassioDialect(LineDialect):
         }
 
     def say(self, *lines: str) -> None:
-        """Send lines together. From the dialogue's or a search's thread."""
+        """Send lines together; called on the dialogue's or a search's thread."""
         with self._lock:
             super().say(*lines)
 
@@ -234,12 +234,12 @@ class _Running:
         self._started.wait()
 
     def begin(self, search: StoppableSearch) -> None:
-        """Let a stop end ``search`` from now on. On the search's thread."""
+        """Let a stop end ``search`` from now on. Called on the search's thread."""
         self.search = search
         self._started.set()
 
     def end(self) -> None:
-        """Note that the search is over. On its thread."""
+        """Note that the search is over. Called on its thread."""
         self.search = None
         self.done = True
         self._started.set()

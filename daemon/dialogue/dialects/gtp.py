@@ -37,7 +37,9 @@ _BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "
 
 
 class GtpListener(InputListener):
-    """Hears GTP's lines: ``quit`` and GoGui's ``# interrupt`` end any search, every line ends an analysis."""
+    """Hears GTP's lines: GoGui's ``# interrupt`` ends any search, every line ends an analysis, and ``quit`` ends the
+    input.
+    """
 
     strict = False
     scripted = False
@@ -259,7 +261,10 @@ class GtpDialect(LineDialect):
         return self._generated(gtp.parse_colour(colour))
 
     def _generated(self, black: bool, progress: Progress | None = None) -> str:
-        """Choose and play a move; ``progress``, if given, replaces the live graphics."""
+        """Play the engine's move for Black (``black``) or White, after a forced pass of the other side if that is to
+        move. Returns the move as GTP writes it. ``progress``, if given, replaces the live graphics. Raises `GtpError`
+        if the side cannot move.
+        """
         if self.position.over:
             return "pass"
         game = self.session.game

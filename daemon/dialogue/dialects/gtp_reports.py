@@ -25,7 +25,9 @@ class AnalysisStream:
     def __init__(
         self, say: Callable[[str], None], form: gtp.AnalysisForm, wanted: gtp.AnalysisOrder, moves: int
     ) -> None:
-        """``moves`` is the number of moves searched; ``say`` sends a line, from any thread."""
+        """``moves`` is the number of moves searched; ``form`` makes a line about them, and ``say`` sends it, from any
+        thread. ``wanted`` has the interval.
+        """
         self._say = say
         self._form = form
         self._interval_s = wanted.interval_ms / 1000

@@ -69,7 +69,7 @@ Lines that begin another protocol (`TextLine.successor`) have none.
 
 
 def find_handler(name: str) -> Handler:
-    """Import and return the function that carries out the command ``name``. Raises `KeyError`."""
+    """Import and return the function that carries out the command ``name``. Raises `KeyError` if it has none."""
     from importlib import import_module
 
     module, _, function = HANDLERS[name].partition(".")

@@ -39,7 +39,9 @@ _DROPPING = frozenset(("force", "new", "result", "setboard", "undo", "remove", "
 
 
 class XBoardListener(InputListener):
-    """Hears XBoard's lines: ``?`` ends a search, whose move is then played; `_DROPPING` ends one without a move."""
+    """Hears XBoard's lines: ``?`` ends a search, whose move is then played; ``force``, ``new`` and the other commands
+    of `_DROPPING` end one without a move.
+    """
 
     strict = False
     scripted = False
@@ -149,7 +151,7 @@ class XBoardDialect(LineDialect):
             self.say("feature done=1")
 
     def _await_engine(self) -> None:
-        """Wait for the engine although lines may have arrived, but not after the end of the input."""
+        """Wait until the engine is loaded, even while input lines are waiting; give up when the input has ended."""
         while not self.session.interrupt.closing:
             with suppress(TooLate):
                 self.session.engine(until=time.monotonic() + _POLL_S)

@@ -26,12 +26,14 @@ def _off(run: BookCommandRun) -> Result:
 
 
 def _shown(run: BookCommandRun, name: str, value: int) -> Result:
-    """Return the reply of a command that shows or has set the number ``name``, which is ``value`` now."""
+    """Return the result of a command that shows or has set the number ``name``, which is ``value`` now. It has a line
+    of text only if the command was called without a number.
+    """
     return {name: value, "text": [f"{name} = {value}"] if run.values[_SETTINGS[name]] is None else []}
 
 
 _SETTINGS = {"randomness": "discs", "depth": "depth", "level": "level", "verbose": "verbosity"}
-"""Commands that set a number, or show it if called without one: the name of its parameter by that of the command."""
+"""Commands that set a number, or show it if called without one: the parameter's name by the command's name."""
 
 
 def _randomness(run: BookCommandRun) -> Result:
@@ -74,7 +76,7 @@ def _rule(run: BookCommandRun) -> Result:
 
 
 def _legal(run: BookCommandRun, name: str) -> int:
-    """Return the parameter ``name``, a move that is legal on the board. Raises `BadInput`."""
+    """Return the move that the parameter ``name`` gives. Raises `BadInput` if it is a pass or illegal on the board."""
     move = run.number(name)
     position = run.caller.positions[-1]
     if move == rules.PASS or not position.moves >> move & 1:

@@ -28,14 +28,16 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
 
 SHOWN = 5
-"""Unusable games that a reply names, at most; the rest are counted."""
+"""The most unusable games that a result describes; further ones are only counted."""
 
 OPENINGS = "openings"
 """The file name that stands for the lines of the named openings, unless a file has this name."""
 
 
 def game_files(run: BookCommandRun) -> list[Path]:
-    """Return the files of games that a command names; a folder stands for those in it. Raises `BadInput`."""
+    """Return the files of games that a command names; a folder stands for the game files directly in it. Raises
+    `BadInput` if a pattern matches nothing, a folder has no game file, or the caller may not name a file.
+    """
     paths: list[Path] = []
     for path in run.paths():
         if not path.is_dir():
@@ -64,8 +66,8 @@ def counted_text(counted: int, already: int) -> str:
 class Games:
     """The games in the files that a command names, from the standard start. May be iterated more than once.
 
-    After an iteration ``games`` is their number, ``left_out`` that of unusable ones, ``problems`` a line about each of
-    the first `SHOWN`.
+    After an iteration ``games`` is the number of games that it yielded, ``left_out`` the number of unusable games, and
+    ``problems`` has a line about each of the first `SHOWN` unusable ones.
     """
 
     def __init__(self, run: BookCommandRun) -> None:
@@ -75,7 +77,7 @@ class Games:
         self.problems: list[str] = []
 
     def complain(self, line: str) -> None:
-        """Count a game that cannot be used; ``line`` says why."""
+        """Count a game that cannot be used; ``line`` says why and is stored for the first `SHOWN` such games."""
         self.left_out += 1
         if self.left_out <= SHOWN:
             self.problems.append(line)

@@ -45,8 +45,8 @@ def _store(run: BookCommandRun) -> Result:
 
 
 def _count(run: BookCommandRun, result: Result) -> None:
-    """Count the result of the game on the caller's board, if it is over and was not counted before, and tell so in
-    ``result``.
+    """Count the result of the game on the caller's board if it has moves, is over and was not counted before. Then add
+    the number of positions, and a line of text, to ``result``.
     """
     caller = run.caller
     last = caller.positions[-1]

@@ -26,7 +26,7 @@ from desdaemon.protocol.spelling import plural
 from .games import counted_text
 
 SHOWN = 10
-"""Positions that a reply names for each kind of difference, at most; the rest are counted."""
+"""The most positions that a result names for each kind of difference; further ones are only counted."""
 
 
 def _count(book: Book) -> str:

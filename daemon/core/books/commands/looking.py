@@ -26,7 +26,7 @@ from desdaemon.protocol.spelling import plural
 from .games import Games
 
 FED = 1 << 17
-"""Scores that `book feed-hash` gives to the search's table, at most: of the positions nearest to the board."""
+"""The most scores that `book feed-hash` gives to the search's table: those of the positions nearest to the board."""
 
 _LINES = 64
 _OUTSIDE = "the position is not in the book"
@@ -114,7 +114,9 @@ def _judged(book: Book, position: Position, move: int, ply: int) -> JudgedMove |
 
 
 def _game(run: BookCommandRun) -> Iterator[JudgedMove]:
-    """Yield a judgement of each move of the game on the board that the book knows, the last move first."""
+    """Yield a judgement of each move, passes excepted, of the game on the caller's board, the last move first; moves
+    that the book lacks are left out. The parameter ``n`` limits it to the last ``n`` moves.
+    """
     positions, moves = run.caller.positions, run.caller.moves
     wanted = run.values["n"]
     first = max(0, len(moves) - wanted) if isinstance(wanted, int) else 0
