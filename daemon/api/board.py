@@ -87,7 +87,7 @@ class Board:
         return self._position.empties
 
     def __getitem__(self, square: str) -> str | None:
-        """Return `BLACK`, `WHITE` or None for a square: ``board["d4"]``."""
+        """Return `BLACK`, `WHITE`, or None for an empty square: ``board["d4"]``. Raises `BadInput` for another name."""
         bit = 1 << self._square(square)
         if self._position.black & bit:
             return BLACK
@@ -120,13 +120,17 @@ class Board:
         return [square_text(square).lower() for square in rules.squares(self._position.moves)]
 
     def flips(self, move: str) -> list[str]:
-        """Return the squares of the discs that a move turns; [] for an illegal move."""
+        """Return the squares of the discs that a move turns; [] for an illegal move. Raises `BadInput` for a pass or
+        what is no square.
+        """
         square = self._square(move)
         turned = rules.flips(self._position.player, self._position.opponent, square)
         return [square_text(square).lower() for square in rules.squares(turned)]
 
     def play(self, moves: str) -> Board:
-        """Return the board after one move or several; forced passes may be left out. Raises `BadInput`."""
+        """Return the board after one move or several; forced passes may be left out. Raises `BadInput` for an illegal
+        move.
+        """
         return self._at(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves)).moves])
 
     def undo(self, plies: int = 1) -> Board:

@@ -93,7 +93,7 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """End all searches, which return their results so far. Later calls raise `BadInput`."""
+        """End all searches, which return their results so far. Later searches raise `BadInput`."""
         self._closed = True
         self.stop()
 
@@ -127,8 +127,8 @@ class Engine:
         """Search a board and return its ``multipv`` best moves.
 
         The goal is a ``level``, or a ``depth`` (plies) with a ``selectivity`` (73, 87, 95, 98, 99 or 100 percent);
-        ``nodes`` and ``time_s`` limit the search, with a goal or alone. ``allow`` lists the moves to search, by default
-        all.
+        ``nodes`` and ``time_s`` (seconds) limit the search, with a goal or alone. Without any of them the engine's
+        level is the goal. ``allow`` lists the moves to search, by default all.
         """
         board = Board.of(board)
         limits = self._limits(board, level, depth, selectivity, nodes, time_s)
@@ -136,7 +136,9 @@ class Engine:
             return self._search(self._searcher, board, limits, multipv, _mask(board, allow), None)
 
     async def analyze_async(self, board: Board | str, **how: Any) -> Analysis:
-        """Do as `analyze` without blocking the event loop; cancelling the task ends the search."""
+        """Do as `analyze`, whose arguments are ``how``, without blocking the event loop; cancelling the task ends the
+        search.
+        """
         import asyncio
 
         from desdaemon.engine.search import Control
@@ -157,7 +159,9 @@ class Engine:
             raise
 
     def iterate(self, board: Board | str, **how: Any) -> Iterator[Analysis]:
-        """Yield the result of each iteration of a search; the last is that of `analyze`."""
+        """Yield the results of a search as it goes on, one whenever an iteration of a move has finished; the last is
+        that of `analyze`, whose arguments are ``how``. Leaving the loop ends the search.
+        """
         from desdaemon.engine.search import Control
 
         board = Board.of(board)
@@ -195,7 +199,9 @@ class Engine:
             thread.join()
 
     def best_move(self, board: Board | str, **how: Any) -> str | None:
-        """Return the best move by `analyze`, ``"pa"`` for a forced pass, None if the game is over."""
+        """Return the best move by `analyze`, whose arguments are ``how``; ``"pa"`` for a forced pass, None if the game
+        is over.
+        """
         best = self.analyze(board, **how).best
         return best.move if best else None
 
@@ -203,6 +209,7 @@ class Engine:
 
     def analyze_many(self, boards: Iterable[Board | str], **how: Any) -> Iterator[Analysis]:
         """Yield the analyses of many boards, in order; `threads` boards are searched at a time, on one thread each.
+        ``how`` are arguments of `analyze`.
 
         ``boards`` may be endless: only a few are read ahead. Leaving the loop ends the searches.
         """
@@ -287,7 +294,9 @@ class Engine:
             pool.shutdown()
 
     def analyze_game(self, board: Board | str, **how: Any) -> list[Analysis]:
-        """Return analyses of all positions of a board's line."""
+        """Return analyses of all positions of a board's line, the first board's first; ``how`` are arguments of
+        `analyze`.
+        """
         with closing(self.analyze_many(Board.of(board).history, **how)) as analyses:  # type: ignore[type-var]
             return list(analyses)
 
@@ -328,7 +337,9 @@ class Engine:
     # Searching
 
     def _asked(self, board: Board, how: dict[str, Any]) -> tuple[Limits, int, int]:
-        """Return limits, number of lines and mask of moves for arguments of `analyze`. Raises `TypeError`."""
+        """Return limits, number of lines and mask of moves for arguments of `analyze`. Raises `TypeError` for other
+        arguments.
+        """
         asked = dict(how)
         allow, multipv = asked.pop("allow", None), asked.pop("multipv", 1)
         names = ("level", "depth", "selectivity", "nodes", "time_s")
@@ -433,7 +444,9 @@ def _name(move: int) -> str:
 
 
 def _mask(board: Board, allow: Iterable[str] | None) -> int:
-    """Return the moves to search as a mask. Raises `BadInput` for an illegal one."""
+    """Return the moves to search as a mask, all squares for None or a forced pass. Raises `BadInput` for an illegal
+    move.
+    """
     if allow is None:
         return rules.FULL
     mask = 0
@@ -445,7 +458,7 @@ def _mask(board: Board, allow: Iterable[str] | None) -> int:
 
 
 def _opened(path: str | Path) -> Book:
-    """Open a book for reading. Raises `BadInput`."""
+    """Open a book for reading. Raises `BadInput` if it cannot be read."""
     from pathlib import Path
 
     from desdaemon.book.errors import BookError

@@ -64,7 +64,7 @@ class MoveLine(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """The best moves of a board, best first: a forced pass counts, none if the game is over.
+    """The best moves of a board, best first. A forced pass counts as a move; there are none if the game is over.
 
     ``complete`` is False for intermediate iterations, and if a limit or a stop ended the search.
     """

@@ -58,7 +58,8 @@ def configured(arguments: list[str], program: str = "", section: str = "") -> In
     """Parse the configuration file, `OPTION_FILE` and the command line.
 
     ``program`` is the name by which desdaemon was started, ``section`` the table of the configuration file to read, ""
-    for the protocol's. Raises as `read_arguments`.
+    for the protocol's. Raises `UsageError` for a wrong command line, `UnusableFile` for a file with a wrong value, and
+    `OSError` if the configuration file cannot be read.
     """
     begun = Invocation(SessionSettings(), "", [], protocol_of_program(program), edax="edax" in program.lower())
     asked = read_arguments(arguments, begun.edax, begun.protocol)
@@ -95,7 +96,8 @@ def read_arguments(
     Moves are announced as Edax does (``edax-compatible``) if the program's name contains Edax or an option is Edax's,
     with any number of dashes, unless ``-edax-compatible on|off`` decides, here or, ``chosen``, before.
 
-    Raises `UsageError`, and `OSError` or `UnusableFile` for option files.
+    Raises `UsageError`, and `UnusableFile` for an option file with a wrong value; one that cannot be read gives a
+    warning.
     """
     settings = settings or SessionSettings()
     solve = batch = config = ""

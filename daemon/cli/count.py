@@ -61,7 +61,9 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Count. Returns the exit status: 1 for too little memory or no compiler, 2 for a bad command line."""
+    """Run `desdaemon count`. Returns the exit status: 1 for too little memory or without a compiler, 2 for a bad
+    command line.
+    """
     asked = command_line().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = asked.run
 
@@ -158,7 +160,7 @@ def perft_command_line() -> Parser:
 
 
 def perft_main(arguments: list[str]) -> int:
-    """Print numbers of lines of play. Returns the exit status."""
+    """Run `desdaemon perft`: print the number of lines of play. Returns the exit status."""
     asked = perft_command_line().parse_args(arguments)
 
     from desdaemon.engine.counting import perft

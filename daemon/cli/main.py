@@ -58,8 +58,8 @@ WORDS = (
 def program() -> NoReturn:
     """Run desdaemon as the process's program, and end the process.
 
-    While daemon threads run, the interpreter is not shut down first: a thread that woke up then would use freed memory,
-    or abort inside the compiler.
+    The interpreter is not shut down first, unless threads that are not daemonic are left: a daemonic thread that woke
+    up then would use freed memory, or abort inside the compiler.
     """
     status = main()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
@@ -120,7 +120,9 @@ def _dispatch(program: str, arguments: list[str]) -> int:
 
 
 def _lost_output(error: OSError) -> int:
-    """Report that standard output cannot be written, and drop its buffered text."""
+    """Drop the buffered text of standard output, which cannot be written, and report that, except for a broken pipe.
+    Returns the exit status.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if not isinstance(error, BrokenPipeError):
         _refuse(str(error), UNUSABLE)

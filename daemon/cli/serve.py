@@ -8,7 +8,7 @@ SUPERVISE = "--supervise"
 
 
 def main(arguments: list[str]) -> int:
-    """Serve. Returns the exit status."""
+    """Run `desdaemon serve`. Returns the exit status: 2 for a bad command line, 1 if the daemon could not serve."""
     if arguments[:1] in (["--help"], ["-help"]) or arguments == ["-h"]:
         from .serve_options import USAGE
 

@@ -71,7 +71,9 @@ class Unservable(BadInput):
 
 
 def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
-    """Return the settings and the options of the server. Raises `BadInput`."""
+    """Return the settings and the options of the server. Raises `BadInput` for wrong ones, `Unservable` if nobody could
+    connect.
+    """
     given, insecure, rest = split_options(arguments)
     try:
         invocation = configured(rest, section="serve")
@@ -88,7 +90,9 @@ def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
 
 
 def split_options(arguments: list[str]) -> tuple[dict[str, list[str]], bool, list[str]]:
-    """Return the server's options by name, whether ``--insecure`` is given, and all else. Raises `BadInput`."""
+    """Return the server's options with their values by name, whether ``--insecure`` is given, and all other arguments.
+    Raises `BadInput` for an option without its value.
+    """
     given: dict[str, list[str]] = {}
     rest: list[str] = []
     insecure = False
@@ -108,7 +112,9 @@ def split_options(arguments: list[str]) -> tuple[dict[str, list[str]], bool, lis
 
 
 def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> ServeOptions:
-    """Return the server's options from the first two results of `split_options`. Raises `BadInput`."""
+    """Return the server's options from the first two results of `split_options`; ``slots`` searches run at a time.
+    Raises `BadInput` for wrong values, `Unservable` if nobody could connect.
+    """
 
     def last(name: str, default: str) -> str:
         return given.get(name, [default])[-1]
@@ -156,7 +162,9 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
 
 
 def _command(text: str) -> tuple[str, ...]:
-    """Return the words of a command, as a shell splits them; no shell runs it."""
+    """Return the words of a command, as a shell splits them; no shell runs it. Raises `BadInput` if there is no such
+    program.
+    """
     import shlex
 
     try:

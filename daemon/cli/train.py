@@ -26,7 +26,7 @@ def _cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sc
 
 
 def main(argv: list[str]) -> int:
-    """Run one stage. Returns the exit status."""
+    """Run the stage of training that ``argv`` names. Returns the exit status."""
     from desdaemon.engine.training import cli
 
     return cli.main(argv, _cluster_scores)

@@ -33,7 +33,7 @@ made: docs/cluster.md.
 
 
 def command_line() -> Parser:
-    """Return the parser of the command line."""
+    """Return the parser of `desdaemon cluster`."""
     parser = Parser(
         prog="desdaemon cluster", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -68,7 +68,7 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the sub-command. Returns the exit status."""
+    """Run `desdaemon cluster`. Returns the exit status: 1 for wrong input, or if the engine cannot be loaded."""
     options = command_line().parse_args(argv)
     from desdaemon.engine.compiler.library import LibraryError
 

@@ -70,7 +70,9 @@ def configure() -> None:
 
 
 def scheduler_address(text: str) -> str:
-    """Return the scheduler's address: ``text``, or that in the scheduler file that it names. Raises `BadInput`."""
+    """Return the scheduler's address: ``text``, with ``tcp://`` before a mere HOST:PORT, or the address in the
+    scheduler file that it names. Raises `BadInput` if it is neither.
+    """
     if "://" in text:
         return text
     path = Path(text)
@@ -110,7 +112,9 @@ def _loopback(host: str) -> bool:
 
 
 def local_host(address: str) -> str:
-    """Return this machine's address on the route to ``address``, as a URL has it. Raises `BadInput`."""
+    """Return this machine's address on the route to ``address``, as a URL has it. Raises `BadInput` if there is no
+    route.
+    """
     host, _, port = address.partition("://")[2].rpartition(":")
     try:
         family, kind, *_, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_DGRAM)[0]
@@ -133,7 +137,9 @@ def warn_unless_sealed(address: str) -> None:
 
 
 def make_keys(folder: Path) -> None:
-    """Make a cluster's keys in a new folder, by openssl: a certificate that is its own authority. Raises `BadInput`."""
+    """Make a cluster's keys in a new folder, by openssl: a certificate that is its own authority. Raises `BadInput` if
+    the folder exists or cannot be made, or openssl fails.
+    """
     command = (
         "openssl req -x509 -newkey rsa:3072 -nodes -days 3650 -subj /CN=desdaemon -keyout key.pem -out cert.pem "
         # Strict readers, such as Python's since 3.13, want the certificate's purpose.
@@ -150,7 +156,7 @@ def make_keys(folder: Path) -> None:
 
 
 def security(tls: str) -> Security | None:
-    """Return the keys in the folder ``tls``, None for "". Raises `BadInput`."""
+    """Return the keys in the folder ``tls``, None for "". Raises `BadInput` if one is missing."""
     if not tls:
         return None
     folder = Path(tls)
@@ -168,7 +174,8 @@ def security(tls: str) -> Security | None:
 def connect(text: str, tls: str) -> Client:
     """Return a client of the scheduler that ``text`` names; ``tls`` is the folder of keys, "" without encryption.
 
-    Raises `BadInput` if the text names none, and `Unfinished` if the scheduler does not answer or refuses.
+    Raises `BadInput` if the text names none, or the address or the keys cannot be used, and `Unfinished` if the
+    scheduler does not answer or refuses.
     """
     configure()
     address = scheduler_address(text)

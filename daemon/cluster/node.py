@@ -63,7 +63,8 @@ def say(line: str) -> None:
 def run_scheduler(listen: str, tls: str, scheduler_file: str) -> int:
     """Run the scheduler at the address ``listen`` until a signal comes; ``tls`` is the folder of keys or "".
 
-    Writes its address to ``scheduler_file`` unless that is "". Returns the exit status; raises `BadInput`.
+    Writes its address to ``scheduler_file`` unless that is "". Returns the exit status; raises `BadInput` if it cannot
+    listen there.
     """
     checked_address(listen, tls)
     configure()

@@ -469,7 +469,9 @@ class ClusterPool(Worker):
                 yield given.popleft(), None
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
-        """Follow lines as `Worker.follow`, all on the calling thread; begin a line only to keep the workers busy."""
+        """Follow lines as `Worker.follow`, all on the calling thread; begin a line only to keep the workers busy.
+        Raises `WorkCancelled` after a stop, and once the scheduler is lost.
+        """
         followed = _Lines(lines)
         try:
             with closing(self._cluster.replies(followed.offer)) as replies:

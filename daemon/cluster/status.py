@@ -29,10 +29,10 @@ class WorkerRow(NamedTuple):
 
 
 def status(cluster: str, tls: str, eval_file: str) -> list[WorkerRow]:
-    """Return the workers, sorted by name; ``cluster`` and ``tls`` as for `connect`, ``eval_file`` "" for the built-in
-    weights.
+    """Return the workers, sorted by name; ``cluster`` and ``tls`` name the scheduler and the folder of keys, as for
+    `connect`. ``eval_file`` is "" for the built-in weights.
 
-    Raises `BadInput`, and `Unfinished` if the scheduler does not answer.
+    Raises `BadInput` if ``cluster`` names no scheduler, and `Unfinished` if the scheduler does not answer.
     """
     own = identity(Weights.load(eval_file or None))
     client = connect(cluster, tls)

@@ -173,8 +173,8 @@ def prepare(name: str, weights: Weights) -> WorkerState:
 
 
 def _asked(expected: tuple[str, str]) -> WorkerState:
-    """Return this process's state if ``expected``, the identity that the task is for, is its own. Raises
-    `OtherIdentity`.
+    """Return this process's state. Raises `OtherIdentity` unless ``expected``, the identity that the task is for, is
+    its own.
     """
     if _STATE is None:
         raise OtherIdentity("", "this process was not started by desdaemon cluster worker")

@@ -15,7 +15,7 @@ from desdaemon.protocol.commands.book import BY_NAME
 from desdaemon.protocol.system import logs
 
 BACKUPS_FOLDER = "backups"
-"""Name of their folder in the data folder."""
+"""Name of the copies' folder in the data folder."""
 
 
 class BackupPlan(NamedTuple):

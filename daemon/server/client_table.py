@@ -88,7 +88,9 @@ class ClientTable(Generic[C]):
     """
 
     def __init__(self, most: int, grace_s: float, session_s: float) -> None:
-        """Keep at most ``most`` clients; one that is gone for ``grace_s``, with a text session for ``session_s``."""
+        """Hold at most ``most`` clients. One that has gone is remembered for ``grace_s`` seconds; for ``session_s`` if
+        it gave a routing id and has a text session.
+        """
         self._most = most
         self._grace_s = grace_s
         self._session_s = session_s
@@ -102,7 +104,7 @@ class ClientTable(Generic[C]):
         return iter(list(self._clients.values()))
 
     def find(self, key: Hashable) -> C | None:
-        """Return the client of that key, else None."""
+        """Return the client with this key; None if there is none."""
         return self._clients.get(key)
 
     def make_place(self) -> list[Instruction[C]]:
@@ -134,7 +136,7 @@ class ClientTable(Generic[C]):
         return [] if older is None else [Instruction(Action.SUPERSEDE, client, older)]
 
     def left(self, client: C, connection: Connected, now: float) -> list[Instruction[C]]:
-        """Note that a connection of a client was closed."""
+        """Note that a connection of a client was closed. If a newer one has superseded it, nothing changes."""
         if client.connection is not connection:
             return []
         client.connection = None

@@ -50,7 +50,9 @@ class Acceptor:
         return self._security() if self._security is not None else None
 
     def bind(self, endpoint: str) -> None:
-        """Listen at an endpoint, and beside it for events. Raises `BadInput`."""
+        """Listen at an endpoint, and beside it for events; for port 0 two free ports in a row are chosen. Raises
+        `BadInput` if one of the two cannot be had.
+        """
         for _ in range(_ATTEMPTS):
             try:
                 listening, bound = _listen(endpoint)
@@ -72,21 +74,27 @@ class Acceptor:
         raise BadInput(f"{endpoint}: no two free ports in a row")
 
     def role_of(self, user: str) -> tuple[str, str]:
-        """Return name and role of a client by its public key; the role of a key that is not allowed is ""."""
+        """Return name and role of a client by its public key; the role of a key that is not allowed is "". Without keys
+        they are the acceptor's own. Raises `BadInput` if the list of keys cannot be used.
+        """
         if self.keys is None:
             return self.name, self.role
         key = self.keys.allowed().get(user)
         return (key.name, key.role) if key else (user[:8], "")
 
     def admits(self, user: str) -> bool:
-        """Whether a client with that public key may connect."""
+        """Return whether a client with this public key may connect. Without keys all may; if the list of keys cannot be
+        used, none may.
+        """
         try:
             return self.keys is None or user in self.keys.allowed()
         except BadInput:
             return False
 
     def keys_changed(self) -> bool:
-        """Return whether the list of keys has changed since the last call."""
+        """Return whether the list of keys has changed since the last call, before the first from an empty one. A list
+        that cannot be used counts as empty.
+        """
         if self.keys is None:
             return False
         try:
@@ -97,7 +105,7 @@ class Acceptor:
         return changed
 
     def close(self) -> None:
-        """Close the listening sockets; accepted connections stay open."""
+        """Close the listening sockets and remove the files of ipc endpoints; accepted connections stay open."""
         for listening, _ in self.listening:
             listening.close()
         for endpoint in (*self.endpoints, *self.events):
@@ -108,7 +116,9 @@ class Acceptor:
 
 
 def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Security]:
-    """Return a function that makes the CURVE security of each new connection. Raises `BadInput`."""
+    """Return a function that makes the CURVE security of each new connection. Raises `BadInput` if the daemon's key
+    cannot be used or made.
+    """
     from desdaemon.server.transport.curve import CurveSecurity, from_z85
 
     public, secret = map(from_z85, keys.server())
@@ -201,10 +211,11 @@ def check_tcp(endpoint: str) -> None:
 def open_acceptors(
     ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure: bool, local_keys: KeyStore | None = None
 ) -> list[Acceptor]:
-    """Bind all endpoints. Raises `BadInput`, after closing those that were bound.
+    """Bind all endpoints. Raises `BadInput` if one cannot be bound, after closing those that were, and unless
+    ``insecure`` for one beyond this machine without ``keys``.
 
-    Without ``keys`` clients of ``tcp`` need none. With ``local_keys``, ``ipc`` is an endpoint of TCP too, whose clients
-    need one of those keys.
+    Without ``keys`` clients of ``tcp`` need no key. With ``local_keys``, ``ipc`` is an endpoint of TCP too, whose
+    clients need one of those keys.
     """
     for endpoint in tcp:
         check_tcp(endpoint)

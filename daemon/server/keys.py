@@ -62,7 +62,9 @@ class KeyStore:
         return (self.folder / _SERVER).exists() and bool(self.allowed())
 
     def allowed(self) -> dict[str, AllowedKey]:
-        """Return the allowed clients by public key, reading a changed file again. Raises `BadInput`."""
+        """Return the allowed clients by public key, reading a changed file again. Raises `BadInput` if others can write
+        the file or it has a wrong line.
+        """
         path = self.folder / _ALLOWED
         try:
             status = path.stat()
@@ -78,7 +80,9 @@ class KeyStore:
         return self._allowed
 
     def server(self) -> tuple[str, str]:
-        """Return the daemon's public and secret key (Z85), made if there are none. Raises `BadInput`."""
+        """Return the daemon's public and secret key (Z85); they are made if there are none. Raises `BadInput` if others
+        can read the file, or it has no matching pair of keys.
+        """
         path = self.folder / _SERVER
         if not path.exists():
             private_folder(str(self.folder))
@@ -95,7 +99,9 @@ class KeyStore:
         return public, secret
 
     def new(self, name: str, role: str, file: str = "") -> Path:
-        """Make a client's key and allow it. Returns the file with the secret key; raises `BadInput`."""
+        """Make a client's key and allow it. Returns the new file with the secret key: ``file``, or if that is ""
+        ``NAME.key`` in the folder. Raises `BadInput` for a wrong name or role, a name in use, and a file that exists.
+        """
         _check(name, role)
         server, _ = self.server()
         self._must_be_new(name)
@@ -107,7 +113,9 @@ class KeyStore:
         return path
 
     def local(self) -> Path:
-        """Return the file of an admin's key for this user's own programs, made if there is none. Raises `BadInput`."""
+        """Return the file of an admin's key for this user's own programs, making the key if there is none. Raises
+        `BadInput` if the keys cannot be used or made.
+        """
         path = self.folder / f"{LOCAL}.key"
         is_allowed = any(client.name == LOCAL for client in self.allowed().values())
         if is_allowed and path.exists():
@@ -118,7 +126,9 @@ class KeyStore:
         return self.new(LOCAL, ADMIN)
 
     def allow(self, name: str, public: str, role: str) -> None:
-        """Allow a client's public key, or change its role. Raises `BadInput`."""
+        """Allow a client's public key (Z85), or change the name and role of one that is allowed. Raises `BadInput` for
+        a wrong name, key or role, and for the name of another key.
+        """
         _check(name, role)
         if not _is_key(public):
             raise BadInput(f"{quoted(public)}: expected a public key of 40 characters (Z85)")
@@ -129,7 +139,7 @@ class KeyStore:
         self._write([*others, AllowedKey(name, role, public)])
 
     def revoke(self, name: str) -> None:
-        """Allow a client no longer. Raises `BadInput`."""
+        """Allow a client no longer. Raises `BadInput` if none has the name."""
         others = [key for key in self.allowed().values() if key.name != name]
         if len(others) == len(self.allowed()):
             raise BadInput(f"{quoted(name)}: no such key")
@@ -166,7 +176,9 @@ def _is_key(text: str) -> bool:
 
 
 def _write_secret(path: Path, text: str) -> None:
-    """Write a new file that only its owner can read, whatever the umask. Raises `BadInput` if it exists."""
+    """Write a new file that only its owner can read, whatever the umask. Raises `BadInput` if it exists or cannot be
+    created.
+    """
     try:
         descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:

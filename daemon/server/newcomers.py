@@ -40,7 +40,9 @@ class Newcomers:
         arrived: Callable[[ServedConnection], None],
         close: Callable[[ServedConnection], None],
     ) -> None:
-        """``arrived`` is called with each new connection; ``close`` closes one and calls `leave` for it."""
+        """Let ``poller`` watch the listening sockets of ``acceptors``. ``arrived`` is called with each new connection;
+        ``close`` closes one and calls `leave` for it.
+        """
         self._poller = poller
         self._health = health
         self._arrived = arrived

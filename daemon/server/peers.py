@@ -39,7 +39,9 @@ of its connection, else 0.
 
 
 class ServedConnection(ZmtpConnection):
-    """A connection, with the acceptor that accepted it and, for requests after the handshake, its client."""
+    """A connection and the acceptor that accepted it. ``peer`` is its client: None until the handshake is over, and
+    always None for a connection that does not carry requests.
+    """
 
     __slots__ = ("acceptor", "peer", "watched")
 
@@ -124,11 +126,13 @@ class SocketClients:
         return iter(self._table)
 
     def in_flight(self) -> list[PendingRequest]:
-        """Return all requests whose final or error was not sent yet. Any thread."""
+        """Return all requests whose final or error was not sent yet. Any thread may call it."""
         return [request for peer in self._table for request in (*list(peer.requests.values()), *list(peer.parting))]
 
     def joined(self, connection: ServedConnection, now: float) -> SocketClient:
-        """Return the client of a connection whose handshake is over: a client that came back, or a new one."""
+        """Return the client of a connection whose handshake is over: a client that came back, or a new one, for which
+        another is forgotten if there are too many.
+        """
         conversation = connection.conversation
         identity = conversation.identity
         number = 0 if identity else connection.number
@@ -163,7 +167,7 @@ class SocketClients:
             self._apply(self._table.left(peer, connection, now))
 
     def tidy(self, now: float) -> None:
-        """Cancel the requests of clients that have disconnected, and forget those that stay away."""
+        """Cancel the requests of clients that have been gone for the grace period, and forget those that stay away."""
         self._apply(self._table.tidy(now))
 
     def _apply(self, instructions: list[Instruction[SocketClient]]) -> None:
@@ -183,7 +187,9 @@ class SocketClients:
         self._health.clients = len(self._table)
 
     def renew_roles(self, acceptor: Acceptor) -> None:
-        """Apply a changed list of keys; requests of revoked keys are cancelled."""
+        """Apply a changed list of keys to the clients of ``acceptor``. Requests of revoked keys end with an error and
+        are cancelled; jobs on the book go on.
+        """
         for peer in self._table:
             if peer.acceptor is acceptor:
                 self._renew(peer)

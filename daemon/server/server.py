@@ -97,7 +97,9 @@ class ServeOptions(NamedTuple):
 
 
 class DaemonServer:
-    """A daemon from its start to its shutdown. Raises `BadInput` if it cannot listen at its endpoints."""
+    """A daemon from its start to its shutdown. Raises `BadInput` if another daemon holds the runtime folder, an
+    endpoint cannot be had, or the keys cannot be used.
+    """
 
     def __init__(
         self, settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books
@@ -162,7 +164,7 @@ class DaemonServer:
         return self._services.helpers
 
     def start(self) -> None:
-        """Start to serve, and log the endpoints."""
+        """Start to serve, on other threads; write the connection file, and log the endpoints."""
         self._services.operations.batches.start()
         threading.Thread(target=self._run, name="sockets", daemon=True).start()
         endpoints = [endpoint for acceptor in self._acceptors for endpoint in acceptor.endpoints]
@@ -209,7 +211,7 @@ class DaemonServer:
             self._services.health.problem("analyses", f"analyses cannot be saved: {error.strerror}")
 
     def end(self) -> None:
-        """Begin the shutdown; ``done`` is set at its end. Any thread."""
+        """Begin the shutdown; ``done`` is set at its end. Any thread may call it."""
         self._services.operations.closing = True
         if self._ending.acquire(blocking=False):
             begin(self._end, "end")
@@ -280,7 +282,7 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
 def beside_dialogue(session: Session, books: Books, options: ServeOptions) -> Callable[[], None]:
     """Open sockets that share a dialogue's book and searches. Returns the function that closes them.
 
-    Raises `BadInput`.
+    If a client or a signal shuts the server down, the process ends. Raises `BadInput` if the server cannot be opened.
     """
     log = Log(options.log_level, options.log_format)
     logs.install(log)

@@ -107,16 +107,16 @@ class Sockets:
     # For every thread
 
     def publish(self, topic: str, data: Data) -> None:
-        """Send an event to all subscribers of its topic. Any thread."""
+        """Send an event to all subscribers of its topic. Any thread may call it."""
         self._inbox.append((None, Outgoing((topic.encode(),), codec.encode(data), True)))
         self._wake()
 
     def in_flight(self) -> list[PendingRequest]:
-        """Return all requests whose final or error was not sent yet. Any thread."""
+        """Return all requests whose final or error was not sent yet. Any thread may call it."""
         return self.peers.in_flight()
 
     def stop(self) -> None:
-        """End the loop once the inbox is sent and the messages received so far are answered. Any thread."""
+        """End the loop once the inbox is sent and the messages received so far are answered. Any thread may call it."""
         self._stopping = True
         self._wake()
 
@@ -198,7 +198,9 @@ class Sockets:
         self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
 
     def _hang_up(self, connection: ServedConnection) -> None:
-        """Note that a peer has closed its connection; messages that it sent before may still be unread."""
+        """Note that a peer has closed its connection. If it may have left messages to carry out, they are read first;
+        otherwise the connection is closed.
+        """
         connection.broken = True
         connection.blocked = False
         self._unwatch(connection)
@@ -350,7 +352,7 @@ class Sockets:
     # Replies
 
     def _send(self, peer: SocketClient, reply: Outgoing) -> None:
-        """Queue a reply for a client. Any thread."""
+        """Queue a reply for a client. Any thread may call it."""
         if threading.get_ident() == self._thread:
             # Replies that other threads have queued before go first.
             if self._inbox:

@@ -10,7 +10,7 @@ OK, WARNING, FAULT = "ok", "warning", "fault"
 
 
 class Finding(NamedTuple):
-    """A line of the report: the check, its state, an explanation, and how to mend a fault ("" if ok)."""
+    """A line of the report: the check, its state, an explanation, and what the user can do ("" for nothing)."""
 
     check: str
     state: str

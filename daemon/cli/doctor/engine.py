@@ -94,7 +94,9 @@ def compiler() -> Finding:
 
 
 def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
-    """Run a program in a child process. Returns its output, and the reason of a failure or ""."""
+    """Run the Python source ``program`` in a child process, with ``text`` as its input. Returns its output, and the
+    reason of a failure or "".
+    """
     command = [sys.executable, "-P", "-c", program, str(library.ROOT), *arguments]
     try:
         done = subprocess.run(

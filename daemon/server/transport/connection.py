@@ -89,7 +89,9 @@ class ZmtpConnection:
             self.ended = True
 
     def flush(self) -> bool:
-        """Send queued bytes. Returns False if some are left because the peer reads too slowly."""
+        """Send queued bytes. Returns False if some are left because the peer reads too slowly. If the connection is
+        lost, sets ``broken``, drops them and returns True.
+        """
         while not self.broken:
             if self._pending is None:
                 batch = self._next_batch()

@@ -30,7 +30,7 @@ _NOT_ALLOWED = command(b"ERROR", b"\x03400")
 
 
 def z85(data: bytes) -> str:
-    """Return bytes, a multiple of four, as text of five characters for each four (32/Z85)."""
+    """Return ``data``, whose length is a multiple of four, as text: five characters for every four bytes (32/Z85)."""
     text = []
     for first in range(0, len(data), 4):
         value = int.from_bytes(data[first : first + 4], "big")
@@ -39,7 +39,9 @@ def z85(data: bytes) -> str:
 
 
 def from_z85(text: str) -> bytes:
-    """Return the bytes of a Z85 text. Raises `ValueError`, also for five characters beyond 2^32 - 1."""
+    """Return the bytes of a Z85 text. Raises `ValueError` for a character that Z85 lacks, and for five that stand for
+    more than 2^32 - 1.
+    """
     data = b""
     for first in range(0, len(text), 5):
         value = 0

@@ -119,7 +119,9 @@ def _candidates() -> Iterator[str]:
 
 @cache
 def library() -> Boxes:
-    """Return libsodium, loaded and initialised. Raises `NoSodium`."""
+    """Return libsodium, loaded and initialised at the first call. Raises `NoSodium` if it cannot be found, as do the
+    functions below.
+    """
     for name in _candidates():
         try:
             sodium = ctypes.CDLL(name)
@@ -151,7 +153,9 @@ def shared_key(public: bytes, secret: bytes) -> bytes | None:
 
 
 def seal(plain: bytes, nonce: bytes, shared: bytes) -> bytes:
-    """Return ``plain`` encrypted and authenticated, `TAG` bytes longer."""
+    """Return ``plain`` encrypted and authenticated, `TAG` bytes longer, with a nonce of `NONCE` bytes and a key that
+    `shared_key` made.
+    """
     return library().seal(plain, nonce, shared)
 
 

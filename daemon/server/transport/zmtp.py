@@ -70,18 +70,21 @@ class Security(Protocol):
     def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
         """Handle a handshake command. Returns the command to answer with and, once `ready`, the peer's metadata.
 
-        ``metadata`` is this side's. Raises `Violation`.
+        ``metadata`` is this side's. Raises `Violation` if the command breaks the protocol, `Refusal` if the peer may
+        not connect.
         """
 
     def opened(self, content: bytes) -> tuple[int, bytes]:
-        """Return flags and content of the frame that a received frame carries encrypted. Raises `Violation`."""
+        """Return flags and content of the frame that a received frame carries encrypted. Raises `Violation` if the
+        frame is no such frame or not authentic.
+        """
 
     def sealed(self, flags: int, content: bytes) -> bytes:
         """Return the content of a frame that carries, encrypted, a frame with those flags and content."""
 
 
 def frame(content: bytes, flags: int = 0) -> bytes:
-    """Return the bytes of a frame."""
+    """Return the bytes of a frame; the flag `LONG` is added where its size needs it."""
     size = len(content)
     if size < 256:
         return bytes((flags, size)) + content
@@ -388,7 +391,9 @@ class Conversation:
     # Output
 
     def message(self, prefix: tuple[bytes, ...], body: bytes) -> bytes:
-        """Return the bytes of a message. They must be sent in the order of the calls."""
+        """Return the bytes of a message, whose frames are those of ``prefix``, then ``body``. They must be sent in the
+        order of the calls.
+        """
         security = self._security
         if security is None:
             return b"".join([frame(part, MORE) for part in prefix]) + frame(body)
