@@ -22,8 +22,8 @@ def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 
     """Return the number of lines of play of ``depth`` plies from (player, opponent), words with A1 = bit 0.
 
     In mode 1 a pass is a ply, in mode 2 not. A game that ends earlier counts as one line; lines that lead to the same
-    position are all counted. ``threads`` count at once, without the GIL. Raises ValueError for a negative depth,
-    another mode, or words that share a square.
+    position are all counted. ``threads`` is the number of threads that count at once, without the GIL. Raises
+    ValueError for a negative depth, another mode, or words that share a square.
     """
     if player & opponent or not 0 <= player | opponent < 1 << 64:
         raise ValueError(f"{player:#x}, {opponent:#x}: expected two 64-bit words that share no square")
@@ -63,7 +63,8 @@ def _parts(
 
 
 class _Set:
-    """A set of canonical boards: a hash table in memory, as `desdaemon.engine.kernels.positions` describes it.
+    """A set of canonical boards: a hash table in memory of ``slots`` slots, a power of two, as
+    `desdaemon.engine.kernels.positions` describes it.
 
     Raises MemoryError if it would take more than half of the machine's memory.
     """

@@ -24,7 +24,7 @@ STOP = 40
 DATE = 48
 """Date of new table entries, 1 to `LAST_DATE`; entries of an older date are replaced first."""
 BEST = 56
-"""Best move of the last node that has tried its moves; after a search, of the root."""
+"""Best move of the last node that has tried its moves; after a search that is the root."""
 NODE_LIMIT = 64
 """Visited nodes at which this thread draws more of the team's nodes (`TEAM_NODES`) or, alone, sets the stop word."""
 TEAM = 72
@@ -67,7 +67,7 @@ SHARE_FROM = 184
 EPOCH_SEEN = 192
 """`TEAM_EPOCH` when the thread last checked its `PATH`."""
 PATH_LENGTH = 200
-"""Number of shared nodes between the root and the thread's node."""
+"""Number of shared nodes on the thread's `PATH`."""
 HOOK = 208
 """Address of a C function i64(i64 reason, i64 thread) to wait or wake others; the reasons are `HOOK_...`."""
 SPINS = 216

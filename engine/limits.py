@@ -26,7 +26,7 @@ UNBOUNDED_PLIES = 36
 
 
 class Limits(NamedTuple):
-    """The limits of a search: plies, their selectivity, nodes, and milliseconds of wall time (0 for no limit on the
+    """The limits of a search: depth in plies, selectivity, nodes, and milliseconds of wall time (0 for no limit on the
     last two).
 
     A ``depth`` of at least the number of empties is a search to the end of the game.
@@ -39,7 +39,9 @@ class Limits(NamedTuple):
 
     @property
     def bounded(self) -> bool:
-        """Whether a search with these limits ends by itself within reasonable time: by nodes, time or few plies."""
+        """Whether a search with these limits ends by itself within reasonable time: by nodes, by time, or after at most
+        `UNBOUNDED_PLIES` plies.
+        """
         return bool(self.nodes or self.time_ms) or self.depth <= UNBOUNDED_PLIES
 
 

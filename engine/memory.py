@@ -1,4 +1,4 @@
-"""Memory outside Python's heap for kernels: zeroed, page-aligned, passed by address; and files mapped read-only."""
+"""Memory outside Python's heap for kernels: zeroed, page-aligned, passed by address; and files mapped to memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Block:
     def clear(self) -> None:
         """Set all bytes to zero; no kernel may be using them.
 
-        Blocks of 256 KB and more return their pages to the system, which then provides pages near the next writer.
+        Where the system allows it, blocks of 256 KB and more return their pages to it; it then provides pages near the
+        next writer.
         """
         if self.size < 1 << 18 or not platform.drop_pages(self._map):
             ctypes.memset(self.address, 0, self.size)
@@ -53,14 +54,15 @@ class HeapWords:
 
 
 class MappedFile:
-    """A file mapped read-only: ``size`` bytes at ``address`` in pages shared with other processes.
+    """A file mapped to memory: ``size`` bytes at ``address`` in pages shared with other processes. What this process
+    writes there stays its own and does not change the file.
 
     Raises OSError if the file cannot be opened or mapped, ValueError if it is empty.
     """
 
     def __init__(self, path: Path) -> None:
         with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
-            # ctypes takes the address of a writable mapping only; nothing is ever written to it.
+            # ctypes takes the address of a writable mapping only; repaired weights are written to it (`Weights`).
             self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
         self.size = len(self._map)
         self._view = (ctypes.c_char * self.size).from_buffer(self._map)
@@ -69,7 +71,7 @@ class MappedFile:
 
 
 def _bound(memory: Block | HeapWords | MappedFile, size: int) -> None:
-    """Tell kernels that run as Python that ``memory`` has ``size`` bytes, until it is freed; otherwise do nothing."""
+    """If kernels run as Python, tell them that ``memory`` has ``size`` bytes, until it is freed; else do nothing."""
     if INTERPRETED:
         import weakref
 

@@ -55,6 +55,8 @@ class ErrorModel(NamedTuple):
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
         """Return the standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) as a prediction of
         one of ``depth`` plies.
+
+        If the deep search goes to the end it is `sigma_to_end`, but for the evaluation the formula holds there too.
         """
         if depth >= empties and shallow:
             return self.sigma_to_end
@@ -62,7 +64,9 @@ class ErrorModel(NamedTuple):
         return self.scale * far * math.exp(-self.empties_rate * empties)
 
     def bias(self, empties: int, depth: int) -> float:
-        """Return how many discs the reduced search for ``depth`` plies is too high on average; 0 before the end."""
+        """Return by how many discs the reduced search scores higher, on average, than the search of ``depth`` plies
+        that it stands for; 0 before the end of the game.
+        """
         if depth < empties:
             return 0.0
         return self.bias_odd if empties % 2 else self.bias_even

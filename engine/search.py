@@ -82,7 +82,9 @@ _SELECTIVE_LATER = 3
 """Additional empties that the second and third pass need to pay off in a search that is itself selective."""
 
 _STOP_WORDS = 16
-"""Words of a `Control`: the first is the stop word; the others keep what Python writes out of its cache line."""
+"""Words of a `Control`: the first is the stop word; the others fill its cache line, so that Python writes nothing else
+there.
+"""
 
 Progress = Callable[[int, Line], None]
 
@@ -109,7 +111,7 @@ class Control:
 
     @property
     def nodes(self) -> int:
-        """Number of nodes visited so far by all threads."""
+        """Number of nodes visited so far by all threads of the search."""
         return sum(context.nodes for context in self._contexts)
 
     def stop(self) -> None:
@@ -148,8 +150,8 @@ class _Iteration(NamedTuple):
 class _SearchState:
     """The state of one call of `Searcher.search`.
 
-    ``attempt`` and ``welcome`` are the callbacks that `Searcher.search` describes; ``begun`` is in seconds of
-    `time.perf_counter`.
+    ``attempt`` passes a line that is only a bound to the caller's ``attempts``; ``welcome`` is the caller's; both may
+    be None. ``begun`` is in seconds of `time.perf_counter`.
     """
 
     def __init__(self, player: int, opponent: int, limits: Limits, control: Control) -> None:
@@ -191,7 +193,7 @@ class Searcher:
     """The compiled search with its tables, for one search at a time; any thread may call `Control.stop`.
 
     ``threads`` share a search, and up to ``guests`` other threads may join it (`team.Team.join`). The transposition
-    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``weights`` are the shipped ones if None. ``waiting`` is how
+    table has 2**hash_bits entries of 16 bytes each. ``weights`` are the shipped ones if None. ``waiting`` is how
     threads, real or virtual, wait for each other.
 
     Raises ValueError for settings out of range, `LibraryError` if the kernels cannot be compiled, `WeightsError` if the
@@ -245,7 +247,9 @@ class Searcher:
 
     @property
     def shares(self) -> list[int]:
-        """Numbers of nodes that each thread visited in the last search, the leader's first."""
+        """The number of nodes that each thread visited in the last search: the leader, the own helpers, the guests'
+        seats.
+        """
         return [context.nodes for context in self._contexts]
 
     def clear(self) -> None:
@@ -306,7 +310,8 @@ class Searcher:
 
         ``players`` and ``opponents`` are addresses of ``number`` uint64 boards, ``scores`` of as many int64 results:
         discs for the mover, or, at depth 0, unrounded static evaluations in 128ths of a disc. The time of ``limits`` is
-        ignored. After a stop the remaining scores are left as they were.
+        ignored; its nodes are those of all positions together. After a stop, or once they are spent, the remaining
+        scores are left as they were.
         """
         if limits.depth == 0:
             self._engine.static_many(self._contexts[0].address, players, opponents, scores, number)
@@ -318,7 +323,8 @@ class Searcher:
     def search_records(self, address: int, number: int, control: Control) -> None:
         """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address`` on this thread, without the GIL.
 
-        A stop leaves the records that are not yet searched unfinished, with lines of length 0.
+        A stop leaves the records that are not yet searched as they were: the length of their lines is 0 if the caller
+        has set it so.
         """
         self._prepare(_UNLIMITED, control)
         context = self._contexts[0]
@@ -326,7 +332,9 @@ class Searcher:
         self._date = context[DATE]
 
     def time_evaluations(self, player: int, opponent: int, number: int) -> int:
-        """Make ``number`` moves from a position, evaluate after each, return the sum of scores. For benchmarks."""
+        """Make ``number`` moves from a position that has one, evaluate after each, return the sum of scores. For
+        benchmarks.
+        """
         return int(self._engine.evaluate_often(self._contexts[0].address, player, opponent, number))
 
     def _prepare(self, limits: Limits, control: Control) -> None:
@@ -357,15 +365,17 @@ class Searcher:
         attempts: Progress | None = None,
         welcome: Callable[[], None] | None = None,
     ) -> Result:
-        """Search a position and return its ``multipv`` best moves among the squares ``allow``, best first.
+        """Search a position and return its ``multipv`` best moves among the squares ``allow``, a mask, best first.
 
-        ``player`` has the move. Scores lie in (``alpha``, ``beta``), or are bounds at its edge. After every iteration
-        ``progress`` is called with the rank of the line, from 0, and the line; ``attempts`` likewise after each search
-        of a part of the window that gave only a bound. ``welcome`` is called once, when the iterations are long enough
-        to be shared: from then on guests may join. Without it they may still join a searcher with several threads.
+        ``player`` has the move. A score outside (``alpha``, ``beta``) is only a bound. Whenever an iteration has
+        finished a line, ``progress`` is called with the line's rank, from 0, and the line; ``attempts`` likewise after
+        each search of a part of the window that gave only a bound. ``welcome`` is called once, when the iterations are
+        long enough to be shared: from then on guests may join. Without it they may still join a searcher with several
+        threads.
 
-        Without a legal move the result is the line of the forced pass, or no line if the game is over. Raises
-        ValueError for an impossible board or if no legal move is allowed.
+        A limit or `Control.stop` ends the search with the lines so far; if there is none, with an allowed move that has
+        score 0. Without a legal move the result is the line of the forced pass, whatever ``allow`` is, or no line if
+        the game is over. Raises ValueError for an impossible board or if no legal move is allowed.
         """
         if player & opponent or (player | opponent) >> 64:
             raise ValueError("the sides' discs overlap or are outside the board")
@@ -615,8 +625,9 @@ class Searcher:
 
 
 def _steps(limits: Limits, empties: int) -> Iterator[_Iteration]:
-    """Yield the iterations: depths of one parity up to the limit; in a search to the end, then selective passes and the
-    full depth at the requested selectivity.
+    """Yield the iterations: before the end of the game depths of the limit's parity, up to the limit; to the end
+    shallow depths at 73 %, then selective passes to the end, then the search at the requested selectivity. Depth 0 is
+    one evaluation.
     """
     selectivity = limits.selectivity
     if limits.depth <= 0:

@@ -332,7 +332,9 @@ def _reachable(b: Any) -> Any:
 
 @compiled
 def _cell_of(seed: Any, shape: Any, joined: Any) -> Any:
-    """Return the cell of ``shape`` that contains the squares ``seed``."""
+    """Return the cell of ``shape`` around the squares ``seed``: all squares joined to them by neighbours on lines that
+    are not full. ``joined`` has the squares of such lines by axis (`_joined`).
+    """
     cell, more = _U(0), seed
     while more != cell:
         cell = more
@@ -354,11 +356,11 @@ def _cells(shape: Any, joined: Any) -> Any:
 
 @compiled
 def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, shapes: Any, number: int) -> int:
-    """Append to ``shapes`` every shape of ``discs`` discs that contains ``reached`` and ``wanted`` and grows from
-    ``reached``.
+    """Append to ``shapes`` every shape of ``discs`` discs that contains ``reached`` and ``wanted``, grows from
+    ``reached`` and may hold a draw.
 
-    A square is added if a move could put a disc on it, and is taken or excluded once. ``shapes`` has ``number`` shapes;
-    returns the new number.
+    A square is added if a move could put a disc on it, and is taken or excluded once; none of ``excluded`` is taken.
+    ``joined`` is that of `_joined` for the full lines. ``shapes`` has ``number`` shapes; returns the new number.
     """
     while _reachable(reached) & wanted != _U(0):
         reached |= _reachable(reached) & wanted

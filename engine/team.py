@@ -1,8 +1,8 @@
 """Threads that search together: the helpers of a search, and how they wait.
 
 They communicate by the words ``TEAM_...`` of `desdaemon.engine.layout`, which `desdaemon.engine.kernels.context`
-handles. A helper enters the compiled code once a search and stays there through all iterations; without work it polls a
-few thousand times and then sleeps.
+handles. A helper enters the compiled code once in a search and stays there through all iterations; without work it
+polls a few thousand times and then sleeps.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Team:
         return int(self._words[field // WORD])
 
     def nothing_to_do(self, thread: int) -> bool:
-        """Return whether a helper has no search to enter and need not leave."""
+        """Return whether the helper with the number ``thread`` has no search to enter and need not leave."""
         context = self.contexts[thread]
         return self[TEAM_OPEN] in (0, context[JOB]) and not context[LEAVE]
 
@@ -250,7 +250,9 @@ class Team:
             self._seats.notify_all()
 
     def dismiss(self, seat: int) -> None:
-        """Tell the helper in ``seat`` to leave; it does within a millisecond or two if a processor is free for it."""
+        """Tell the helper in ``seat`` to leave, if there is one; it does so within a millisecond or two if it has a
+        processor.
+        """
         with self._seats:
             if seat in self._taken:
                 # LEAVE keeps the helper from entering another iteration. Its search polls the stop word far more

@@ -23,9 +23,10 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
-    """Compile the libraries ``specs`` that are not in the cache and expand the shipped weights.
+    """Compile the libraries ``specs`` that are not in the cache, or with ``--check`` report them; if none is missing,
+    expand the shipped weights.
 
-    Returns the exit status: 0; 1 if something failed, or with ``--check`` if something would have to be made.
+    Returns the exit status: 0; 1 if something failed, or with ``--check`` if a library is missing.
     """
     arguments = command_line().parse_args(argv)
     print(f"{'what':24} {'state':10} {'seconds':>8}")

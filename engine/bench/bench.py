@@ -36,7 +36,7 @@ from .problems import contradicts, random_problems, read_problems
 
 
 class Measurement(NamedTuple):
-    """A measurement: the median of its seconds, a number of nodes or of what ``name`` says, and a note."""
+    """A measurement: its median time in ``seconds``, a number of nodes or of what ``name`` says (0: none), a note."""
 
     name: str
     seconds: float
@@ -142,7 +142,9 @@ class EngineBench:
         ]
 
     def evaluation(self) -> list[Measurement]:
-        """Measure evaluations after a move: flips, update of the features, and the sum of the weights."""
+        """Measure evaluations after a move, in processor time: flips, update of the features, and the sum of the
+        weights.
+        """
         searcher = Searcher(hash_bits=10, weights=self.weights)
         [problem] = random_problems(1, 30, 3)
         number = 2_000_000
@@ -202,7 +204,7 @@ class EngineBench:
 
     def _until(self, lines: str) -> float:
         """Return the median seconds from the start of a process to the prompt after its last answer to the commands
-        ``lines``.
+        ``lines``. Raises RuntimeError if the process ends earlier.
         """
         prompts = lines.count("\n") + 1
         command = [sys.executable, "-P", "-c", _ENTRY, str(Path(__file__).resolve().parents[2]), "-q"]

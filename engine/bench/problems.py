@@ -18,8 +18,8 @@ _MAX = 64
 
 
 def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[Problem]:
-    """Return the problems ``first`` to ``last`` - 1 of an OBF file, counted from 0; lines without a problem do not
-    count.
+    """Return the problems ``first`` to ``last`` - 1 (None: to the end) of an OBF file, counted from 0; lines without a
+    problem do not count.
 
     Raises OSError, and BadInput for a malformed line.
     """
@@ -52,7 +52,8 @@ def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) 
     """Return ``number`` positions (mover, opponent) with ``empties`` empty squares, from games whose moves ``choose``
     picks.
 
-    ``choose`` gets mover, opponent and legal moves. Games that end earlier are played again, so it must vary.
+    ``choose`` gets mover, opponent and legal moves. Another game is played for one that ends earlier or leaves the
+    mover without a move, so ``choose`` must vary.
     """
     found: list[tuple[int, int]] = []
     while len(found) < number:

@@ -33,7 +33,9 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run `desdaemon kernels`. Returns the exit status: 1 for a kernel that is missing or has no code of its own."""
+    """Run `desdaemon kernels`. Returns the exit status: 1 for a kernel that is missing or, with ``--ir`` or ``--asm``,
+    has no code of its own.
+    """
     options = command_line().parse_args(arguments)
     # `desdaemon kernels --help` must not load the compiler.
     from . import jit
@@ -65,7 +67,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def listing(kernels: dict[str, Kernel], entries: set[str]) -> list[str]:
-    """Return a line for each kernel: name, signature, whether Python calls it or callers inline it, file and line."""
+    """Return a line for each kernel: name, signature, whether Python calls it (``entries``) or callers inline it,
+    module, file and line.
+    """
     lines = []
     for name, kernel in sorted(kernels.items()):
         kind = "entry" if name in entries else "inline" if kernel.inline else ""

@@ -52,7 +52,7 @@ def _parse(signature: str) -> tuple[Any, tuple[Any, ...]]:
 class Kernel:
     """A kernel: its Python function, its signature, and the symbol by which other kernels call it.
 
-    Raises `KernelError` for an unknown signature or a function that raises.
+    Raises `KernelError` for an unknown signature or a function with a ``raise``.
     """
 
     def __init__(self, function: FunctionType, signature: str, inline: bool) -> None:
@@ -102,7 +102,9 @@ class Kernel:
         return str(library._final_module), result.fndesc.llvm_func_name
 
     def wrapper(self, mangled: str) -> str:
-        """Return LLVM text of a C function around numba's ``mangled``, which returns result and status by pointers."""
+        """Return LLVM text of a C function around numba's function ``mangled``, which takes a pointer to its result and
+        returns a status; the status is ignored.
+        """
         arguments = ", ".join(f"i64 %a{k}" for k in range(len(self.arguments)))
         attributes = "alwaysinline " if self.inline else ""
         # numba stores a null pointer as the result of a function that returns nothing.
@@ -178,7 +180,9 @@ def kernels() -> dict[str, Kernel]:
 
 
 def used_by(modules: Iterable[str], name: str) -> bool:
-    """Return whether the kernel ``name`` belongs to the package of one of ``modules``. It must have been imported."""
+    """Return whether the kernel ``name`` belongs to the package of one of ``modules``. Its module must have been
+    imported.
+    """
     packages = {module.rpartition(".")[0] for module in modules}
     return _registry[name].function.__module__.rpartition(".")[0] in packages
 
@@ -236,6 +240,6 @@ def assembly(linked: Any) -> str:
 
 
 def build(modules: Iterable[str], entries: Mapping[str, str], report: Report | None = None) -> bytes:
-    """Return the object file of the kernels of ``modules``, as `link` compiles them."""
+    """Return the object file of the module that `link` makes of the same arguments."""
     linked = link(modules, entries, report)
     return bytes(target_machine(host_target()).emit_object(linked))

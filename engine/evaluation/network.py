@@ -79,7 +79,9 @@ def packed_heads(heads: tuple[Head, ...]) -> bytes:
 
 
 def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
-    """Return the heads in ``content``, which `packed_heads` made with ``lanes`` lanes; further lanes are 0."""
+    """Return the heads in ``content``, which `packed_heads` made with ``lanes`` lanes; the lanes from there to `LANES`
+    are 0.
+    """
     numbers = _head_of(lanes).iter_unpack(content)
     nothing = (0,) * (LANES - lanes)
     return tuple(Head(n[:lanes] + nothing, n[lanes:-1] + nothing, n[-1]) for n in numbers)

@@ -52,7 +52,7 @@ class PatternClass(NamedTuple):
     mirror: tuple[int, ...]
     """Digit j of a configuration's mirror image is digit `mirror[j]` of the configuration.
 
-    It is 0, 1, 2 ... if only the identity maps the pattern onto itself.
+    The places are 0, 1, 2 ... if only the identity maps the pattern onto itself.
     """
     packed_offset: int
     """The index of the class's first weight among the weights of a ply."""
@@ -145,7 +145,9 @@ CLASSES = _classes()
 
 
 def _places(part: PatternClass, whole: PatternClass) -> tuple[int, ...] | None:
-    """Return the places of ``part``'s digits in ``whole``; None unless each pattern of ``whole`` contains just one."""
+    """Return the places of ``part``'s digits in ``whole``; None unless the classes have equally many patterns and each
+    pattern of ``whole`` contains just one of ``part``.
+    """
     if len(part.instances) != len(whole.instances):
         return None
     inside = [[small for small in part.instances if set(small) <= set(large)] for large in whole.instances]

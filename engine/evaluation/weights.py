@@ -75,7 +75,7 @@ class Weights:
         """Read a weights file of any known format, or the shipped weights if there is no path.
 
         The expanded form is mapped from the cache, where a thread verifies it later, or made and kept there. Raises
-        `WeightsError`.
+        `WeightsError` if the file cannot be used, `LibraryError` if the kernels that expand it cannot be compiled.
         """
         source = Path(path) if path is not None else SHIPPED
         try:
@@ -162,7 +162,9 @@ def _keep(path: Path, memory: Block) -> None:
 
 
 def _expanded(source: Path) -> Block:
-    """Return memory with a weights file's metadata and its weights as the kernels read them. Raises `WeightsError`."""
+    """Return memory with a weights file's metadata and its weights as the kernels read them. Raises `WeightsError` if
+    the file cannot be used.
+    """
     from .patterns import TABLES, packing
 
     packed, record = read(source)

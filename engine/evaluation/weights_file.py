@@ -113,7 +113,7 @@ def write_shipped(
     """Write ``weights`` and ``record`` in the shipped format; an old file is replaced as a whole.
 
     ``small`` takes twenty times as long for a file a third smaller. Raises OSError, and ValueError for weights of the
-    wrong size or a record over `_RECORD_LIMIT` bytes.
+    wrong size, a network that `reason_against` refuses, or a record over 1 MiB.
     """
     from hashlib import blake2b
 
@@ -147,8 +147,8 @@ def write_edax(
 ) -> None:
     """Write linear weights as Edax's eval.dat, version 3.2.5, with ``date``; it has no place for the record.
 
-    Raises `WeightsError` if the wide classes have weights or the record has a score curve, ValueError for a table of
-    the wrong size.
+    Raises OSError; `WeightsError` if the wide classes have weights or the record has a score curve; ValueError for a
+    table of the wrong size.
     """
     _check_packed(packed)
     curve = weights_metadata.of_record(record or {}).curve

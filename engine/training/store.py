@@ -22,7 +22,9 @@ class TrainingError(ValueError):
 
 
 def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool = False) -> None:
-    """Write arrays, and the record of how they were made, to an npz file; missing folders are made."""
+    """Write arrays, and the record of how they were made, to an npz file; missing folders are made, an old file is
+    replaced as a whole.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     text = np.frombuffer(json.dumps(record, sort_keys=True).encode(), np.uint8)
     write = np.savez_compressed if compress else np.savez
@@ -73,7 +75,9 @@ class StageProgress:
         logs.echo(f"{self._stage} {self._last:7.1f} s  {text}")
 
     def now_and_then(self, text: str) -> None:
-        """Write a line with ``text`` to stderr, unless the last line is less than two seconds old."""
+        """Write a line with ``text`` to stderr, unless the last line or the stage's beginning is less than two seconds
+        ago.
+        """
         if self.seconds - self._last >= 2.0:
             self.say(text)
 

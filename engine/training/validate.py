@@ -100,7 +100,7 @@ def say(rows: list[dict[str, Any]], progress: StageProgress) -> None:
 
 
 def openings(static: Static) -> dict[str, float]:
-    """Return the static evaluation of `LINES`, in discs for the side to move."""
+    """Return the static evaluations of `LINES` by their moves ("start" for none), in discs for the side to move."""
     scores = {}
     for line in LINES:
         player, opponent = (np.array([discs], np.uint64) for discs in _after(line))
@@ -113,7 +113,9 @@ def _after(line: str) -> tuple[int, int]:
 
 
 def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
-    """Return the scores of `MAIN_LINES` by searches at ``level``, in discs for the side to move."""
+    """Return the scores of `MAIN_LINES` by their moves ("start" for none), by searches at ``level``, in discs for the
+    side to move.
+    """
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
     scores = {}
     for line in MAIN_LINES:

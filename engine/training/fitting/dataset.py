@@ -33,7 +33,8 @@ class Mixture(NamedTuple):
     exact: float = 1.0
     search: float = 1.0
     result: float = 0.15
-    """Strength of the mean result of a position's games, times the root of their number, at most ``most``."""
+    """Strength of the mean result of a position's games, times the root of their number, which counts at most ``most``.
+    """
     most: float = 4.0
     human: float = 1.0
     """Factor for rows of the kind human; other kinds have 1."""

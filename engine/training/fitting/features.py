@@ -121,7 +121,9 @@ def _scatter(indices: Indices, offsets: NDArray[np.int64], values: NDArray[np.fl
 
 
 def normal(indices: Indices, strengths: NDArray[np.float32], direction: Weights, threads: int) -> Weights:
-    """Return X'SX times ``direction``: X is how often each row uses each weight, S the diagonal of ``strengths``."""
+    """Return X'SX times ``direction``: X has a row for each row of indices and says how often it uses each weight, S is
+    the diagonal of ``strengths``.
+    """
 
     def work(begin: int, end: int) -> Weights:
         out = np.zeros_like(direction)

@@ -95,7 +95,9 @@ def _improve(
     tie: float,
     options: RidgeOptions,
 ) -> int:
-    """Change ``weights`` so that the rows' sums grow by about ``errors`` / ``strengths``; return the steps taken."""
+    """Change ``weights`` in place, so that the rows' sums grow by about ``errors`` / ``strengths``, with the pulls of
+    `solve`; return the steps taken, at most ``options.iterations``.
+    """
     threads = options.threads
     pull = np.float32(options.ridge + tie)
     residual = features.scatter(indices, errors, len(weights), threads)

@@ -79,7 +79,8 @@ def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
 
 
 def verify(squares: NDArray[np.uint8]) -> tuple[Arrays, dict[str, int]]:
-    """Replay games and drop illegal, empty and repeated ones; the start's four symmetries count as the same.
+    """Replay games and drop illegal, empty and repeated ones; games that a symmetry of the start position turns into
+    one another count as repeated.
 
     Returns arrays (squares (games, 60) uint8, lengths uint8, scores int8 in discs for the first player, finished bool)
     and counts for the record.

@@ -180,7 +180,8 @@ def successors(
 ) -> int:
     """Write all positions one move later, side to move first, a forced pass made before the move; return their number.
 
-    ``parents`` gets for each position the number of the board that it comes from, ascending.
+    ``parents`` gets for each position the number of the board that it comes from, ascending. The three arrays must have
+    room for every legal move of every board.
     """
     count = 0
     for i in range(players.shape[0]):

@@ -40,8 +40,8 @@ def run(
     seconds: float = 0.0,
     command: str,
 ) -> None:
-    """Score up to ``count`` labelled rows of each ply first..last; fit the coefficients and write them to ``out`` as
-    JSON.
+    """Score up to ``count`` rows of each ply first..last that have the label of an inexact search of at least
+    `calibration.LEAST_DEPTH` plies; fit the coefficients and write them to ``out`` as JSON.
 
     Rows are searched to each of ``depths``, in plies or EXACT, at ``selectivity``, and the means of the scores count;
     the searches of all depths end after ``seconds`` in all (0: no limit). Raises `TrainingError` if there are too few

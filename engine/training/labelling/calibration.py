@@ -36,7 +36,9 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Plies, depths in plies, search labels and exact scores of positions; scores are discs for the side to move."""
+    """Plies, depths in plies, search labels and better scores (``exact``) of positions; scores are discs for the side
+    to move.
+    """
 
     plies: NDArray[np.int64]
     depths: NDArray[np.int64]
@@ -116,8 +118,8 @@ def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> Calibration:
-    """Return the coefficients in a file of stage `calibrate`. Raises OSError, and `TrainingError` for any
-    other file.
+    """Return the coefficients in a file of stage `calibrate`. Raises OSError if it cannot be read, `TrainingError` for
+    any other file.
     """
     try:
         read_fields = json.loads(path.read_text())["coefficients"]

@@ -137,7 +137,12 @@ def _rows(
     ply: int,
     kind: int,
 ) -> Arrays:
-    """Return rows of one ply and kind, one for each distinct canonical board; results of NaN do not enter the means."""
+    """Return rows of one ply and kind, one for each distinct board. The arrays have an entry for each visit of a
+    canonical board.
+
+    A row is held out if all its visits are (``held``); its result is the mean over its visits, without those of NaN
+    and, in training rows, without held-out ones.
+    """
     _, first, which = np.unique(keys(players, opponents), return_index=True, return_inverse=True)
     every = len(first)
     trained = np.bincount(which, weights=~held, minlength=every) > 0
@@ -196,7 +201,9 @@ def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, see
 def _successors(
     players: boards.Boards, opponents: boards.Boards
 ) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
-    """Return all positions one move later, and for each the number of the board that it comes from."""
+    """Return all positions one move later, a forced pass made first, and for each the number of the board that it comes
+    from.
+    """
     most = MOST_MOVES * len(players)
     written = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
     count = boards.successors(players, opponents, *written)

@@ -123,7 +123,9 @@ def _gamma(
     squares: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
-    """Return x for which exp(2 * columns @ x) is the likeliest mean of ``squares``, and the deviance of the fit."""
+    """Return x for which exp(2 * columns @ x) is the likeliest mean of ``squares``, row by row, and the deviance of the
+    fit up to a constant; ``weights`` are the rows' weights.
+    """
     root = np.sqrt(weights)[:, None]
     logs = np.full(len(squares), np.log(np.average(squares, weights=weights)))
     solved = np.zeros(columns.shape[1])
@@ -221,7 +223,7 @@ def gathered(
 
 
 def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, workers: int, command: str) -> None:
-    """Measure nodes of ``count`` searches, fit, check, and write model and figures as JSON.
+    """Measure nodes of ``count`` searches, fit, check, write model and figures to ``out`` as JSON and print them.
 
     Measurements are written to an npz file beside ``out``, class by class: a second run continues there.
     """
@@ -255,8 +257,8 @@ def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, worker
 
 
 def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> None:
-    """Write ``weights`` to ``out``, with the model that stage `probcut` wrote to ``model`` in their record, which is
-    also written beside them as JSON.
+    """Write ``weights`` to ``out``, with the model that stage `probcut` wrote to ``model`` in their record. The record
+    is also written beside them as JSON.
 
     ``small`` is that of `write_shipped`. Raises `TrainingError` for another file, or a model measured with other
     weights.

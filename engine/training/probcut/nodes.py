@@ -89,7 +89,7 @@ class Measured(NamedTuple):
     static: NDArray[np.float64]
     """Unrounded evaluations."""
     shallow: NDArray[np.float64]
-    """Scores of the reduced searches, at the selectivity that the engine's searches give them."""
+    """Scores of the reduced searches, at a selectivity of 87 %."""
     deep: NDArray[np.float64]
 
     @property
@@ -108,8 +108,8 @@ class Measured(NamedTuple):
 
 
 def limits_of(empties: int, dice: np.random.Generator) -> Limits:
-    """Return random limits for a search with ``empties``: depth and selectivity of a level, and a node limit that most
-    searches do not reach.
+    """Return random limits for a search with ``empties``, like those of levels: to the end with few empties, else 8 to
+    18 plies, at a random selectivity; and a node limit that most searches do not reach.
     """
     if empties <= 16 or (empties <= 24 and dice.random() < 0.7):
         return Limits(empties, Selectivity(dice.choice(SELECTIVITIES[:5])), 20_000_000)
@@ -119,8 +119,8 @@ def limits_of(empties: int, dice: np.random.Generator) -> Limits:
 
 
 def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: int, progress: StageProgress) -> Nodes:
-    """Return nodes of up to ``count`` searches of held-out positions with 11 to 52 empties; positions whose evaluation
-    is over `CLOSE_TO` discs are not searched.
+    """Return nodes, with bounds of at most `OPEN` discs, of up to ``count`` searches of held-out positions with 11 to
+    52 empties; positions whose evaluation is over `CLOSE_TO` discs are not searched.
 
     ``arrays`` are those of stage `positions`.
     """
