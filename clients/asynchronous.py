@@ -109,7 +109,8 @@ class AsyncClient:
         timeout_s: float = 5.0,
         patience_s: float = 30.0,
     ) -> AsyncClient:
-        """Return a client of the daemon at an endpoint, such as ``tcp://host:6464``; None: the one on this machine.
+        """Return a client of the daemon at an endpoint, such as ``tcp://host:6464``, by default of the one on this
+        machine.
 
         ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) if the file lacks it. Requests
         wait up to ``patience_s`` for a lost daemon to come back. Raises `NoDaemon`, also after ``timeout_s`` without an
@@ -134,7 +135,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Close the connection: running analyses are cancelled, book jobs go on in the daemon. Unfinished requests
-        raise `ConnectionLost`.
+        raise `ConnectionLost`. Does nothing in a process that inherited the client.
         """
         if os.getpid() != self._process:
             # In a fork the connection belongs to the other process.
@@ -212,7 +213,7 @@ class AsyncClient:
         """Analyse plies of a game from ``board`` (None: the standard start), by default all. Each finished ply is a
         partial; the final has all.
 
-        With ``partial_ms`` partials with ``done`` false tell the progress of each ply too.
+        If ``partial_ms`` is given, further partials, whose ``done`` is false, tell the progress of each ply.
         """
         wanted = results.analysed if limits.get("partial_ms") else results.analysed_and_done
         return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
@@ -220,8 +221,8 @@ class AsyncClient:
     def analyze_many(self, positions: Iterable[ListedPosition], **limits: Unpack[AnalysisLimits]) -> ListAnalysis:
         """Analyse up to 1,000 positions in one request; the final has an analysis of each, in order.
 
-        With ``partial_ms`` a partial comes for each finished position, and partials with ``done`` false tell the
-        progress of others. ``item`` is the place in the list; after a cancel some places are missing.
+        If ``partial_ms`` is given, a partial comes for each finished position, and partials whose ``done`` is false
+        tell the progress of others. ``item`` is the place in the list; after a cancel some places are missing.
         """
         return self.start("analyze", list_args(positions, limits), results.analysed, results.list_analysed)
 
@@ -284,7 +285,9 @@ class AsyncClient:
                 await asyncio.sleep(poll_s)
 
     async def batch_forget(self, job: int) -> bool:
-        """Cancel a batch, if it runs, and remove its results."""
+        """Cancel a batch, if it runs, and remove its results. Returns True; raises `DaemonError` for an
+        unknown batch.
+        """
         return bool((await self.request("batch.forget", {"job": job}))["forgotten"])
 
     async def cache_clear(self) -> int:
@@ -437,7 +440,7 @@ class AsyncClient:
         self._pump()
 
     def _lose(self) -> None:
-        """Handle a broken connection: repeatable requests wait, in order, for the next one."""
+        """Handle a broken connection: repeatable requests wait, in order, for the next one, and the others fail."""
         self._ready = False
         self._drop_link()
         due = self._loop.time() + self._patience_s
@@ -460,8 +463,8 @@ class AsyncClient:
         self._make_link()
 
     def _check(self) -> None:
-        """Look for the daemon at a new endpoint, fail requests that wait too long. Called while there is no
-        connection.
+        """Do this every `_CHECK_S` seconds: while there is no connection, look for the daemon at a new endpoint, and
+        fail requests that have waited too long.
         """
         self._checking = self._loop.call_later(_CHECK_S, self._check)
         if self._ready:

@@ -1,4 +1,4 @@
-"""The client for programs without an event loop: the same methods, each waiting for its answer.
+"""The client for programs without an event loop: the methods of `AsyncClient` without ``await``.
 
     with Client.connect() as client:
         for partial in (analysis := client.analyze(moves="f5d6c3", level=16, partial_ms=200)):
@@ -178,7 +178,9 @@ def _follows(
 
 
 class Client:
-    """A client of one daemon. Its methods are those of `AsyncClient`, and wait for the answer."""
+    """A client of one daemon. Its methods are those of `AsyncClient`: coroutines become methods that wait for the
+    answer, and methods that start a request return a `Handle` at once.
+    """
 
     def __init__(self, loop: _Loop, client: AsyncClient) -> None:
         self._loop = loop

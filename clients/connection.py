@@ -46,7 +46,8 @@ class DaemonAddress(NamedTuple):
 
 
 def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: str | None) -> DaemonAddress:
-    """Return the address of the daemon at an endpoint; None: of the one that the connection file of this machine names.
+    """Return the address of the daemon at an endpoint; for None, that of the daemon that this machine's connection file
+    names.
 
     ``key`` is a key file as `desdaemon keys new` writes it, ``server_key`` the daemon's public key if the file lacks
     it. Raises `NoDaemon`, and `DaemonError` (``forbidden``) for keys that cannot be used.
@@ -187,7 +188,7 @@ class DaemonLink:
                     self.refusal = f"{self.target.requests}: {self._reason(mismatch)}"
 
     def _reason(self, mismatch: bool) -> str:
-        """Return the reason of a failed handshake; ``mismatch``: only one side uses keys."""
+        """Return the reason of a failed handshake; ``mismatch`` tells that only one side uses keys."""
         if not self.target.keys:
             return "the daemon needs a key: pass one that it allows with --key (`desdaemon keys new` makes one)"
         if mismatch:

@@ -15,9 +15,9 @@ PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
 class AnalysisLimits(TypedDict, total=False):
     """The arguments of an analysis, all optional.
 
-    One of ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` and ``time_ms`` limits it, without any
-    the daemon's level; with ``until="cancelled"`` it searches until `cancel`. ``game_nodes`` are for all plies of a
-    game together. ``multipv`` moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``,
+    ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` or ``time_ms`` limits it; without any of them
+    the daemon's level does, and with ``until="cancelled"`` it searches until `cancel`. ``game_nodes`` are for all plies
+    of a game together. ``multipv`` moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``,
     ``ignore`` or ``only``. ``partial_ms`` is the least time between partials; a higher ``priority`` goes first. Up to
     ``threads`` search the position together, 0 (the default) for all idle ones; ``deterministic`` results are the same
     every time, on every machine.

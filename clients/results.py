@@ -58,7 +58,7 @@ class BatchResult(NamedTuple):
 
 
 class BatchPage(NamedTuple):
-    """A page of a batch's results, with the ``cursor`` of the next page; ``done``: it is the last.
+    """A page of a batch's results, with the ``cursor`` of the next page; ``done`` tells that it is the last.
 
     ``answered`` of ``items`` positions have a result or an error.
     """

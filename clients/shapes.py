@@ -191,7 +191,7 @@ class BookChild(NamedTuple):
     """Score (discs, seen by the player). None: none yet."""
 
     lower: int | None = None
-    """Score less the book's error margins (discs, seen by the player). None: a leaf."""
+    """Score minus the book's error margins (discs, seen by the player). None: a leaf."""
 
     upper: int | None = None
     """Score plus the book's error margins (discs, seen by the player). None: a leaf."""
@@ -234,7 +234,7 @@ class BookPosition(NamedTuple):
     """Score (discs, seen by the mover). None: none yet."""
 
     lower: int = 0
-    """Score less the book's error margins (discs, seen by the mover)."""
+    """Score minus the book's error margins (discs, seen by the mover)."""
 
     upper: int = 0
     """Score plus the book's error margins (discs, seen by the mover)."""

@@ -41,7 +41,9 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the shell. Returns the exit status: 0, 1 if a daemon or command failed, 2 for a bad command line."""
+    """Run the shell. Returns 0, or 1 if a daemon or command failed; a bad command line ends the program with
+    status 2.
+    """
     named = command_line().parse_args(arguments)
     try:
         with connected(named) as client:
@@ -178,7 +180,9 @@ class Shell:
         platform.complete_with_tab(readline)
 
     def candidates(self, line: str, word: str) -> list[str]:
-        """Return the words that the last word of a line may become."""
+        """Return the words that ``word``, the last one of ``line``, may become: commands or, with ``--json``,
+        operations.
+        """
         if not self._structured:
             return candidates(line, word)
         first = not line[: len(line) - len(word)].strip()

@@ -41,8 +41,10 @@ _OUTPUTS = ("html", "json", "csv", "save")
 
 
 def main(arguments: list[str]) -> int:
-    """Analyse games. Returns the exit status: 0; 1 if the games or the daemon cannot be used; 2 for a bad command line;
-    128 plus the signal's number after a signal, once the results so far are written.
+    """Analyse games. Returns the exit status; a bad command line ends the program with status 2.
+
+    The status is 0; 1 if the games or the daemon cannot be used; 128 plus the signal's number after a signal, once the
+    results so far are written.
     """
     options = _checked(command_line(), arguments)
     signals = StoppedBySignals(ProcessGroups())
@@ -100,7 +102,7 @@ def command_line() -> Parser:
 
 
 def _checked(parser: Parser, arguments: list[str]) -> argparse.Namespace:
-    """Read the options; exit with status 2 if they contradict each other."""
+    """Return the options that ``arguments`` give; exit with status 2 if they are wrong or contradict each other."""
     options = parser.parse_args(arguments)
     streams = [f"--{name} -" for name in _OUTPUTS if getattr(options, name) == "-"]
     if len(streams) > 1:
@@ -142,7 +144,7 @@ def _mention(line: str) -> None:
 
 
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
-    """Yield the selected games; report unreadable ones."""
+    """Yield the games of the option ``--player``, by default all; report unreadable ones."""
     name = options.player.casefold()
     for game in games_of(options.words, _mention):
         players = (game.record.black.casefold(), game.record.white.casefold())
@@ -265,7 +267,7 @@ def _all(options: argparse.Namespace, signals: StoppedBySignals) -> None:
 
 
 def _columns() -> int:
-    """Return the width of the terminal on standard output in columns; a large number without one."""
+    """Return the width in columns of the terminal on standard output; `WIDE` if it is no terminal."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):

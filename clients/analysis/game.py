@@ -106,7 +106,7 @@ def analyze_game(
 
 def _steps(record: GameRecord, judged: dict[int, JudgedMove]) -> Iterator[JudgedMove]:
     """Yield all moves up to the first that was not judged. A pass has the score of the next position, seen from the
-    side that passes.
+    side that passes; as the last move of the record it has the score 0 and no depth.
     """
     position = record.initial
     for ply, played in enumerate(record.moves, 1):
@@ -193,7 +193,7 @@ def result_text(score: int | None) -> str:
 def line_text(line: Sequence[int], black: bool, most: int = 99) -> str:
     """Return a line of play with blanks between moves: Black's in upper case, White's in lower.
 
-    ``black``: Black moves first. At most ``most`` moves are shown.
+    ``black`` tells whether Black moves first. At most ``most`` moves are shown.
     """
     words = []
     for move in line[:most]:

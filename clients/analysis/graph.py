@@ -11,7 +11,9 @@ from .game import GameAnalysis
 
 
 def graph(analysis: GameAnalysis) -> str:
-    """Return the graph of the score before each move and at the end, Black's side up; mistakes are marked."""
+    """Return, as SVG, the graph of the score before each move and at the end, Black's side up; mistakes are marked, and
+    the part that was solved to the end.
+    """
     scores = analysis.scores()
     scale = chart(len(scores), max(8, *map(abs, scores)), (4, 8, 16))
     under = ""

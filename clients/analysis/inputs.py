@@ -53,8 +53,8 @@ def _moves(text: str) -> GameRecord:
 
 
 def _bytes_of(descriptor: int, name: str) -> bytes:
-    """Read a descriptor to its end and unpack a packed content. Raises `BadInput`, for more than `LARGEST_FILE` bytes
-    too.
+    """Return what a descriptor yields up to its end, unpacked if it is packed. Raises `BadInput`, also for more than
+    `LARGEST_FILE` bytes.
     """
     parts: list[bytes] = []
     size = 0

@@ -38,10 +38,10 @@ _LINE_MOVES = 8
 
 
 def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
-    """Return the page of a game.
+    """Return the page of a game as HTML.
 
     ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` stand for those of a position; ``index`` is
-    the address of the page about all games. "" leaves them out.
+    the address of the page about all games. "" leaves out links to it.
     """
     black, white = side_names(analysis.game)
     final = analysis.whole.record.final
@@ -80,7 +80,7 @@ Coloured moves lost discs: {_legend()}; circles for Black, diamonds for White.</
 
 
 def _legend() -> str:
-    """Return the legend: the colours of the grades, with the discs from which they apply."""
+    """Return the legend as HTML: the colours of the grades, with the discs from which they apply."""
     return " ".join(f'<span class="key {name}">●</span> {least} or more' for least, name in GRADES)
 
 
@@ -108,7 +108,7 @@ def _interrupted(analysis: GameAnalysis) -> str:
 
 
 def _links(analysis: GameAnalysis, link: str, index: str, ply: int) -> str:
-    """Return links to a board and to the index, if there are any."""
+    """Return links to a board and to the index as HTML, if their addresses are not ""."""
     links = []
     if link:
         links.append(f'<a id="link" href="{escape(_address(analysis, link, ply))}">This position on a board</a>')
@@ -150,7 +150,7 @@ def _sentence(step: JudgedMove) -> str:
 
 
 def _summary(analysis: GameAnalysis) -> str:
-    """Return a table of both players' figures."""
+    """Return a table of both players' figures as HTML."""
     accounts = [analysis.summary(black) for black in (True, False)]
     rows = [
         named_row("Accuracy", [f"{account.accuracy:.1f}&nbsp;%" for account in accounts]),
@@ -164,7 +164,9 @@ def _summary(analysis: GameAnalysis) -> str:
 
 
 def _mistakes(analysis: GameAnalysis) -> str:
-    """Return the worst moves, the costliest first, each with its board."""
+    """Return, as HTML, the costliest moves, at most `_MOST_MISTAKES`, each with its board; "" if no move has
+    a grade.
+    """
     worst = sorted((step for step in analysis.steps if step.grade), key=lambda step: (-step.loss, step.ply))
     worst = worst[:_MOST_MISTAKES]
     if not worst:
@@ -289,7 +291,9 @@ def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
 
 
 def index_page(rows: Sequence[GameRow], engine: str) -> str:
-    """Return the index: the games, and each player's losses over all of them. ``engine`` names engine and effort."""
+    """Return the index as HTML: the games, and each player's losses over all of them. ``engine`` names engine and
+    effort.
+    """
     games = f"{len(rows)} {'game' if len(rows) == 1 else 'games'}"
     return f"""{head(f"{games}, analysed by {escape(engine)}")}<header><h1>{games}</h1>
 <p>analysed by {escape(engine)}</p></header>

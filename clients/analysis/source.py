@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class OwnEngine:
-    """An engine in this process; weights, book and threads come from the configuration file unless they are given."""
+    """An engine in this process. Threads and weights come from the configuration file unless they are given; with
+    ``book`` so does the book, without it there is none.
+    """
 
     def __init__(self, threads: int | None, eval_file: str, *, book: bool) -> None:
         from desdaemon import __version__

@@ -43,7 +43,7 @@ games that go on are taken up at the next start.
 """
 
 LAG_MS = 500.0
-"""Ms subtracted from the server's clock for the way there and back."""
+"""Ms subtracted from the time on the server's clock, for the delay of the network."""
 
 _FAULTS = 3
 """Faults of the engine at one move after which the bot resigns."""

@@ -38,7 +38,9 @@ _OTHER_RANKS = 56
 
 
 class Challenge(NamedTuple):
-    """A challenge to a game; ``clock`` is seconds at the start and added with each move, None without a clock."""
+    """A challenge to a game; ``clock`` is the seconds at the start and those added with each move, None for
+    no clock.
+    """
 
     id: str
     opponent: str
@@ -70,8 +72,8 @@ class Challenge(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Which challenges to accept; none by default. Only Othello is, with a clock of ``least_s`` to ``most_s`` seconds
-    at the start.
+    """The rules by which challenges are accepted; by default none is. Only Othello with a clock of ``least_s`` to
+    ``most_s`` seconds at the start ever is.
     """
 
     people: bool = False

@@ -25,7 +25,7 @@ _FLAG_MS = 1_000.0
 
 
 class AcceptRules(NamedTuple):
-    """Which requests to accept.
+    """The rules by which requests are accepted.
 
     ``types`` are patterns without the colour, such as ``s8r1[0-9]``; without any, no request is accepted. ``least`` and
     ``most`` bound the clock at the beginning, in ms. ``opponents`` are casefolded names; if there are none, anyone may

@@ -84,7 +84,8 @@ class EngineProcess:
     def __init__(
         self, command: list[str], log: Path | None = None, *, quiet: bool = True, groups: ProcessGroups = GROUPS
     ) -> None:
-        """Start the program in a process group of its own; ``log`` takes the dialogue and its standard error.
+        """Start the program in a process group of its own; the file ``log`` gets the dialogue and the program's
+        standard error.
 
         Standard error is read for `error_line` or, unless ``quiet``, passed through. Raises `BadInput` if there is no
         such program, `EngineFault` once ``groups`` was stopped.

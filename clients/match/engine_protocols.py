@@ -123,7 +123,9 @@ class GtpPlayer(EngineClient):
                 raise BadInput(f"it refuses {line.split()[0]}: expected a program that can be given a board")
 
     def send_move(self, position: Position, move: int) -> None:
-        """Tell the program of a move; one that refuses passes makes them by itself."""
+        """Tell the program of a move. A program that refuses a pass is taken to pass by itself, and is told of no more
+        passes.
+        """
         colour = _colour(position)
         if move != PASS:
             if self._ask(f"play {colour} {move_text(move)}") is None:

@@ -388,7 +388,7 @@ def _setting(
 
 
 def _folder(option: str, path: str) -> Path | None:
-    """Return an option's folder, made if need be; None without one. Raises `BadInput`."""
+    """Return an option's folder, made if need be; None if ``path`` is "". Raises `BadInput`."""
     try:
         if path:
             Path(path).mkdir(parents=True, exist_ok=True)

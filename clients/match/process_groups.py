@@ -20,8 +20,8 @@ from desdaemon.protocol.system import platform
 SIGNALS_S = 0.1
 """Longest wait of the main thread, seconds.
 
-Python runs signal handlers only there, between two steps; a signal that comes just before a wait begins does not end
-the wait.
+Python runs signal handlers only on the main thread, between two steps; a signal that comes just before a wait begins
+does not end the wait.
 """
 
 _GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", platform.GUARD)

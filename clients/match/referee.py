@@ -32,9 +32,10 @@ MOST_SOLVED = 10
 class MatchTerms(NamedTuple):
     """Rules that all games of a match share.
 
-    ``margin`` is the delay that a move may have, ms; ``patience`` the time limit of a side without a clock, ms; after
-    its time a side's answer is awaited for ``overhead`` ms. From ``adjudicate`` empty squares on (0: never) the game
-    ends with the score by ``solver``, which returns the exact score for the side to move or raises `BadInput`.
+    ``margin`` is the delay that a move may have, ``patience`` the time limit of a side without a clock, and
+    ``overhead`` how long a side's answer is awaited after its time is up, all in ms. From ``adjudicate`` empty squares
+    on, for 0 never, the game ends with the score by ``solver``, which returns the exact score for the side to move or
+    raises `BadInput`.
     """
 
     margin: float = 0.0

@@ -198,10 +198,10 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """Yield the addresses to try to listen at: the port asked for (0: any free one), or the default one and those after
-    it.
+    """Yield the addresses to try to listen at: with the port asked for, for 0 any free one, or with the default port
+    and those after it.
 
-    In the address browsers may use ``names``, the ``host`` and the names of the loopback.
+    Browsers may call the host by ``names``, by ``host`` and by the names of the loopback.
     """
     from .access import Place
 

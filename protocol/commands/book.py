@@ -71,12 +71,12 @@ class Parameter(NamedTuple):
 class BookCommand(NamedTuple):
     """A command on the book.
 
-    ``long``: it may take more than a second, reports progress and can be stopped. ``writes``: it changes the book or
-    its file. Both run alone on the book, except long ones that only read positions (``places``). ``replaces``: it
-    replaces the present book by another. ``role`` is the least role of a remote client; every command that names a file
-    requires an admin. ``about`` is `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`: the wire has operations for the first
-    three, pages in a browser for the first. ``game``: it looks at a whole game, which takes too long for the loop of
-    the sockets.
+    A ``long`` command may take more than a second, reports progress and can be stopped; one that ``writes`` changes the
+    book or its file. Both kinds run alone on the book, except long ones that only read positions (``places``). A
+    command that ``replaces`` puts another book in place of the present one. ``role`` is the least role of a remote
+    client; every command that names a file requires an admin. ``about`` is `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`: the
+    wire has operations for the first three, pages in a browser for the first. A ``game`` command looks at a whole game,
+    which takes too long for the loop of the sockets.
     """
 
     name: str
@@ -518,7 +518,7 @@ BY_NAME = {name: command for command in BOOK_COMMANDS for name in (command.name,
 
 
 def find_book_command(name: str) -> BookCommand | None:
-    """Return the command of that name or alias, in lower case; None without one."""
+    """Return the command with the name or alias ``name``, in lower case; None if there is no such command."""
     return BY_NAME.get(name)
 
 

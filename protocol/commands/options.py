@@ -252,7 +252,7 @@ _BY_NAME = {name: option for option in OPTIONS for name in (option.name, *option
 
 
 def find_option(name: str) -> Option | None:
-    """Return the option of that name or alias; None without one."""
+    """Return the option with the name or alias ``name``; None if there is no such option."""
     return _BY_NAME.get(name)
 
 

@@ -19,8 +19,9 @@ class Command(NamedTuple):
     """A command of the text protocol. Commands of other protocols use only the first four fields.
 
     ``parameters`` are as `help` shows them, ``help`` is a sentence. ``role`` is the least role of a remote client, None
-    for a command that cannot be given remotely. ``work`` is `SHORT`, `COUNTS` or `SEARCHES`. ``asks``: the command has
-    no effect but its reply. ``files``: a file name follows. ``tests``: the command is on the page `help test`.
+    for a command that cannot be given remotely. ``work`` is `SHORT`, `COUNTS` or `SEARCHES`. A command that ``asks``
+    has no effect but its reply; after one with ``files`` a file name follows; those with ``tests`` are on the page
+    `help test`.
     """
 
     name: str
@@ -257,7 +258,7 @@ class TextLine(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the command, "" without one."""
+        """The name of the command; "" if the line is none."""
         return self.command.name if self.command is not None else ""
 
     @property
@@ -328,5 +329,5 @@ def _first_word(text: str) -> tuple[str, str]:
 
 
 def find_command(word: str) -> Command | None:
-    """Return the command with that name or alias in lower case, None without one."""
+    """Return the command with the name or alias ``word``, in lower case; None if there is no such command."""
     return _BY_NAME.get(word)

@@ -40,8 +40,8 @@ BESIDE_A_SEARCH = ("stop", "get-search-infos", "quit")
 
 
 class CassioTask(NamedTuple):
-    """A search: the window in discs for the side to move, the depth in plies (None: to the end), and the confidence in
-    percent.
+    """A search: the window in discs for the side to move, the depth in plies, None for the end of the game, and the
+    confidence in percent.
     """
 
     position: Position

@@ -214,8 +214,8 @@ class AnalyzedMove(NamedTuple):
 
 
 class AnalysisOrder(NamedTuple):
-    """The arguments of an analysis: whether Black moves (None: whose turn it is), milliseconds between lines, most
-    moves to list, and a mask of the moves to look at.
+    """The arguments of an analysis: whether Black moves, or None for the side to move; milliseconds between lines; the
+    most moves to list; and a mask of the moves to look at.
     """
 
     black: bool | None

@@ -182,7 +182,7 @@ def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iter
 
 
 def wthor_date(header: wthor.WthorHeader) -> str:
-    """Return the year of a file's games; "" without one."""
+    """Return the year of a file's games as text; "" if the header has none."""
     return str(header.year) if 0 < header.year < 10000 else ""
 
 
@@ -380,7 +380,9 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
 
 
 def _own_names_file(base: str, extension: str) -> str:
-    """Return the path of the file of names to write for a ``.wtb``: of the same name in any case of letters."""
+    """Return the path of the file of names to write for a ``.wtb``: the one of the same name, in any case of letters,
+    if it exists, else a new one.
+    """
     stem = os.path.splitext(base)[0]  # noqa: PTH122
     existing = names_file(base, extension)
     return existing if existing.lower() == f"{stem}{extension}".lower() else stem + extension

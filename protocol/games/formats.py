@@ -168,8 +168,8 @@ def sgf_game(text: GameText) -> GameRecord:
 
 
 def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Position, tuple[PlayedMove, ...]]:
-    """Return the initial position and the moves of a game; ``from_below``: ranks are counted from below. Raises
-    `BadInput`.
+    """Return the initial position and the moves of a game; ``from_below`` tells that ranks are counted from below.
+    Raises `BadInput`.
     """
     setup = {"AB": 0, "AW": 0, "AE": 0}
     moves: list[tuple[bool, int, float]] = []

@@ -57,15 +57,17 @@ def line(name: str, number: str = "") -> tuple[int, ...]:
 
 
 def named(name: str) -> bool:
-    """Return whether ``name`` stands for a list, one of `FILES`: not if a file has this name."""
+    """Return whether ``name`` stands for a list, one of `FILES`; a file of this name in the current folder
+    goes first.
+    """
     return name in FILES and not os.path.exists(name)
 
 
 def numbered(positions: list[Position]) -> str:
-    """Return ``XOT 17`` for a game (its positions) that has passed through the end of line 17, mirrored or not; ""
-    without one.
+    """Return ``XOT 17`` for a game, given as its positions, that has passed through the end of line 17, mirrored or
+    not; "" if it has passed through no line's end.
 
-    ``XOT-small`` is used only for lines that the large list lacks, or without that list.
+    ``XOT-small`` is used only for lines that the large list lacks, or if that list is missing.
     """
     for position in positions:
         if position.empties == _EMPTIES and position.black_to_move:

@@ -19,8 +19,8 @@ class ConnectionFile(NamedTuple):
     """The content of the connection file.
 
     ``endpoints`` are those of the ROUTER socket, ipc first; ``events`` those of the PUB socket in the same order.
-    ``public_key`` (Z85) is required on TCP, None without encryption; ipc is never encrypted. ``key_file`` is a client's
-    key for this user's programs on systems without ipc, otherwise None.
+    ``public_key`` (Z85) is the daemon's, which clients on TCP need, None without encryption; ipc is never encrypted.
+    ``key_file`` is a client's key for this user's programs on systems without ipc, otherwise None.
     """
 
     protocol: int

@@ -163,7 +163,7 @@ class Operation(NamedTuple):
     since: str = "1.0"
 
     def argument(self, name: str) -> Argument | None:
-        """Return the argument with this name, None without one."""
+        """Return the argument with this name; None if there is no such argument."""
         return next((argument for argument in self.arguments if argument.name == name), None)
 
 

@@ -428,6 +428,8 @@ def restore_terminal(descriptor: int, state: Any) -> None:
 
 
 def escapes(descriptor: int) -> bool:
-    """Return whether the terminal at a descriptor understands the escape sequences of ECMA-48; here all do."""
+    """Return whether the terminal at a descriptor understands the escape sequences of ECMA-48; on these systems every
+    one is taken to.
+    """
     del descriptor
     return True
