@@ -20,8 +20,10 @@ Records = npt.NDArray[Any]
 
 
 class State(NamedTuple):
-    """The parts of a table that are written to a file: the number of rows, chunks of records, the index's segments and
-    their descriptors, wide path counts, chunks of game results.
+    """The parts of a table that are written to a file.
+
+    These are the number of rows, the chunks of records, the index's segments and their descriptors, the wide path
+    counts, uint64 (n, 4), and the chunks of game results.
     """
 
     rows: int

@@ -24,9 +24,11 @@ MAX_GAMES = 1_000_000
 
 
 class SelfPlayTerms(NamedTuple):
-    """Options of self-play: the level of moves outside the book, the choice of book moves, the ``seed`` of all choices
-    (0: different each time), the number of random plies at the beginning of each game, and openings (moves without
-    passes), one of which is drawn for each game and played first.
+    """Options of self-play.
+
+    ``level`` is that of searches outside the book, ``settings`` is the choice of book moves, ``seed`` that of all
+    random choices (0: different each time). One of ``openings`` (moves without passes) is drawn for each game and
+    played first; after it, moves are random up to ply ``random_plies``.
     """
 
     level: int

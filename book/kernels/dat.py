@@ -463,9 +463,9 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters, sca
     the number of bytes written.
 
     ``special`` lists ``specials`` rows, ascending, whose links are not computed: each entry is a row and the address of
-    a byte with the number of links, which the links follow. ``stats`` has the number of the next entry, which is
-    updated, then receives the next row to write. ``filters`` are those of `gather_children`; ``scale`` has Egaroucid's
-    levels in our scale, by level and empty squares.
+    a byte with the number of links, which the links follow. The first word at ``stats`` is the number of the next entry
+    and is updated; the second receives the next row to write. ``filters`` are those of `gather_children`; ``scale`` has
+    Egaroucid's levels in our scale, by level and empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

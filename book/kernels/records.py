@@ -1,4 +1,4 @@
-"""The fields of a position's record: every kernel reads and writes them by these."""
+"""The fields of a position's record: every kernel reads and writes them by these functions."""
 
 from desdaemon.book.layout import (
     COUNTS,

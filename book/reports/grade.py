@@ -45,7 +45,7 @@ class Stale(LookupError):
 
 
 class Grades:
-    """The grades of a book's positions, cached until the book changes.
+    """The grades of a book's positions, cached for its present state; after a change of the book make a new object.
 
     Any thread may use it, even while the book changes; two threads may compute the same grade.
     """

@@ -1,4 +1,4 @@
-"""Memory for tables in large pieces. Beyond a limit of the process's memory they are unnamed files.
+"""Memory for tables in large pieces; beyond a limit on the process's memory a piece is an unnamed file.
 
 A table's records lie in pieces of `PIECE` bytes. Up to `Arena.limit` they are ordinary memory; beyond it a piece is a
 mapped, unlinked file, so that the system can write its pages out and read them again, however large the table is.
