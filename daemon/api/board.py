@@ -156,7 +156,7 @@ class Board:
 
     @property
     def result(self) -> int | None:
-        """Black's discs less White's, the empty squares given to the winner; None before the end of the game."""
+        """Black's discs minus White's, with the empty squares given to the winner; None before the end of the game."""
         if not self.over:
             return None
         score = rules.final_score(self._position.player, self._position.opponent)

@@ -94,7 +94,8 @@ def read_arguments(
     """Parse the options of a command line into ``settings``, or into new ones.
 
     Moves are announced as Edax does (``edax-compatible``) if the program's name contains Edax or an option is Edax's,
-    with any number of dashes, unless ``-edax-compatible on|off`` decides, here or, ``chosen``, before.
+    with any number of dashes, unless ``-edax-compatible on|off`` decides, on this command line or, as ``chosen`` says,
+    before it.
 
     Raises `UsageError`, and `UnusableFile` for an option file with a wrong value; one that cannot be read gives a
     warning.
@@ -170,7 +171,7 @@ def _protocol(name: str) -> str:
 
 
 def _at_option(waiting: list[str]) -> bool:
-    """Whether no value follows: the next argument is an option, or there is none."""
+    """Return whether no value follows: the next argument is an option, or there is no other argument."""
     return not waiting or waiting[-1].startswith("-")
 
 

@@ -18,7 +18,7 @@ from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SubCommand
 
 
 class Switch(NamedTuple):
-    """An option of a command line, ``-name`` or ``--name``; ``valued``: a value follows."""
+    """An option of a command line, ``-name`` or ``--name``; ``valued`` says that a value follows it."""
 
     name: str
     valued: bool

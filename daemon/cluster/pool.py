@@ -125,7 +125,9 @@ class ClusterSearches(Generic[S, A]):
         self._lost_since: float | None = None
         self._gone = False
         self._seen: dict[str, tuple[float, float]] = {}
-        """When the scheduler last heard of each worker, on its clock, and when we noticed, on ours. By address."""
+        """By a worker's address: when the scheduler last heard of it, on the scheduler's clock, and when this process
+        noticed that, on its own clock.
+        """
         self._before = 0
         self._slots = 0
         self._busy_ms = self._slot_ms = 0.0

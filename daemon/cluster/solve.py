@@ -50,7 +50,7 @@ def solver(
 def solved(
     cluster: Solver, problems: Iterable[tuple[P, Position, Limits | None]], level: int
 ) -> Iterator[tuple[P, Result | None]]:
-    """Yield each problem with its result; None for one without limits, a game that is over.
+    """Yield each problem with its result; with None if it has no limits, because its game is over.
 
     Ends when ``cluster`` is stopped. Raises `Unfinished` if the scheduler is lost. ``level`` serves to estimate times.
     """

@@ -15,8 +15,8 @@ from .identity import identity, of_resources
 class WorkerRow(NamedTuple):
     """A worker.
 
-    ``same``: program and weights equal ours. It has ``running`` tasks assigned and has ``done`` searches; the scheduler
-    heard from it ``silent_s`` seconds ago.
+    ``same`` says that its program and weights equal ours. It has ``running`` tasks assigned and has ``done`` searches;
+    the scheduler heard from it ``silent_s`` seconds ago.
     """
 
     name: str

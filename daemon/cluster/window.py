@@ -227,7 +227,7 @@ class SearchWindow(Generic[S, A]):
                 self.offer(search)
 
     def drain(self) -> None:
-        """Note that no searches come before another answer: the waiting ones are sent."""
+        """Note that no searches come before another answer, so that the waiting searches are sent."""
         self._drained = True
 
     def close(self) -> None:
@@ -263,7 +263,7 @@ class SearchWindow(Generic[S, A]):
         """Note that the cluster gave a batch up: too many workers died of it, or none could do it.
 
         One of its searches may be to blame, so each is sent again in a batch of its own. A batch of one search is
-        returned instead, to be searched here.
+        returned instead, to be searched here; a check is given up.
         """
         batch = self._running.pop(number, None)
         if batch is None:

@@ -1,1 +1,1 @@
-"""The daemon's work, whoever asks for it: searches and their schedule, requests, the book, jobs, metrics."""
+"""The daemon's work for all kinds of clients: searches and their schedule, requests, the book, jobs, metrics."""

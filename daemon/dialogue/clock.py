@@ -41,7 +41,7 @@ MOST_LATE_MS = 1000
 
 
 class MoveOverhead:
-    """How late moves arrive, in ms: searches end late, lines wait to be read, answers to be written.
+    """How late moves arrive, in ms: searches end late, lines wait to be read, and answers wait to be written.
 
     For the session's thread.
     """
@@ -67,7 +67,7 @@ class MoveOverhead:
         self.worst = max(late, self.worst)
 
     def subtracted_from(self, share: float) -> float:
-        """Return ``share`` (ms) less twice the expected delay, but at least a fifth of it."""
+        """Return ``share`` (ms) minus twice the expected delay, but at least a fifth of ``share``."""
         return max(share - 2 * self.recent, share / 5)
 
     @property
@@ -211,10 +211,11 @@ def _after_reserve(ms: float, least: float) -> int:
 
 
 def _moves_to_share(settings: SessionSettings, empties: int, remaining_ms: float) -> float:
-    """Return the number of own moves among which to divide the clock: those until a tenth of the time solves the rest.
+    """Return the number of own moves among which to divide the clock: those until a tenth of the time suffices to solve
+    the game.
 
-    To solve k empties is taken to cost 2^k nodes and all earlier iterations as much. At least 2, so that no move gets
-    more than half of the time.
+    To solve k empties is taken to cost 2^k nodes, and all earlier iterations together as much. The number is at least
+    2, so that no move gets more than half of the time.
     """
     budget = settings.speed * speedup(settings.threads) * max(0.0, remaining_ms) / 10_000
     solvable, cost = 15, 2.0**15

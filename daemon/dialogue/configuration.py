@@ -44,8 +44,9 @@ def shown_path() -> str:
 def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[str], list[str]]:
     """Set the options of a configuration file, the table ``section`` after the others.
 
-    Returns the names that the two parts have, unknown ones included, and warnings about unknown names and tables.
-    Raises `BadInput`, with file and key, for an invalid value, and `OSError` if the file cannot be read.
+    Returns the names of options outside all tables and in that table, unknown names included, and warnings about
+    unknown names and tables. Raises `BadInput`, with file and key, for an invalid value, and `OSError` if the file
+    cannot be read.
     """
     import tomllib
 

@@ -31,7 +31,7 @@ INTERACTIVE_AFTER_S = 1.0
 
 
 class SearchEnd(NamedTuple):
-    """The instruction to stop the running search; ``abandon``: nobody needs its answer."""
+    """The instruction to stop the running search; ``abandon`` says that nobody needs its answer."""
 
     abandon: bool
 
@@ -106,7 +106,7 @@ class Stops:
     def search_begins(self, now: float, *, bounded: bool, idle: bool = False) -> SearchEnd | None:
         """Note that a search begins, the only one. The instruction ends it if a stop waited for it.
 
-        ``bounded``: it ends by itself. ``idle``: it ponders, until the next line or the end of the input.
+        A ``bounded`` search ends by itself; an ``idle`` one ponders, until the next line or the end of the input.
         """
         assert self._search is None
         self._search = _RunningSearch(bounded, idle, now)
@@ -151,7 +151,7 @@ class Stops:
     def close(self, now: float, *, leaving: bool, absent: bool = False) -> SearchEnd | None:
         """Note that no more commands come: the input has ended or, ``leaving``, a quit was read.
 
-        ``absent``: the program at the other end has gone; then all searches, of later commands too, share
+        ``absent`` says that the program at the other end has gone; then all searches, of later commands too, share
         `ABSENT_GRACE_S`.
         """
         self.closing = True
@@ -213,7 +213,7 @@ class StoppableSearch:
                 self._controls.remove(control)
 
     def stop(self, abandon: bool = False) -> None:
-        """Stop the search; ``abandon``: nobody needs its answer."""
+        """Stop the search; ``abandon`` says that nobody needs its answer."""
         with self._lock:
             self.stopped = True
             self.abandoned = self.abandoned or abandon
@@ -276,8 +276,8 @@ class Interrupt:
     def stop(self, command: int, *, only: int = 0, abandon: bool = False) -> None:
         """Carry out a stop that arrived as the command number ``command``.
 
-        With ``only`` it ends the search of that command alone. ``abandon``: the search need not even wait for an engine
-        that is being loaded.
+        With ``only`` it ends the search of that command alone. With ``abandon`` the search does not even wait for an
+        engine that is being loaded.
         """
         self._carry_out(lambda: self._stops.stop(command, only=only, abandon=abandon))
 

@@ -89,7 +89,7 @@ class Session:
         self.books = books
         self.scheduler = scheduler
         self.helpers: HelperPool | None = None
-        """Idle threads that may join this session's searches; None: none may."""
+        """Idle threads that may join this session's searches; with None no thread may."""
         self.game = PlayedGame()
         self.interrupt = Interrupt()
         self.engine_ready = False
@@ -324,7 +324,8 @@ class Session:
     def _patience_ms(self, position: Position, time_ms: int) -> int:
         """Return how many ms to wait for an engine that is being loaded.
 
-        0 in a fast game with a clock: the engine will hardly be there in time, and later moves need the time.
+        The result is 0 in a fast game with a clock: the engine will hardly be loaded in time, and later moves need the
+        time.
         """
         on_clock = bool(self.settings.game_time) or position.black_to_move in self.clocks
         return 0 if on_clock and time_ms < FAST_MS else time_ms

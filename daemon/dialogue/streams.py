@@ -141,9 +141,9 @@ class LineQueue:
 class InputListener:
     """Hears each line of a protocol as it arrives, on the reader thread.
 
-    ``strict``: a line that is not UTF-8 or has control characters is refused, instead of being cleaned. Lines longer
-    than ``longest`` bytes are refused. ``scripted``: the end of the input ends a script, whose commands are all
-    answered; otherwise it means that the GUI has gone.
+    With ``strict`` a line that is not UTF-8 or has control characters is refused, instead of being cleaned. Lines
+    longer than ``longest`` bytes are refused. With ``scripted`` the end of the input ends a script, whose commands are
+    all answered; otherwise it means that the GUI has gone.
     """
 
     strict = True

@@ -89,7 +89,7 @@ class PromptingOutput:
         """Held by the thread that reads the keyboard while a command runs."""
 
     def free(self) -> bool:
-        """Whether the cursor is at the beginning of a line without a prompt."""
+        """Return whether the cursor is at the beginning of a line without a prompt."""
         return self._free
 
     def write(self, text: str) -> None:
@@ -108,7 +108,9 @@ class PromptingOutput:
         self._free = free
 
     def paged(self, text: str) -> bool:
-        """Show lines page by page, as `desdaemon.protocol.system.terminal.paged` does."""
+        """Show a text page by page, as `desdaemon.protocol.system.terminal.paged` does. Returns False if that has shown
+        nothing.
+        """
         from desdaemon.protocol.system.terminal import paged
 
         self._claim()

@@ -38,13 +38,15 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
 _NOTHING = re.compile(r"(?!)")
 
 LARGEST_ANSWER = 1 << 20
-"""Most characters of a line's output; games that the engine plays with itself end there."""
+"""Characters of a line's output beyond which the engine makes no more moves by itself."""
 
 MOST_THREADS = 256
 """Most lines that search at a time, those that wait for search threads included."""
 
 _AT_ONCE = 4
-"""Most other lines at a time. Only one thread runs Python at a time: with more, the sockets' loop would wait longer."""
+"""Most other lines that run at a time. Only one thread runs Python at a time: with more lines, the sockets' loop would
+wait longer.
+"""
 
 
 class ReplyText:
@@ -56,8 +58,8 @@ class ReplyText:
         self.all: list[str] = []
         self.size = 0
         self.follower: Callable[[str, str], None] | None = None
-        """Called at each flush with the new part of ``out`` and "", or with "" and a line of progress; None: not
-        called.
+        """Called at each flush with the new part of ``out`` and "", or with "" and a line of progress; None if nobody
+        wants them.
         """
         self._followed = 0
 
@@ -190,7 +192,7 @@ class ClientLines:
     def refuse(self, *, gone: bool) -> None:
         """Note that there was no room for a line. Until all lines are over, later ones do not outlive the client.
 
-        ``gone``: the client has gone and cannot hear of it; no later line begins.
+        ``gone`` says that the client has gone and cannot hear of it; then no later line begins.
         """
         self._closed = self._closed or gone
         self._gap = self._closed or self._claimed

@@ -22,7 +22,9 @@ class HandshakeTable(Generic[ConnectionT]):
         self._since: dict[ConnectionT, tuple[float, str]] = {}
         """Time and address of each connection, oldest first."""
         self._of_address: dict[str, dict[ConnectionT, None]] = {}
-        """The same connections by address, oldest first, without those of "". No address is left with none."""
+        """The same connections by address, oldest first, without those of "". An address without connections is
+        removed.
+        """
 
     def __len__(self) -> int:
         return len(self._since)

@@ -29,7 +29,7 @@ _EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb](?:[Oo][Oo](?:[Kk]|\
 
 
 def may_have_effect(unread: bytes) -> bool:
-    """Return False if no message in these bytes has an effect beside its reply; True if one may have.
+    """Return False if no message in these bytes has an effect besides its reply; True if one may have.
 
     The messages of a client that has gone are then read one by one, and those with an effect carried out.
     """
@@ -37,7 +37,7 @@ def may_have_effect(unread: bytes) -> bool:
 
 
 def _only_asks(body: Frame) -> bool:
-    """Whether a request of a client that has gone may be dropped, because it has no effect beside its reply.
+    """Return whether a request of a client that has gone may be dropped, because it has no effect besides its reply.
 
     Thousands of them may wait, so the request is not parsed: the operation's name is searched for.
     """
@@ -56,7 +56,9 @@ class Incoming:
         self._send = send
 
     def take(self, peer: SocketClient, frames: tuple[Frame, ...], *, deserted: bool) -> None:
-        """Handle a message. ``deserted``: nobody can receive the reply, so only other effects of the message matter."""
+        """Handle a message. ``deserted`` says that nobody can receive the reply, so that only other effects of the
+        message matter.
+        """
         body = frames[-1]
         if deserted and _only_asks(body):
             return

@@ -76,9 +76,10 @@ Python.
 class ServeOptions(NamedTuple):
     """The options of `desdaemon serve`.
 
-    ``ipc`` is the endpoint of local clients, of TCP on systems without paths for sockets. ``encrypted``: TCP clients
-    need a key. ``slots`` searches run at a time. ``metrics`` is host and port of the metrics over HTTP, or None.
-    ``on_job_end`` is a command with its arguments, run when a job ends.
+    ``ipc`` is the endpoint of local clients, of TCP on systems without paths for sockets. With ``encrypted`` TCP
+    clients need a key; ``insecure`` allows TCP beyond this machine without keys. ``slots`` searches run at a time.
+    ``metrics`` is host and port of the metrics over HTTP, or None. ``on_job_end`` is a command with its arguments, run
+    when a job ends.
     """
 
     ipc: str

@@ -47,9 +47,9 @@ class Policy:
     def ended(self, status: int, *, ready: bool, asked: bool) -> RestartDecision:
         """Decide what follows the end of a daemon.
 
-        ``status`` is negative after a signal; ``ready``: the daemon has listened; ``asked``: it was asked to end. A
-        daemon that was ready is restarted at once; each one that was not doubles the pause, up to five seconds, and
-        twenty of these in a row end the supervisor, as does a first one.
+        ``status`` is negative after a signal; ``ready`` says that the daemon has listened, ``asked`` that it was asked
+        to end. A daemon that was ready is restarted at once; each one that was not doubles the pause, up to five
+        seconds, and twenty of these in a row end the supervisor, as does a first one.
         """
         if asked or status == 0:
             return RestartDecision(False, status=max(0, status))

@@ -35,7 +35,8 @@ class Files:
 
     def path(self, name: str, *, remote: bool) -> Path:
         """Return the path that ``name`` stands for: for a ``remote`` caller inside the data folder, otherwise with
-        ``~`` expanded. Raises `Forbidden` if a remote caller's name leads outside the data folder or there is none.
+        ``~`` expanded. Raises `Forbidden` if a remote caller's name leads outside the data folder, or there is no data
+        folder.
         """
         if not remote:
             return Path(name).expanduser()

@@ -1,4 +1,4 @@
-"""Jobs: work of more than a second beside the dialogues, with progress and cancellation, listed for all clients.
+"""Jobs: work of more than a second on threads of its own, with progress and cancellation, listed for all clients.
 
 `JobTurns` decides when a job on the book starts; here are the threads and locks.
 """
@@ -291,8 +291,8 @@ class BookJobs:
         `JobTurns`.
 
         ``work`` gets the job, for progress and cancellation, and returns the result; its exception fails the job.
-        ``before`` is called with the job before it can start. ``number`` was reserved by `reserve`; 0: the next free
-        one. After `close` the job ends at once, cancelled.
+        ``before`` is called with the job before it can start. ``number`` was reserved by `reserve`; with 0 the job gets
+        the next free number. After `close` the job ends at once, cancelled.
         """
         job = self._new(op, work, client, number)
         before(job)

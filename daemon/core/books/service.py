@@ -95,7 +95,8 @@ class ScoredMove(NamedTuple):
 
 
 class BookView(NamedTuple):
-    """The book's data about a position. Scores in discs for the side to move; moves on the board of the request.
+    """The book's data about a position. Scores are in discs for the side to move; moves are those of the board that was
+    asked about.
 
     ``links`` are the moves to positions in the book, best first; ``leaf`` is the best other move by its search of level
     ``leaf_level``. Moves without a score are left out. With ``score`` None, ``lower`` and ``upper`` mean nothing.
@@ -275,8 +276,8 @@ class Books:
 
     def keep_aside(self, opened: Opened, path: Path | None) -> str:
         """Save ``opened``, a book with unsaved changes that is replaced or closed, in a new file ``NAME.unsaved-N``
-        beside ``path``, its own file. If it has none, the new file is ``book.unsaved-N`` in the data folder, without
-        one in the working directory. Returns a line that tells where, or why it failed.
+        beside ``path``, its own file. If it has none, the new file is ``book.unsaved-N`` in the data folder, or without
+        a data folder in the working directory. Returns a line that tells where, or why it failed.
         """
         from pathlib import Path
 

@@ -94,8 +94,8 @@ class AnalysisService:
         self._lock = threading.Lock()
 
     def ask(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Start the analysis that a request asks for, after ``admit`` has counted it in. Raises `RequestError`,
-        ``admit``'s included.
+        """Start the analysis that a request asks for, after ``admit`` has counted it in. Raises `RequestError` if the
+        request is wrong or ``admit`` refuses it.
 
         A request with more than `_FEW` positions is read on another thread, and errors found there go to the request.
         """
@@ -110,7 +110,9 @@ class AnalysisService:
         self._preparer.submit(partial(self._prepare, request))
 
     def _prepare(self, request: PendingRequest) -> None:
-        """Read a request that takes milliseconds to parse, beside the loop of the sockets, and start its analysis."""
+        """Read a request that takes milliseconds to parse, on another thread than that of the sockets, and start its
+        analysis.
+        """
         self.health.give_way()
         try:
             if not request.over:

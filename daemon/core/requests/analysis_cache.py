@@ -67,7 +67,7 @@ class AnalysisCache:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Drop the least recently used entries until the rest fits."""
+        """Drop the least recently used entries until the others fit."""
         while self._size > self._largest and self._entries:
             _, dropped = self._entries.popitem(last=False)
             self._size -= len(dropped) + _OVERHEAD

@@ -135,7 +135,9 @@ class BookOperations:
         )
 
     def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
-        """Collect replies in the order of the positions: quick ones here, from the first slow one on another thread."""
+        """Collect replies in the order of the positions: the quick ones here, all from the first slow one on another
+        thread.
+        """
         values = request.values
         check_list_alone(values)
         items = values["positions"]
@@ -164,7 +166,7 @@ class BookOperations:
         self._beside(request, lambda: request.final(work()))
 
     def _beside(self, request: PendingRequest, work: Callable[[], object]) -> None:
-        """Run ``work``, which replies to the request, beside the loop of the sockets."""
+        """Run ``work``, which replies to the request, on the thread of deferred work; errors become the reply."""
 
         def carry_out() -> None:
             try:
@@ -245,7 +247,7 @@ class BookOperations:
 
 
 def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
-    """Return the error reply for a failed job; ``elsewhere``: another process writes the book."""
+    """Return the error reply for a failed job; ``elsewhere`` says that another process writes the book."""
     from desdaemon.book.errors import ReadOnly, WriteFailed
 
     if isinstance(failure, RequestError):

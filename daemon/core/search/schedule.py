@@ -141,8 +141,8 @@ class Task:
         raise NotImplementedError
 
     def is_short(self, now: float) -> bool:
-        """Return whether the task, waiting or running, is short at ``now``: interactive or an analysis, and less than
-        `SHORT_S` used.
+        """Return whether the task, waiting or running, is short at ``now``: interactive or an analysis, and with less
+        than `SHORT_S` of thread time used so far.
         """
         ran = (now - self.began) * self.granted if self.running else 0.0
         return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
@@ -164,7 +164,7 @@ class Meter:
         self.base = 0.0
         self.rate = 0.0
         self.short = 0.0
-        """Seconds charged for short tasks, raised to at least the average less `CREDIT_S`."""
+        """Seconds charged for short tasks, raised to at least the siblings' average minus `CREDIT_S`."""
         self.tasks = 0
         """Number of tasks that wait or run."""
         self.waiting = 0
@@ -195,7 +195,7 @@ class Meter:
         return self.short <= self.parent.average(now) + AHEAD_S
 
     def enter(self, now: float) -> None:
-        """Count a task in. The first makes the node active, charged with at least its siblings' average less
+        """Count a task in. The first makes the node active, charged with at least its siblings' average minus
         `CREDIT_S`.
         """
         parent = self.parent
@@ -221,7 +221,7 @@ class Meter:
         self.parent.bases -= rate * now
 
     def charge_short(self, seconds: float, now: float) -> None:
-        """Charge ``seconds`` of short work, on top of at least the siblings' average less `CREDIT_S`."""
+        """Charge ``seconds`` of short work, on top of at least the siblings' average minus `CREDIT_S`."""
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
     def enlist(self, order: int, now: float) -> None:

@@ -165,7 +165,9 @@ class QuestionTurns:
         self._request(owner, wanted=wanted)
 
     def fail(self, owner: Owner, error: Exception) -> None:
-        """Fail the waiting questions of an owner: there is no engine for their turn."""
+        """Remove the waiting questions of an owner and tell their receivers ``error``, because there is no engine for
+        their turn.
+        """
         with self._lock:
             queue = self._queues.pop(owner, None)
         for (receiver, _), _ in queue.waiting if queue is not None else ():

@@ -184,8 +184,8 @@ class HelperPool:
     def helped(self, engine: LoadedEngine, threads: int, key: Hashable) -> Iterator[Callable[[], None] | None]:
         """Make a context in which idle threads may join a search on ``engine``, up to ``threads`` in all (0: all).
 
-        Its value is the function to pass to that search as ``welcome``: threads join once it is called. None if none
-        can join.
+        Its value is the function to pass to that search as ``welcome``: threads join once it is called. The value is
+        None if no thread can join.
         """
         most = self.most(threads)
         team: Team | None = getattr(engine.searcher, "team", None) if most else None

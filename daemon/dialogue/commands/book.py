@@ -108,10 +108,12 @@ class _Canceller:
 
 
 class _Watch:
-    """Shows the progress of a job: in a line that is rewritten if there can be one, otherwise a line every second."""
+    """Shows the progress of a job: in one line that is rewritten if the output allows that, otherwise in a new line
+    every second.
+    """
 
     def __init__(self, context: CommandContext, job: BookJob, shown: deque[str]) -> None:
-        """``shown`` gets the lines that the job prints beside its progress, from any thread."""
+        """``shown`` gets the lines that the job prints besides its progress, from any thread."""
         self._context = context
         self._job = job
         self._shown = shown

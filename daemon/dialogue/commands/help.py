@@ -37,7 +37,7 @@ HelpPage = list[HelpEntry | str]
 
 
 def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
-    """Return a page as lines, wrapped at ``width`` columns; 0: not wrapped."""
+    """Return a page as lines, wrapped at ``width`` columns, at least `LEAST_WIDTH`; with 0 they are not wrapped."""
     lines: list[str] = []
     for entry in page:
         if isinstance(entry, str):

@@ -72,7 +72,9 @@ def seek(context: CommandContext, argument: str) -> None:
 
 
 def _can_come_about(initial: Position, target: Position) -> bool:
-    """Return False if a board cannot arise: its discs are not connected, or no move can have been the last."""
+    """Return False if ``target`` cannot arise from ``initial``, because its discs are not connected or no move can have
+    been the last; True if it may.
+    """
     occupied, joined = target.player | target.opponent, initial.player | initial.opponent
     while True:
         grown = (joined | _neighbours(joined)) & occupied
@@ -146,7 +148,7 @@ class _Seeker:
         return self.given_up
 
     def _lost(self, position: Position) -> bool:
-        """Whether a corner has a disc of the wrong colour, which can never be turned."""
+        """Return whether a corner has a disc of the wrong colour, which can never be turned."""
         wrong = position.black & self._target.white | position.white & self._target.black
         return bool(wrong & CORNERS)
 

@@ -195,7 +195,9 @@ def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
 
 
 def _judge(session: Session, position: Position, move: int, value: _Value, ply: int) -> JudgedMove:
-    """Judge a move, worth ``value``, beside the best other move in the position, which is searched."""
+    """Return a judgement of a move, the ``ply``-th of its game, which is worth ``value``: it is compared with the best
+    other move in the position, which is searched.
+    """
     limits = session.limits(position)
     played = SearchedMove(move, value.score, limits.depth, limits.selectivity, value.exact, value.full)
     others = position.moves & ~equivalents(position, move)

@@ -315,7 +315,7 @@ class _HintStream:
         self._begun = time.monotonic()
 
     def begin(self, *, outcome: bool) -> None:
-        """Begin the next search; ``outcome``: it proves only the winner."""
+        """Begin the next search; ``outcome`` says that it proves only the winner."""
         self._earlier_nodes = self._nodes
         self._outcome, self._again = outcome, bool(self._first_lines)
 

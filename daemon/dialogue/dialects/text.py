@@ -205,8 +205,8 @@ class TextDialect(CommandContext):
     def step(self, line_waiting: bool, ending: bool) -> bool:
         """Make one step of `settle`. Returns False if there was none to make.
 
-        The engine does not move while a line waits. ``ending``: the input has ended, so new games begin only by the
-        option `repeat`.
+        The engine does not move while a line waits. ``ending`` says that the input has ended, so that new games begin
+        only by the option `repeat`.
         """
         if self.session.game.position.over and self.moved:
             self.moved = False

@@ -281,7 +281,7 @@ class XBoardDialect(LineDialect):
             self.say(xboard.result_line(position))
 
     def _unwanted(self) -> bool:
-        """Whether the next line, which ended the search, makes its move useless, as `new` does."""
+        """Return whether the next line, which ended the search, makes its move useless, as `new` does."""
         waiting = self._source.peek() if self._source else None
         return waiting is not None and xboard.split_line(waiting.text or "")[0] in _DROPPING
 

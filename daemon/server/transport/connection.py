@@ -22,10 +22,10 @@ from .outbox import SendQueue
 from .zmtp import Conversation, Security, SocketKind
 
 RECEIVED_AT_ONCE = 32 << 10
-"""Bytes received in one call; also the most of waiting requests that a connection holds."""
+"""Most bytes received in one call; also the most bytes of waiting requests that a connection holds."""
 
 _SENT_AT_ONCE = {SocketKind.REQUESTS: 16 << 10, SocketKind.EVENTS: 4 << 10}
-"""Approximate bytes of replies taken from the outbox at a time: the most that a connection holds beside it."""
+"""Approximate bytes of replies taken from the outbox at a time: the most that a connection holds besides it."""
 
 _KEPT_OF_A_FRAME = LARGEST_BODY + 64
 _numbers = itertools.count(1)

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 READ, WRITE, LEFT = 1, 2, 4
-"""Events of a socket as bits of a mask; `LEFT`: the peer has closed or reset the connection.
+"""Events of a socket as bits of a mask; `LEFT` means that the peer has closed or reset the connection.
 
-epoll reports `LEFT` at once, even for a mask of 0. Other systems do not: there reading or writing finds out.
+epoll reports `LEFT` at once, even for a mask of 0. Other systems do not: there only reading or writing shows it.
 """
 
 ReadyHandler = Callable[[int], None]

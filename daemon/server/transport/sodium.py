@@ -1,7 +1,7 @@
 """The functions of libsodium that CURVE needs, from the library that pyzmq ships or the system's.
 
-On Windows from PyNaCl, which is required there, because pyzmq's wheels hide theirs. Any thread may call these
-functions.
+On Windows they come from PyNaCl, which is required there, because pyzmq's wheels hide their library. Any thread may
+call these functions.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class Conversation:
     )
 
     def __init__(self, kind: SocketKind, security: Security | None, largest_kept: int) -> None:
-        """Keep only the size of a frame over ``largest_kept`` bytes; with ``security`` it is a violation."""
+        """Keep only the size of a frame over ``largest_kept`` bytes; with ``security`` such a frame is a violation."""
         self._kind = kind
         self._security = security
         self._mechanism = b"NULL" if security is None else b"CURVE"
@@ -261,7 +261,7 @@ class Conversation:
         return self._take(flags, content)
 
     def _wait_for(self, size: int) -> None:
-        """Keep incoming bytes until ``size`` of them are there."""
+        """Keep incoming bytes until ``size`` of them have come."""
         if self._at < len(self._buffer):
             self._held += self._buffer[self._at :]
             self._missing = size
@@ -385,7 +385,7 @@ class Conversation:
         self.subscriptions[prefix] += 1
 
     def wants(self, topic: bytes) -> bool:
-        """Whether the peer has subscribed to a topic."""
+        """Return whether the peer has subscribed to a topic."""
         return any(topic.startswith(prefix) for prefix in self.subscriptions)
 
     # Output
