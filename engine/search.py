@@ -281,7 +281,7 @@ class Searcher:
     def feed(self, player: int, opponent: int, known: Iterable[KnownScore]) -> None:
         """Store known scores in the table, for searches from (``player``, ``opponent``).
 
-        Their boards and moves must be oriented as moves from that board lead to them.
+        Their boards and moves must be those that play from this position leads to, not mirror images of them.
         """
         image, symmetry = self._engine.board_symmetric, self._canonical(player, opponent)[2]
         self._date = max(1, self._date)
@@ -369,9 +369,9 @@ class Searcher:
 
         ``player`` has the move. A score outside (``alpha``, ``beta``) is only a bound. Whenever an iteration has
         finished a line, ``progress`` is called with the line's rank, from 0, and the line; ``attempts`` likewise after
-        each search of a part of the window that gave only a bound. ``welcome`` is called once, when the iterations are
-        long enough to be shared: from then on guests may join. Without it they may still join a searcher with several
-        threads.
+        each search of a part of the window that gave only a bound, with the nodes and time of the whole search so far.
+        ``welcome`` is called once, when the iterations are long enough to be shared: from then on guests may join.
+        Without it they may still join a searcher with several threads.
 
         A limit or `Control.stop` ends the search with the lines so far; if there is none, with an allowed move that has
         score 0. Without a legal move the result is the line of the forced pass, whatever ``allow`` is, or no line if

@@ -102,7 +102,9 @@ class EngineBench:
         return Measurement(name, statistics.median(seconds), nodes, f"{wrong} WRONG" if wrong else "")
 
     def exact(self) -> Iterator[tuple[str, list[Problem], int]]:
-        """Yield the sets of problems of `solve`: name, problems, and the table's logarithm (base 2) of entries."""
+        """Yield the sets of problems of `solve`: name, problems, and the logarithm (base 2) of the table's number of
+        entries. There is one set if the problems are random.
+        """
         for file, first, last, bits in (
             ("fforum-1-19.obf", 0, 19, 16),
             ("fforum-20-39.obf", 0, 20, 21),

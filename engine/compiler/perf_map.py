@@ -46,8 +46,8 @@ def functions(code: bytes) -> list[Symbol]:
 
 
 def lines(code: bytes, symbol: str, address: int) -> list[str]:
-    """Return lines of the map for the functions in the section of ``symbol``, which is loaded at ``address``; none if
-    ``code`` has no such function.
+    """Return lines of the map for the functions in the section of ``symbol``, a function that is loaded at ``address``;
+    none if ``code`` has no such function.
     """
     by_name = {function.name: function for function in functions(code)}
     if symbol not in by_name:

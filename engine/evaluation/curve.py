@@ -27,7 +27,9 @@ def score(total: float, curve: float | None) -> float:
 
 @cache
 def table(curve: float | None) -> array[int]:
-    """Return the two tables, one after the other, as bytes."""
+    """Return the two tables that the kernels read, one after the other, as an array of bytes; ``curve`` is A in discs,
+    None for no curve.
+    """
     # A step has the rounded score of the sum in its middle.
     middles = (score((_STEP * k + (_STEP - 1) / 2) / 128, curve) for k in range(CURVE_STEPS))
     discs = bytes(min(63, math.floor(middle + 0.5)) for middle in middles)

@@ -550,7 +550,9 @@ words at the address.
 
 @kernel("i64(u64,u64)")
 def canonical_symmetry(player, opponent):
-    """Return the first symmetry (0..7, see `symmetric`) that makes a position canonical."""
+    """Return the first symmetry (0..7, see `symmetric`) that makes a position canonical, the smallest of its eight
+    images.
+    """
     image = stack_buf(16)
     canonical(player, opponent, image)
     which = 0

@@ -204,9 +204,10 @@ def log2_cost(nodes):
 
 
 SECOND_PLACE = 0x5851F42D4C957F2D
-"""XORed with a board's key: the key of its second entry in the bucket, for a result of lower draft than the first.
+"""A board's key XORed with this is the key of its second entry in the bucket, for a result of lower draft than the
+first entry's.
 
-Its low bits are not 0: a board whose own key this is has another bucket.
+Its low bits are not 0, so a board that has this key as its own has another bucket.
 """
 
 

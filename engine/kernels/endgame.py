@@ -130,7 +130,9 @@ def solve2(ctx, p, o, alpha, x1, x2):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,u64)", inline=True)
 def _best_of_three(ctx, p, o, alpha, x1, x2, x3):
-    """Return the best score of three moves, or the first above ``alpha``; -INFINITE if none is legal."""
+    """Return the best score of the moves on the three empty squares, or the first above ``alpha``; -INFINITE if none is
+    legal.
+    """
     best = -INFINITE
     if neighbours(x1) & o:
         f = flip(x1, p, o)
@@ -342,7 +344,7 @@ def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve(ctx, p, o, alpha, empty, odd, empties):
-    """Return the score with up to about 12 empties, by the function for them; meaningless if UNWIND is set
+    """Return the score with up to about 12 empties, by the function for their number. It means nothing if UNWIND is set
     on return.
     """
     if empties > PARITY_TO:

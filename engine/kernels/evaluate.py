@@ -72,7 +72,7 @@ from .emit import (
 )
 
 FEATURES = sum(len(table.instances) for table in patterns.TABLES)
-"""Number of features of a position: look-ups of an evaluation, the constant not counted."""
+"""Number of features of a position, and of look-ups in an evaluation besides the constant."""
 
 # Write 32 bytes at a time: they can be read back sooner than after writes of 64 (Zen 4).
 _LANES_AT_ONCE = 16

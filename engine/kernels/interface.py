@@ -93,7 +93,9 @@ def board_flip(square, player, opponent):
 
 @kernel("u64(u64,i64)")
 def board_symmetric(board, which):
-    """Return the board under symmetry ``which`` (0..7, see `bits.symmetric`)."""
+    """Return the board under the symmetry ``which`` (0..7): bit 0 mirrors the columns, bit 1 the rows, then bit 2
+    transposes.
+    """
     return symmetric(board, which)
 
 

@@ -144,7 +144,9 @@ searches it, and go on to the next moves; the other threads join it (docs/notes/
 """
 
 ROOT, PART_OF_ROOT, INNER = 0, 1, 2
-"""Kinds of open-window nodes: the root with all moves; with some left out, its result not stored; below it."""
+"""Kinds of open-window nodes: the root with all its moves; the root with some left out, whose result is not stored; a
+node below the root.
+"""
 
 ITERATED = ((EXACT, 21, 4), (4, 22, 2), (2, 24, 0))
 """Internal iteration of searches to the end: their selectivity index, the least depth, and the index at which a node is

@@ -33,7 +33,8 @@ def read_lines(path: Path) -> NDArray[np.uint8]:
     """Return the squares (games, 60) uint8, as `read_wthor` does, of a text file with one game a line; blank lines are
     skipped.
 
-    Raises OSError, and `TrainingError`, with the number of the line, for a line that is no game.
+    Raises OSError, and `TrainingError` for a file that is not UTF-8 or, with the number of the line, for a line that is
+    no game.
     """
     games = []
     try:
@@ -60,7 +61,8 @@ def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
     """Return the squares of all files, as one array, and a line about each file; a folder stands for its .wtb files by
     name.
 
-    Raises `TrainingError` if there is no file or one cannot be read, and `BadInput` for an unusable WTHOR file.
+    Raises `TrainingError` if there is no file, one cannot be read, or a line is no game, and `BadInput` for an unusable
+    WTHOR file.
     """
     files: list[Path] = []
     for path in paths:

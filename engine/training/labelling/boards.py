@@ -40,7 +40,7 @@ def scramble(state: Any) -> Any:
 
 @inlined
 def draw(stream: Any, number: Any) -> Any:
-    """Return random word ``number`` of ``stream``, a seed."""
+    """Return the random word with the index ``number`` in the sequence that the seed ``stream`` gives."""
     return scramble(stream + _U(number) * _U(0x9E3779B97F4A7C15))
 
 

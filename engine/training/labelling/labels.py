@@ -155,8 +155,8 @@ def run(
     """Label up to ``count`` rows of each ply first..last of a positions file and write the labels to ``out``.
 
     A ``depth`` of EXACT (255) searches to the end. Rows labelled in the files ``skip`` are left out. Labels that
-    ``out`` already has for chosen rows are kept; raises `TrainingError` if they are of other positions, depth or
-    selectivity.
+    ``out`` already has are kept for the rows chosen and dropped for others; raises `TrainingError` if they are of other
+    positions, depth or selectivity.
     """
     progress = StageProgress("label")
     arrays, record = load(source)

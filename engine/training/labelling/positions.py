@@ -78,7 +78,9 @@ def canonical_keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[
 
 
 class Visits(NamedTuple):
-    """Every pair (game, position) of a set of games, canonical, sorted by ply."""
+    """Every pair (game, position) of a set of games, canonical, sorted by ply. Results are in discs for the side to
+    move, NaN for unfinished games.
+    """
 
     players: boards.Boards
     opponents: boards.Boards

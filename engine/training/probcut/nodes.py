@@ -167,7 +167,8 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
 
 
 def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Limits]]:
-    """Return a random sample of ``nodes`` by class, as (name, nodes, limits of the search for the reference score).
+    """Return random samples of ``nodes``, one for each depth before the end and to the end of the game, as (name,
+    nodes, limits of the search for the reference score).
 
     The samples shrink with ``count``, the number of searches that the nodes come from (`FULL_COUNT`).
     """
