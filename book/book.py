@@ -379,7 +379,7 @@ class Book:
         return self._counts
 
     def known_counts(self) -> Counts | None:
-        """Return the `counts` if they are known without a pass over the table, else None."""
+        """Return the `counts`, new positions included, if they are known without a pass over the table, else None."""
         return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:

@@ -58,7 +58,8 @@ def squares_of(positions: Sequence[tuple[int, int]]) -> bytes:
 def packed(known: bytes, start: tuple[int, int], moves: bytes, score: int, source: str, *, learned: bool) -> bytes:
     """Return a `GAME` record with the identity ``known``.
 
-    ``moves`` are at most 62 squares, a byte each, without passes; ``score`` is in discs for the first mover.
+    ``start`` is the first position, seen from its side to move; ``moves`` are at most 62 squares, a byte each, without
+    passes; ``score`` is in discs for the first mover.
     """
     return _GAME.pack(known, *start, moves.ljust(_MOST_MOVES, _END), score, learned, source_name(source))
 

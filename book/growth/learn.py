@@ -69,7 +69,7 @@ class Window(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A position of a walk, and the discs that both sides may still lose from it on."""
+    """A position of a walk, and the number of discs that both sides together may still lose from it on."""
 
     row: int
     remaining: int

@@ -157,7 +157,7 @@ def list_kinds(ctx, start, end, out):
 
 @kernel("void(u64,i64,i64,u64)")
 def count_empties(ctx, start, end, out):
-    """Add the numbers of rows ``start..end`` with 0..64 empty squares to the 64-bit words at ``out``."""
+    """Count rows ``start..end`` by 0..64 empty squares: add to the 65 words of 64 bits at ``out``."""
     row = i2u(start)
     while row < i2u(end):
         slot = out + (i2u(empties_of(row_at(ctx, row))) << U(3))

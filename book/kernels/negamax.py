@@ -108,8 +108,8 @@ def same_counts(ctx, record, counts):
 
 @kernel("i64(u64,u64,u64)")
 def store_counts(ctx, record, counts):
-    """Write four counts, which differ from the record's, to the record or, if one is too large, to the wide table.
-    Returns 1, or 0 if the wide table is full.
+    """Write the four counts at address ``counts``, which differ from the record's, to the record or, if one is too
+    large, to the wide table. Returns 1, or 0 if the wide table is full.
     """
     flags = flags_of(record)
     k = U(0)
