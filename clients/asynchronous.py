@@ -463,8 +463,8 @@ class AsyncClient:
         self._make_link()
 
     def _check(self) -> None:
-        """Do this every `_CHECK_S` seconds: while there is no connection, look for the daemon at a new endpoint, and
-        fail requests that have waited too long.
+        """Do this four times a second: while there is no connection, look for the daemon at a new endpoint, and fail
+        requests that have waited too long.
         """
         self._checking = self._loop.call_later(_CHECK_S, self._check)
         if self._ready:

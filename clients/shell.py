@@ -64,7 +64,7 @@ class Shell:
         self._connections = client.connections
 
     def run(self, lines: Iterator[str]) -> int:
-        """Carry out lines until one is `quit`. Returns 1 if any failed, else 0."""
+        """Carry out lines; without ``--json`` one that is `quit` ends them. Returns 1 if any failed, else 0."""
         failed = False
         for line in lines:
             if not self._structured and read_line(line).name == "quit":

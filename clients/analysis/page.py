@@ -164,9 +164,7 @@ def _summary(analysis: GameAnalysis) -> str:
 
 
 def _mistakes(analysis: GameAnalysis) -> str:
-    """Return, as HTML, the costliest moves, at most `_MOST_MISTAKES`, each with its board; "" if no move has
-    a grade.
-    """
+    """Return, as HTML, up to eight of the costliest moves, each with its board; "" if no move has a grade."""
     worst = sorted((step for step in analysis.steps if step.grade), key=lambda step: (-step.loss, step.ply))
     worst = worst[:_MOST_MISTAKES]
     if not worst:

@@ -163,7 +163,7 @@ class BenchDaemon:
         return platform.open_files(self.process.pid)
 
     def until_running(self, peer: BenchPeer, count: int) -> None:
-        """Wait until ``count`` searches run, at most `_START_S` seconds."""
+        """Ask through ``peer`` until ``count`` searches run; give up silently after `_START_S` seconds."""
         due = time.monotonic() + _START_S
         while peer.ask("status")["running"] < count and time.monotonic() < due:
             time.sleep(0.05)
@@ -213,7 +213,7 @@ class BenchPeer:
                 return reply
 
     def ask(self, op: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the final data of a request. Raises `DaemonError`."""
+        """Send a request and return the data of its final. Raises `DaemonError`."""
         reply = self._final(self.send(op, args))
         if reply["type"] == "error":
             raise from_reply(reply["error"])
@@ -221,7 +221,7 @@ class BenchPeer:
         return data
 
     def timed(self, op: str, args: dict[str, Any] | None = None) -> float:
-        """Return the seconds from sending a request to its final or error."""
+        """Send a request and return the seconds to its final or error."""
         began = time.perf_counter()
         self._final(self.send(op, args))
         return time.perf_counter() - began
@@ -283,7 +283,7 @@ class BenchPeer:
         return waits
 
     def first_reply(self, op: str, args: dict[str, Any]) -> float:
-        """Return the seconds from sending a request to its first reply."""
+        """Send a request and return the seconds to its first reply of any kind."""
         began = time.perf_counter()
         number = self.send(op, args)
         while self._reply()["id"] != number:

@@ -1,7 +1,7 @@
 """Requests to a site with lichess's API: streams of JSON lines, and posts.
 
-After a broken connection, an unreadable answer or a status of the server's own faults, a request is sent again after 1,
-2, 4 ... up to 60 seconds; after status 429 (slow down), a minute later, as the API asks.
+After a broken connection, an unreadable answer or a status other than 200 and 400 to 499, a request is sent again after
+1, 2, 4 ... up to 60 seconds; after status 429 (slow down), a minute later, as the API asks.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class Api:
     def lines(self, path: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of the stream at ``path`` until the server ends it; a broken stream is asked for again.
 
-        Raises `ApiRefusal`, and `InterruptedError` once ``closing`` is set, at the latest after `SILENCE_S`.
+        Raises `ApiRefusal`, and `InterruptedError` once ``closing`` is set, which a silent stream may notice only after
+        `SILENCE_S`.
         """
         tries = 0
         while True:

@@ -266,8 +266,8 @@ class _Game:
                 self._api.post(f"{self._where}/move/{quote(self._table.move_name(position, move), safe='@')}")
 
     def _chosen(self, turn: BotTurn) -> int:
-        """Return PASS if it is forced, else the engine's move. An engine that fails is started anew; at fault number
-        `_FAULTS` the bot resigns and `EngineFault` is raised.
+        """Return PASS if it is forced, else the engine's move. An engine that fails is started anew; at the third fault
+        in one move the bot resigns and `EngineFault` is raised.
         """
         position = turn.record.final
         if position.must_pass:

@@ -135,7 +135,7 @@ class GameTable:
 
     @property
     def opponent(self) -> str:
-        """The name of the other player."""
+        """The name of the other player; "" before the first message."""
         return self._record.white if self._black else self._record.black
 
     def hear(self, message: Mapping[str, Any]) -> BotTurn | Over | None:

@@ -54,8 +54,8 @@ class Wishes(NamedTuple):
     """Further wishes of the user.
 
     ``offer`` is a request to make whenever idle, as the server reads it (``s8r14 5:00//2:00``), or "". The program ends
-    after ``matches`` matches, for 0 never. ``tell`` reports searches on each board's channel; ``records`` asks for the
-    records of finished games.
+    after ``matches`` matches; 0 means never. ``tell`` reports searches on each board's channel; ``records`` asks for
+    the records of finished games.
     """
 
     offer: str = ""
@@ -182,7 +182,7 @@ class Player:
 
     def tick(self, now: float) -> list[Instruction]:
         """Keep the connection alive, and repeat the offer; before the login do nothing. After the last match end the
-        program, unless its record has not come and `PENDING_S` are not over.
+        program; if the match's record is awaited, only after `PENDING_S`.
         """
         if not self._online:
             return []

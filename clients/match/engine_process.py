@@ -49,8 +49,8 @@ class EngineFault(Exception):
 def command_of(text: str) -> list[str]:
     """Return the words of a command line as a shell splits them. Raises `BadInput`.
 
-    If the first is `OWN`, it becomes this program with ``-gtp`` and ``-n 1``, unless the options choose a protocol and
-    the number of threads.
+    A first word `OWN` becomes this program, with ``-gtp`` unless its options choose a protocol, and with ``-n 1``
+    unless they set the number of threads.
     """
     try:
         words = shlex.split(text)
@@ -199,9 +199,7 @@ class EngineProcess:
         return EngineFault("crash", f"it has ended with status {status}{self.error_line}")
 
     def close(self) -> None:
-        """Close the program's input, wait up to `_GOING_S` for its exit, and kill what is left of it and its
-        children.
-        """
+        """Close the program's input, wait a few seconds for its exit, and kill what is left of it and its children."""
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             self._input.close()
             self._process.wait(_GOING_S)

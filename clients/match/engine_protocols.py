@@ -29,7 +29,8 @@ _NO_INTERVAL = 10**6
 class EngineClient(ABC):
     """The referee's side of a dialogue with a program.
 
-    It sends all moves in order, forced passes included, except the program's own.
+    The referee calls `send_move` for all moves in order, forced passes included, except those that `answer` has
+    returned.
     """
 
     def __init__(self, process: EngineProcess) -> None:
@@ -46,7 +47,7 @@ class EngineClient(ABC):
 
     @property
     def title(self) -> str:
-        """The name to show."""
+        """The name to show: ``alias``, else the reported ``name``, else `program_name`."""
         return self.alias or self.name or program_name(self.process.command)
 
     @abstractmethod

@@ -49,7 +49,9 @@ def _own_files() -> list[Path]:
 
 
 def _files(words: list[str]) -> list[Path]:
-    """Return the files among the words of a command line; the first word is looked up in PATH."""
+    """Return the files that the words of a command line name, also as ``option=FILE`` or by a name in PATH; those of
+    options with ``log`` in their name are left out.
+    """
     files = []
     option = ""
     for word in words:

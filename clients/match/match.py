@@ -444,7 +444,7 @@ def _identities(setting: Setting) -> list[dict[str, Any]]:
 
 
 def _described(setting: Setting, programs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, object]:
-    """Return the terms by which a journal recognises its match; the number of games is not among them."""
+    """Return the terms by which a journal recognises its match. The number of games is among them only for a tuning."""
     openings: dict[str, object] = {"seed": options.seed}
     if xot.named(options.openings):
         openings["sha256"] = hashlib.sha256(repr(xot.lines(options.openings)).encode()).hexdigest()

@@ -55,7 +55,7 @@ def listed_openings(count: int, seed: int = 1) -> Openings:
     """Return ``count`` different openings of the list, in an order that depends on ``seed``.
 
     Where the list ends, openings of it follow, lengthened by two random moves in the middle of the board. Raises
-    `BadInput` if these are too few as well.
+    `BadInput` for more than `MOST_OPENINGS`, or fewer than one.
     """
     if not 1 <= count <= MOST_OPENINGS:
         raise BadInput(f"{count} openings: expected at most {MOST_OPENINGS}, or a file of openings")

@@ -114,10 +114,11 @@ class ProcessGroups:
 
 
 class StoppedBySignals:
-    """A context in which SIGINT, SIGTERM and SIGHUP end the groups' programs and call `stop`.
+    """A context in which SIGINT, SIGTERM and SIGHUP end the groups' programs and call `stop`. Its end stops the groups
+    too.
 
     ``number`` is the first signal received, 0 before. A second one raises `KeyboardInterrupt`. Ignored signals stay
-    ignored. Outside the main thread the context does nothing.
+    ignored. Outside the main thread signals are left as they are.
     """
 
     def __init__(self, groups: ProcessGroups) -> None:

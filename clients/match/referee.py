@@ -34,7 +34,7 @@ class MatchTerms(NamedTuple):
 
     ``margin`` is the delay that a move may have, ``patience`` the time limit of a side without a clock, and
     ``overhead`` how long a side's answer is awaited after its time is up, all in ms. From ``adjudicate`` empty squares
-    on, for 0 never, the game ends with the score by ``solver``, which returns the exact score for the side to move or
+    on (0 means never) the game ends with the score by ``solver``, which returns the exact score for the side to move or
     raises `BadInput`.
     """
 

@@ -8,9 +8,8 @@ from desdaemon.protocol.errors import BadInput, quoted
 
 
 class TimeControl(NamedTuple):
-    """The time of one side: ms for each move, or ms for the game with ms added after each move; 0: no limit.
-
-    ``level`` is the strength that the program is told, -1 for none.
+    """The time of one side: ``move`` ms for each move, and ``main`` ms for the game with ``increment`` ms added after
+    each move; 0 means no such limit. ``level`` is the strength that the program is told, -1 for none.
     """
 
     move: float = 0.0
@@ -20,7 +19,7 @@ class TimeControl(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The time for people: ``1 s a move``, ``60 s + 0.5 s a move``, ``level 10``."""
+        """The time for people: ``1 s a move``, ``60 s a game + 0.5 s a move``, ``level 10``."""
         parts = []
         if self.move:
             parts.append(f"{self.move / 1000:g} s a move")

@@ -116,7 +116,9 @@ class Tuner:
         self._played += 1
 
     def _pair(self, iteration: int, trial: Trial) -> list[Finished]:
-        """Play the two games of an iteration. Raises `BadInput` if a program does not start, `EngineFault`."""
+        """Play the two games of an iteration, the second with new programs after a fault in the first. Raises
+        `BadInput` if a program does not start.
+        """
         setting = self._setting
         opening = setting.openings[(iteration - 1) % len(setting.openings)]
         games: list[Finished] = []

@@ -118,7 +118,7 @@ def _as_game(about: Data, number: int) -> FileGame:
 
 
 def names(args: Data) -> Data:
-    """Answer `web.names`: the positions of named openings, with a name in each language."""
+    """Answer `web.names`: the positions of named openings, with their names by language."""
     return {"openings": _openings()}
 
 
@@ -135,7 +135,9 @@ def _openings() -> list[Data]:
 
 
 def canonical_text(position: Position) -> str:
-    """Return a text that a position's eight mirror images share: the least of their 64 squares, ``X`` to move."""
+    """Return a text that a position's eight mirror images share: the least of their texts of 64 squares, ``X`` for the
+    side to move.
+    """
     images = []
     for symmetry in range(8):
         player, opponent = (rules.transform(bits, symmetry) for bits in (position.player, position.opponent))
@@ -146,7 +148,7 @@ def canonical_text(position: Position) -> str:
 
 
 def start(args: Data) -> Data:
-    """Answer `web.start`: the moves of a random opening of XOT. Raises `BadInput` without the list."""
+    """Answer `web.start`: the moves of a random opening of XOT. Raises `BadInput` if the list is missing."""
     return {"moves": moves_text(xot.line("xot"))}
 
 

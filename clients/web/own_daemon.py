@@ -71,7 +71,7 @@ class OwnDaemon:
         self.endpoint, self.key = endpoints.endpoints[0], endpoints.key_file
 
     def close(self) -> None:
-        """End the daemon, by force after `_END_S` seconds; changes of its book are on the disk already."""
+        """End the daemon, after 20 seconds by force; changes of its book are on the disk already."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 platform.ask_to_end(self._process, signal.SIGTERM)

@@ -88,7 +88,7 @@ def _light(name: str, data: bytes) -> bytes:
 
 
 def _module_links() -> str:
-    """Return links by which a browser loads all modules at once, not one import after another."""
+    """Return, as HTML, links by which a browser loads all modules at once, not one import after another."""
     scripts = [name for name in STATIC_FILES if name.endswith(".js")]
     preloads = [f'<link rel="modulepreload" href="{name}">' for name in scripts]
     return "\n".join([*preloads, '<script type="module" src="main.js"></script>'])

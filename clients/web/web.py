@@ -181,7 +181,9 @@ def _open_browser(folder: Path, address: str) -> None:
 
 
 def _address(text: str) -> tuple[str, int | None]:
-    """Return host and port of ``--listen``; "" for this machine alone, and None for no port. Raises `BadInput`."""
+    """Return host and port of ``--listen``; the host is "" for this machine alone, the port None if not given. Raises
+    `BadInput`.
+    """
     match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]*)(?::(\d{1,5}))?", text)
     if not match or int(match[2] or 0) > 65_535:
         raise BadInput(f"--listen {quoted(text)}: expected HOST, HOST:PORT or :PORT")
@@ -198,7 +200,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """Yield the addresses to try to listen at: with the port asked for, for 0 any free one, or with the default port
+    """Yield the addresses to try to listen at: with the port asked for (0 means any free one), or with the default port
     and those after it.
 
     Browsers may call the host by ``names``, by ``host`` and by the names of the loopback.

@@ -78,7 +78,9 @@ ALIASES = {"analyse": "analyze"}
 
 
 def find_sub_command(arguments: list[str]) -> SubCommand | None:
-    """Return the sub-command that ``arguments`` begin with; ``bench book`` is preferred to ``bench``."""
+    """Return the sub-command that ``arguments`` begin with, aliases included; ``bench book`` is preferred to ``bench``.
+    None if there is no such sub-command.
+    """
     words = [ALIASES.get(argument, argument) for argument in arguments[:1]] + arguments[1:2]
     matching = [command for command in SUB_COMMANDS if words[: len(command.name.split())] == command.name.split()]
     return max(matching, key=lambda command: len(command.name), default=None)

@@ -81,7 +81,9 @@ def parse_endgame(text: str) -> CassioTask:
 
 
 def check_feed(text: str) -> None:
-    """Raise `BadInput` unless the text is ``board lower upper depth precision moves``."""
+    """Raise `BadInput` unless the text has the form ``board lower upper depth precision moves``. Of these only board
+    and moves are read.
+    """
     fields = text.split()
     if len(fields) < 5:
         raise BadInput(f"feed-hash {quoted(text)}: expected board, lower, upper, depth, precision and moves")

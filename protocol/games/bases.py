@@ -73,7 +73,9 @@ def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iter
 
 
 def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
-    """As `read_games`, from the content of a file; a ``.wtb`` takes its names from the files beside ``name``."""
+    """Yield the games in ``data``, the content of the file ``name``, as `read_games` does. A ``.wtb`` takes its names
+    from the files beside it.
+    """
     if not data:
         raise BadInput(f"{quoted(name)}: the file is empty")
     format = format or format_of_base(name, data)
@@ -390,7 +392,7 @@ def _own_names_file(base: str, extension: str) -> str:
 
 def _discs(game: FileGame) -> int:
     """Return Black's discs at the end of a game, empty squares counted for the winner. For an unfinished game they
-    follow from its result; without one they are `_UNFINISHED_DISCS`.
+    follow from its result; without one they are the number that Edax writes then.
     """
     final = game.record.final
     if final.over:

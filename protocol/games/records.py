@@ -109,7 +109,7 @@ class GameText(NamedTuple):
     fault: str = ""
 
     def tags(self) -> dict[str, str]:
-        """Return the first value for each name."""
+        """Return the first value for each name, without blanks around it."""
         return {name: value.strip() for name, value in reversed(self.properties)}
 
 
@@ -301,7 +301,9 @@ def ggf_game(text: GameText) -> GameRecord:
 
 
 def _check_type(tags: dict[str, str]) -> None:
-    """Raise `BadInput` for a GGS game type of anti-Othello (``8a``), a random start (``s8r5``) or another size."""
+    """Raise `BadInput` for a GGS game type of anti-Othello (``8a``), of another size, or of a random start (``s8r5``)
+    without its board.
+    """
     type = tags.get("TY", "")[:20].lower()
     parts = re.fullmatch(r"s?(\d+)(\w*)", type, re.ASCII)
     if not parts:

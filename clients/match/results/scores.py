@@ -199,7 +199,7 @@ class Standing(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether the program lost all of its games by faults; resigning is none."""
+        """Whether the program lost all of its games by faults; resigning does not count as one."""
         faults = sum(count for kind, count in self.faults.items() if kind != "resigned")
         return self.games > 0 and faults == self.games
 
