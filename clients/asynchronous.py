@@ -198,8 +198,8 @@ class AsyncClient:
         return 1000 * (self._loop.time() - began)
 
     def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
-        """Analyse the position after ``moves`` from ``board`` (None: the standard start); with ``partial_ms`` partials
-        tell the progress.
+        """Analyse the position after ``moves`` from ``board`` (None: the standard start). If ``partial_ms`` is given,
+        partials tell the progress.
         """
         return self.start("analyze", analyze_args(board, moves, limits), results.analysed, results.analysed)
 

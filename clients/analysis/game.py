@@ -39,7 +39,7 @@ class GameAnalysis(NamedTuple):
     """An analysed game. ``steps`` are its moves, passes included, with judgements; ``result`` is Black's score, None if
     unknown.
 
-    ``whole`` is the game as played; ``game`` ends with the last move analysed, earlier if the analysis was interrupted.
+    ``whole`` is the game as played; ``game`` has only the analysed moves, fewer if the analysis was interrupted.
     """
 
     game: FileGame

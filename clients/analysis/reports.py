@@ -55,7 +55,7 @@ def table(analysis: GameAnalysis, width: int = WIDE) -> str:
 
 
 def heading(analysis: GameAnalysis) -> str:
-    """Return the title: players, event, date, result."""
+    """Return the title: the players, event, date and number in XOT as far as known, and the result."""
     game = analysis.game
     black, white = side_names(game)
     names = " - ".join(

@@ -8,7 +8,7 @@ fork has kept the word of chess:
     {"type": "gameState", "moves": "P@f4 P@d3", "wtime": 298000, "btime": 300000, "status": "started"}
 
 Source: playstrategy-api.yaml in the repository Mind-Sports-Games/api. The document has no example of Othello: moves are
-read with and without ``P@``, with ranks counted from above or below, and written as the game has them so far.
+read with and without ``P@``, with ranks counted from above or below, and written in the way of the moves so far.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The identity of a program, its command line and a digest of its files: a journal notices another version by it."""
+"""What identifies a program: its command line and a digest of its files. By it a journal notices another version."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The pages of a match: an index with the running games, cross table, Elo and list of games; and a page for each game.
 
-They need no other file and no network. While the match runs the index reloads itself, so that no server is needed, or a
-server of files for other machines.
+They need no other file and no network. While the match runs the index reloads itself, so that no server is needed; for
+other machines a server of files is enough.
 """
 
 from __future__ import annotations

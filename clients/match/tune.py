@@ -1,6 +1,6 @@
 """Tuning of this program's options: pairs of games between two versions of it, and `Tuning` that learns from them.
 
-The journal has the games, the values of both sides for names; a tuning that was ended goes on by it.
+The journal holds the games, whose players are named after their values; with it an interrupted tuning goes on.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ class Match:
                 self._show()
 
     def _show(self) -> None:
-        """Bring the page up to date."""
+        """Bring the page, if there is one, up to date."""
         if self._page:
             self._page.show(self._journal.games, dict(self._running))
 

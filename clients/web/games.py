@@ -1,4 +1,4 @@
-"""Operations that the gateway answers itself: reading and writing games, names of openings.
+"""Operations that the gateway answers itself: reading and writing games, names of openings, a random opening.
 
 The functions keep no state; `tab` calls them on another thread, because large files take long.
 """

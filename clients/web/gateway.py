@@ -1,7 +1,7 @@
-"""The gateway as a web server: the page's files, and a web socket for each tab.
+"""The gateway as a web server: the page's files, the pages of a match, and a web socket for each tab.
 
-Each request is checked for its Host and cookie first, a web socket for its Origin too. All of this runs on the event
-loop's thread; only this module imports Tornado.
+Each request is checked first for its Host, and for its cookie or the token that it is given for; a web socket for its
+Origin too. All of this runs on the event loop's thread; only this module imports Tornado.
 """
 
 from __future__ import annotations
@@ -376,7 +376,9 @@ class Listener:
     """A gateway that listens at addresses of this machine."""
 
     def __init__(self, gateway: Gateway, addresses: list[str], tls: ssl.SSLContext | None) -> None:
-        """Listen at the addresses. Raises `OSError` if that fails at the first; others where it fails are left out."""
+        """Listen at the addresses. Raises `OSError` if that fails at the first address; other addresses where it fails
+        are left out.
+        """
         self._server = HTTPServer(
             gateway.application(),
             ssl_options=tls,

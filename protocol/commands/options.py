@@ -293,7 +293,7 @@ def file_names(text: str) -> list[str]:
 
 
 def file_name(text: str) -> str:
-    """Return the line as one file name, with or without quotes around its blanks; ``~`` is the home folder."""
+    """Return the line as one file name, which may hold blanks and be in double quotes; ``~`` is the home folder."""
     name = text.strip()
     if len(name) > 1 and name[0] == name[-1] == '"':
         name = name[1:-1]

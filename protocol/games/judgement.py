@@ -96,7 +96,9 @@ class JudgedMove(NamedTuple):
 
     @property
     def sure(self) -> str:
-        """How sure the loss is, by the shallower search: ``exact``, ``book``, ``16``, ``21@73%``, "" if unknown."""
+        """How sure the loss is: ``exact`` if both scores are proved, ``book`` if one is a book's, else the depth of the
+        shallower search, such as ``16`` or ``21@73%``; "" if unknown.
+        """
         if self.exact:
             return "exact"
         if self.played.of_book or self.best.of_book:

@@ -176,7 +176,9 @@ def _value_end(text: str, at: int, escapes: bool) -> tuple[int, bool]:
 
 
 def _property_name(text: str) -> str:
-    """Return the property's name at the end of a text; older files write ``Black`` for ``B``."""
+    """Return the property's name at the end of a text: its capitals, because older files write ``Black`` for ``B``, or
+    if it has none all letters as capitals.
+    """
     text = text.rstrip()
     start = len(text)
     while start and text[start - 1].isalpha():

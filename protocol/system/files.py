@@ -2,7 +2,7 @@
 
 - The new content is written to a file beside the old one, with a name that is used nowhere else.
 - It is on the disk before it takes the name, and the name is on the disk when the block has ended.
-- If anything fails, the old file is unchanged, and nothing is left beside it.
+- If anything fails before that, the old file is unchanged, and nothing is left beside it.
 - A link is followed and the file's permissions are kept; a new file gets those of ``mode``.
 """
 
@@ -72,7 +72,8 @@ def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: 
     """Replace the content of ``path`` atomically and synced: a reader or a crash finds the old or the new content,
     whole.
 
-    ``mode`` applies only to a new file. Raises `OSError`, and the old file is then unchanged.
+    ``mode`` applies only to a new file. Raises `OSError`; the old file is then unchanged, unless only the folder could
+    not be synced.
     """
     with replacing(path, mode=mode) as stream:
         stream.write(content)

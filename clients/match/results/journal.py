@@ -28,7 +28,9 @@ class Journal:
     """The finished games of a match, by number, and their file; without a path they are in memory only."""
 
     def __init__(self, path: str, terms: dict[str, Any]) -> None:
-        """Open or create a journal. Raises `BadInput` for a file of another kind or a match with other terms."""
+        """Open or create a journal. Raises `BadInput` for a file of another kind, for a match with other terms, and if
+        the file cannot be read or written.
+        """
         self.games: dict[int, Finished] = {}
         self._path = path
         self._file = None
