@@ -2,7 +2,7 @@
 
 - The new content is written to a file beside the old one, with a name that is used nowhere else.
 - It is on the disk before it takes the name, and the name is on the disk when the block has ended.
-- If anything fails before that, the old file is unchanged, and nothing is left beside it.
+- If anything fails before it has the name, the old file is unchanged, and nothing is left beside it.
 - A link is followed and the file's permissions are kept; a new file gets those of ``mode``.
 """
 
