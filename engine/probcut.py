@@ -134,7 +134,9 @@ def table(errors: ErrorModel) -> array[int]:
 
 
 def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityIndex) -> Cut:
-    """Return the condition of a cut at a node that the compiled search reads from ``words``, made by `table`."""
+    """Return the condition of a cut at a node of ``depth`` plies, as the compiled search reads it from ``words``, made
+    by `table`.
+    """
     row, factors = PROBCUT_ROW * depth, 2 * PROBCUT_ROW * PROBCUT_DEPTHS
     if depth == empties:
         row += PROBCUT_ROW * PROBCUT_DEPTHS

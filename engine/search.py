@@ -310,8 +310,8 @@ class Searcher:
 
         ``players`` and ``opponents`` are addresses of ``number`` uint64 boards, ``scores`` of as many int64 results:
         discs for the mover, or, at depth 0, unrounded static evaluations in 128ths of a disc. The time of ``limits`` is
-        ignored; its nodes are those of all positions together. After a stop, or once they are spent, the remaining
-        scores are left as they were.
+        ignored; its node limit is for all positions together. After a stop, or at that limit, the remaining scores are
+        left as they were.
         """
         if limits.depth == 0:
             self._engine.static_many(self._contexts[0].address, players, opponents, scores, number)
@@ -367,11 +367,11 @@ class Searcher:
     ) -> Result:
         """Search a position and return its ``multipv`` best moves among the squares ``allow``, a mask, best first.
 
-        ``player`` has the move. A score outside (``alpha``, ``beta``) is only a bound. Whenever an iteration has
-        finished a line, ``progress`` is called with the line's rank, from 0, and the line; ``attempts`` likewise after
-        each search of a part of the window that gave only a bound, with the nodes and time of the whole search so far.
-        ``welcome`` is called once, when the iterations are long enough to be shared: from then on guests may join.
-        Without it they may still join a searcher with several threads.
+        ``player`` has the move; scores, ``alpha`` and ``beta`` are discs for it. A score outside (``alpha``, ``beta``)
+        is only a bound. Whenever an iteration has finished a line, ``progress`` is called with the line's rank, from 0,
+        and the line; ``attempts`` likewise after each search of a part of the window that gave only a bound, with the
+        nodes and time of the whole search so far. ``welcome`` is called once, when the iterations are long enough to be
+        shared: from then on guests may join. Without it they may still join a searcher with several threads.
 
         A limit or `Control.stop` ends the search with the lines so far; if there is none, with an allowed move that has
         score 0. Without a legal move the result is the line of the forced pass, whatever ``allow`` is, or no line if

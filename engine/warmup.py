@@ -23,8 +23,8 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
-    """Compile the libraries ``specs`` that are not in the cache, or with ``--check`` report them; if none is missing,
-    expand the shipped weights.
+    """Compile the libraries ``specs`` that are not in the cache, with ``--check`` only report them; then expand the
+    shipped weights, unless a library is missing.
 
     Returns the exit status: 0; 1 if something failed, or with ``--check`` if a library is missing.
     """

@@ -175,7 +175,9 @@ class EngineBench:
         ]
 
     def threads(self) -> Iterator[Measurement]:
-        """Measure exact scores, and searches of a level, by one thread and by several, in wall time."""
+        """Measure exact scores, and searches of `level`, by one thread and by each number of threads in `numbers`, in
+        wall time.
+        """
         from .threads import measure
 
         exact, late = self._set("fforum-40-59.obf", 0, 10, 20), self._set("fforum-60-79.obf", 0, 20, 34)
@@ -278,7 +280,9 @@ _MEASUREMENTS: dict[str, str] = {
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers of threads in ``text``, such as ``2,4``. Raises `ArgumentTypeError` outside 2..256."""
+    """Return the numbers of threads in ``text``, such as ``2,4``. Raises `ArgumentTypeError` for other text and for
+    numbers outside 2..256.
+    """
     numbers = tuple(int(part) for part in text.split(",") if part.isdecimal())
     if text != ",".join(map(str, numbers)) or not all(2 <= number <= 256 for number in numbers):
         raise argparse.ArgumentTypeError(f"{text!r}: expected numbers from 2 to 256 with commas between")

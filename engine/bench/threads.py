@@ -67,7 +67,9 @@ def spread(threads: int, searches: Sequence[OneSearch], alone: Sequence[OneSearc
 def measure(
     weights: Weights, problems: Sequence[Problem], limits: Callable[[int], Limits], threads: Sequence[int]
 ) -> Iterator[Spread]:
-    """Search ``problems`` within ``limits(empties)`` by one thread, then by each of ``threads``; yield each result."""
+    """Search ``problems`` within ``limits(empties)`` by one thread, then by each number in ``threads``; yield the
+    figures of each.
+    """
     alone: list[OneSearch] = []
     for number in (1, *threads):
         searcher = Searcher(threads=number, hash_bits=HASH_BITS, weights=weights)

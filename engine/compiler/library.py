@@ -75,7 +75,7 @@ def imported_sources(modules: Iterable[str]) -> list[Path]:
     """Return the source files of ``modules`` and of all modules that these import from desdaemon or from their own top
     package, ordered by name.
 
-    Only import statements outside functions count. They are read as text, which is fast: a start waits for this.
+    Only import statements outside functions count. The files are read as text, which is fast: a start waits for this.
     """
     found: dict[str, Path] = {}
     waiting = list(modules)
@@ -155,7 +155,8 @@ def digest(spec: Spec) -> str:
 def cache_folder() -> Path | None:
     """Return the folder of compiled code, private to this user and created if missing.
 
-    A folder that others can write to is reported and not used. Returns None, and reports it once, if no folder is left.
+    A folder that others can write to is reported and not used. Returns None, and reports it once, if no folder can be
+    used.
     """
     for folder in map(Path, folders.caches()):
         try:
@@ -206,7 +207,9 @@ def read_cached(spec: Spec) -> bytes | None:
 
 
 def forget_old(keep: Path, *patterns: str) -> None:
-    """Remove other files than ``keep`` in its folder that match ``patterns`` and are over `_KEEP_DAYS` days old."""
+    """Remove other files than ``keep`` in its folder that match ``patterns`` and are over 30 days old; those that
+    cannot be removed stay.
+    """
     import time
 
     oldest = time.time() - _KEEP_DAYS * 86400

@@ -21,15 +21,15 @@ _STEP = 1 << CURVE_STEP_BITS
 
 
 def score(total: float, curve: float | None) -> float:
-    """Return the score in discs for ``total``, a sum of weights in discs; ``curve`` is A, or None for no curve."""
+    """Return the score in discs for ``total``, a sum of weights in discs: ``curve`` * tanh(total / ``curve``), or with
+    None the sum itself.
+    """
     return total if curve is None else curve * math.tanh(total / curve)
 
 
 @cache
 def table(curve: float | None) -> array[int]:
-    """Return the two tables that the kernels read, one after the other, as an array of bytes; ``curve`` is A in discs,
-    None for no curve.
-    """
+    """Return the two tables that the kernels read for a curve (`score`), one after the other, as an array of bytes."""
     # A step has the rounded score of the sum in its middle.
     middles = (score((_STEP * k + (_STEP - 1) / 2) / 128, curve) for k in range(CURVE_STEPS))
     discs = bytes(min(63, math.floor(middle + 0.5)) for middle in middles)

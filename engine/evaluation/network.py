@@ -74,12 +74,12 @@ def reason_against(bands: tuple[int, ...], heads: tuple[Head, ...]) -> str | Non
 
 
 def packed_heads(heads: tuple[Head, ...]) -> bytes:
-    """Return the heads as bytes, one after the other."""
+    """Return the heads as bytes of a weights file, one after the other, with `LANES` lanes."""
     return b"".join(_head_of(LANES).pack(*head.bias, *head.factors, head.constant) for head in heads)
 
 
 def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
-    """Return the heads in ``content``, which `packed_heads` made with ``lanes`` lanes; the lanes from there to `LANES`
+    """Return the heads in ``content``, bytes of a weights file with ``lanes`` lanes; the lanes from there to `LANES`
     are 0.
     """
     numbers = _head_of(lanes).iter_unpack(content)

@@ -73,7 +73,9 @@ class PatternClass(NamedTuple):
 
 
 class PatternTable(NamedTuple):
-    """A table of the evaluation: for each configuration of the widest of some classes, the sum of their weights."""
+    """A table of the evaluation: it has the patterns of one class and, for each of their configurations, the sum of the
+    weights of that class and of the narrower classes that lie within it.
+    """
 
     instances: tuple[tuple[int, ...], ...]
     """The squares of each pattern, most significant digit first."""
@@ -89,7 +91,7 @@ class PatternTable(NamedTuple):
 
 
 def _symmetries() -> list[tuple[int, ...]]:
-    """Return the eight symmetries of the board as lists: element s is the image of square s."""
+    """Return the eight symmetries of the board as tuples: element s is the image of square s."""
     images = []
     for transpose in (False, True):
         for flip_rank in (0, 7):

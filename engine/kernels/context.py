@@ -414,7 +414,9 @@ def search_sign(key, alpha, draft):
 
 @kernel("u64(u64,i64,u64)", inline=True)
 def probcut_sign(key, alpha, draft):
-    """Return a number that identifies a node in which ProbCut has failed; it differs from `search_sign`."""
+    """Return a number that identifies a node where ProbCut was tried in vain, with a window from ``alpha`` at
+    ``draft``; it differs from `search_sign`.
+    """
     return ~search_sign(key, alpha, draft)
 
 

@@ -66,7 +66,7 @@ def vector(values, kind=i64):
 
 
 def external(b, name, returns, arguments):
-    """Return the declaration of an LLVM intrinsic function; the builder's module gets it if it has none yet."""
+    """Return the declaration of an LLVM intrinsic function; it is added to the builder's module if missing."""
     function = b.module.globals.get(name)
     return function or ir.Function(b.module, ir.FunctionType(returns, arguments), name=name)
 
@@ -123,7 +123,9 @@ def reduce(b, operation, v):
 
 
 def constant_table(name, values, kind):
-    """Return an intrinsic without arguments that gives the address of a constant array of ``values``."""
+    """Return an intrinsic without arguments that gives the address of the constant array ``name`` of ``values``,
+    integers of the LLVM type ``kind``.
+    """
     return simple(
         lambda b: table_address(b, name, values, kind), lambda: interpreted.constant(name, values, kind.width), u64
     )

@@ -342,7 +342,7 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
 
 @kernel("u64(u64,u64)")
 def take_best(pairs, n):
-    """Move the pair with the greatest key of the ``n`` at ``pairs`` to place ``n - 1``; return its square."""
+    """Swap the pair with the greatest key of the ``n`` at ``pairs`` with the last of them; return its square."""
     j = U(0)
     top = U(0)
     i = U(0)

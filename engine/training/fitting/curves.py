@@ -17,7 +17,9 @@ LEAST_SLOPE = np.float32(0.15)
 
 
 def scores(sums: Floats, curve: float | None) -> Floats:
-    """Return the scores of ``sums`` of weights, both in discs; they may exceed 64."""
+    """Return the scores of ``sums`` of weights, ``curve`` * tanh(sum / ``curve``), all in discs; they may exceed 64.
+    Without a curve (None) they are the sums.
+    """
     if curve is None:
         return sums
     return np.asarray(np.float32(curve) * np.tanh(sums / np.float32(curve)), np.float32)

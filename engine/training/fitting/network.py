@@ -88,7 +88,7 @@ class NetworkOptions(NamedTuple):
     rate: float = 0.05
     """Size of the first steps."""
     curve: float = 80.0
-    """The score curve A, in discs."""
+    """The score curve, a number of discs (`curves.scores`)."""
     threads: int = 1
     seed: int = 1
 
@@ -270,7 +270,8 @@ def fit_band(
     options: NetworkOptions,
     said: StageProgress,
 ) -> BandWeights:
-    """Return the network of ``plies`` fitted to their rows; ``held_of`` gives the rows on which progress is reported.
+    """Return the network of ``plies`` fitted to the rows that ``rows_of(ply)`` returns; ``held_of(ply)`` returns the
+    held-out rows, whose error is reported after each pass.
 
     Raises `TrainingError` if a ply has no rows.
     """
@@ -303,7 +304,7 @@ def run(task: FitTask, options: NetworkOptions) -> None:
     and validation figures, and is also written beside it as JSON.
 
     Other bands are those of the task's start, a network with the same bands. Raises `TrainingError` if a band is
-    neither fitted nor there.
+    neither fitted nor there, `WeightsError` if the start is no such network.
     """
     progress = StageProgress("fit-network")
     data = task.data()

@@ -60,7 +60,7 @@ class RidgeOptions(NamedTuple):
     wide: bool = True
     """Fit the weights of the wide classes too, not only those of Edax's."""
     curve: float | None = None
-    """The score curve A in discs; None for the straight line."""
+    """The score curve, a number of discs (`curves.scores`); None for the straight line."""
     rounds: int = 3
     """Number of linear fits for each ply and pass if there is a curve."""
 
@@ -74,7 +74,9 @@ def solve(
     tie: float,
     options: RidgeOptions,
 ) -> tuple[features.Weights, int]:
-    """Fit one ply's weights from ``begin``, pulled towards ``prior`` by ``tie``; return them and the steps taken."""
+    """Fit one ply's weights, in discs, from ``begin``, pulled towards ``prior`` with the strength ``tie`` and towards 0
+    with ``options.ridge``, both in rows; return them and the steps taken.
+    """
     weights, taken = begin.astype(np.float32, copy=True), 0
     rounds = 1 if options.curve is None else options.rounds
     for k in range(rounds):
@@ -122,7 +124,9 @@ def _improve(
 
 
 def errors_of(predicted: NDArray[np.float32], labels: NDArray[np.float32]) -> tuple[float, float, float]:
-    """Return root mean square, mean absolute and mean error (predicted minus label), predictions clipped to -64..64."""
+    """Return root mean square, mean absolute and mean error (predicted minus label) in discs, predictions clipped to
+    -64..64.
+    """
     difference = np.clip(predicted, -64, 64).astype(np.float64) - labels
     return (
         float(np.sqrt((difference**2).mean())),

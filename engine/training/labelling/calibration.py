@@ -51,7 +51,9 @@ class Samples(NamedTuple):
 
 
 class Coefficients(NamedTuple):
-    """The coefficients of a ply: c0 for odd and for even depths of search, c1, c3."""
+    """The coefficients of a ply: a label L, in discs, becomes c0 + linear * L + cubic * L**3 / 64**2, where c0 is
+    ``odd`` or ``even`` by the parity of the depth of the search.
+    """
 
     odd: float = 0.0
     even: float = 0.0

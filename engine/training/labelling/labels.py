@@ -38,7 +38,7 @@ _SAVE_EVERY = 60.0
 
 def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return up to ``count`` rows of each ply first..last, without those that ``skip`` marks, in the order of
-    labelling.
+    labelling, a random one that depends on ``seed``.
 
     ``skip`` is a mask of all rows of ``arrays``; marked rows count among the ``count``.
     """

@@ -65,7 +65,9 @@ _CHUNK = 16
 
 
 class Nodes(NamedTuple):
-    """Columns of equal length: boards (mover first), lower bounds of null windows, plies, numbers of the searches."""
+    """Columns of equal length: boards (mover first), lower bounds of null windows in discs, depths in plies, numbers of
+    the searches.
+    """
 
     players: NDArray[np.uint64]
     opponents: NDArray[np.uint64]
