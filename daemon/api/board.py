@@ -120,8 +120,8 @@ class Board:
         return [square_text(square).lower() for square in rules.squares(self._position.moves)]
 
     def flips(self, move: str) -> list[str]:
-        """Return the squares of the discs that a move turns; [] for an illegal move. Raises `BadInput` for a pass or
-        what is no square.
+        """Return the squares of the discs that a move turns; [] for an illegal move. Raises `BadInput` for a pass or a
+        name that is no square's.
         """
         square = self._square(move)
         turned = rules.flips(self._position.player, self._position.opponent, square)

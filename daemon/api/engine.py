@@ -318,7 +318,10 @@ class Engine:
         return BookEntry(board, score, entry.lower, entry.upper, entry.level, entry.lines, book_moves)
 
     def _book_move(self, board: Board, move: int | None, level: int | None) -> SearchedMove | None:
-        """Return the book's score of a move (None: its best one); None if the book has none of that level or above."""
+        """Return a book move of ``board`` with its score in discs for the side to move, and the book's line after it:
+        ``move``, or the book's best one if that is None. Returns None if the book lacks the board or the move, or its
+        level is below ``level``.
+        """
         entry = self.look_up(board)
         if self._book is None or entry is None or (level is not None and entry.level < level):
             return None

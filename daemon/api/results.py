@@ -82,7 +82,7 @@ class Analysis(NamedTuple):
 
     @property
     def score(self) -> Score:
-        """The score of the best move, or of the finished game, for the side to move."""
+        """The score of the best move, for the side to move; if there is none, that of the finished game, for Black."""
         if self.lines:
             return self.lines[0].score
         return Score(self.board.result or 0, BLACK)

@@ -80,7 +80,9 @@ def configured(arguments: list[str], program: str = "", section: str = "") -> In
 
 
 def protocol_of_program(program: str) -> str:
-    """Return the protocol in the program's name: ``gtp`` for ``desdaemon-gtp``, such as a link may be called."""
+    """Return the protocol in the program's name: ``gtp`` for a link called ``desdaemon-gtp``. Without one it is
+    ``text``.
+    """
     return next((protocol for protocol in PROTOCOLS[1:] if protocol in program.lower()), "text")
 
 

@@ -177,7 +177,9 @@ def _command(text: str) -> tuple[str, ...]:
 
 
 def _number(text: str, name: str, least: int) -> float:
-    """Return the number that an option gives, at least ``least``. Raises `BadInput`."""
+    """Return the number that ``text`` spells. Raises `BadInput`, with the option's ``name``, if it is none or less than
+    ``least``.
+    """
     try:
         value = float(text)
     except ValueError:

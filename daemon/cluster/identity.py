@@ -42,8 +42,8 @@ class Identity(NamedTuple):
 
 
 def identity(weights: Weights) -> Identity:
-    """Return this program's identity. Takes some tens of ms, more if kernels must be compiled. Raises
-    `LibraryError`.
+    """Return this program's identity. Takes some tens of ms, more if kernels must be compiled. Raises `LibraryError` if
+    they cannot be compiled.
     """
     code = hashlib.blake2b(weights.digest.encode(), digest_size=6)
     for path in imported_sources(_SEARCH):

@@ -64,7 +64,7 @@ def run_scheduler(listen: str, tls: str, scheduler_file: str) -> int:
     """Run the scheduler at the address ``listen`` until a signal comes; ``tls`` is the folder of keys or "".
 
     Writes its address to ``scheduler_file`` unless that is "". Returns the exit status; raises `BadInput` if it cannot
-    listen there.
+    listen there, or the keys cannot be used.
     """
     checked_address(listen, tls)
     configure()
@@ -107,7 +107,8 @@ async def _schedule(listen: str, certificates: Security | None, scheduler_file: 
 def run_worker(options: WorkerOptions) -> int:
     """Run a worker until a signal comes or its time is over. Returns the exit status.
 
-    Raises `BadInput` if there is no scheduler, and `LibraryError` if the engine cannot be loaded.
+    Raises `BadInput` if there is no scheduler, or the keys or the weights cannot be used, and `LibraryError` if the
+    engine cannot be loaded.
     """
     ends = time.monotonic() + (options.lifetime_s or math.inf)
     # Dask's worker would wait for the scheduler silently.

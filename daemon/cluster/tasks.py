@@ -123,7 +123,9 @@ class WorkerState:
         return result, (time.perf_counter() - begun) * 1000
 
     def _solved(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
-        """Search to the search's own limits, with an empty table of full size."""
+        """Return the result of a search to its own limits, from an empty table of 2 to the power ``hash_bits`` entries;
+        None if it was stopped.
+        """
         player, opponent, _, excluded, depth, selectivity = search
         searcher = self._searcher(hash_bits)
         searcher.clear()

@@ -173,7 +173,7 @@ class Stops:
         return SearchEnd(abandon=True) if self._search is not None else None
 
     def elapsed(self, now: float) -> SearchEnd | None:
-        """Note that the time is ``now``."""
+        """Note that the time is ``now``, and return the instruction that is due, if any."""
         if self._absent_deadline is not None and now >= self._absent_deadline:
             self._absent_deadline = None
             return self.stop_all()
@@ -303,7 +303,9 @@ class Interrupt:
         self._carry_out(self._stops.stop_all)
 
     def _set_timer(self) -> None:
-        """Start a timer that calls `_elapsed` at the deadline. The lock is held."""
+        """Replace the timer by one that calls `_elapsed` at the deadline, if there is one. The caller holds the
+        lock.
+        """
         due = self._stops.deadline
         if due == self._timer_due:
             return

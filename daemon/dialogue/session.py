@@ -114,12 +114,14 @@ class Session:
         self.start(START)
 
     def new(self) -> None:
-        """Return to this game's initial position."""
+        """Return to this game's initial position, with full game clocks; the opening line stays."""
         self.game.restart()
         self._clock_from = (0.0, 0.0)
 
     def set_board(self, text: str) -> list[str]:
-        """Start a game from the board that ``text`` spells. Returns warnings about the text. Raises `BadInput`."""
+        """Start a game from the board that ``text`` spells. Returns warnings about that board. Raises `BadInput` if it
+        is no board.
+        """
         position = parse_board(text)
         self.start(position)
         return board_doubts(position)
@@ -137,7 +139,9 @@ class Session:
         self._clock_from = (0.0, 0.0)
 
     def play_move(self, move: int) -> None:
-        """Play a move; a pass must be forced. Raises `BadInput` if the move is illegal."""
+        """Play a move; a pass must be forced. Calls ``on_game_over`` if that ends the game. Raises `BadInput` if the
+        move is illegal.
+        """
         try:
             self.game.play(move)
         except rules.IllegalMove:
@@ -160,7 +164,9 @@ class Session:
         return done
 
     def transform(self, symmetry: int, swap_colours: bool = False) -> None:
-        """Turn the game by a symmetry. The opening line need not be turned: it is compared in all orientations."""
+        """Turn the game by a symmetry of `rules.transform`, and exchange the colours if asked. The opening line need
+        not be turned: it is compared in all orientations.
+        """
         self.game.transform(symmetry, swap_colours)
 
     @property
@@ -196,7 +202,9 @@ class Session:
     # Options and clocks
 
     def set_option(self, option: Option, text: str) -> None:
-        """Set an option; a game clock starts full now. Raises `BadInput`, changing nothing."""
+        """Set an option. The option `game-time` fills both sides' game clocks, and `book-seed` restarts the choices
+        among book moves. Raises `BadInput`, changing nothing, if ``text`` is no valid value.
+        """
         self.settings.set(option, text)
         if option.name == "game-time":
             self._clock_from = (self.game.black_ms, self.game.white_ms)
@@ -241,7 +249,9 @@ class Session:
 
     @contextmanager
     def _slots(self, search: StoppableSearch, until: float) -> Iterator[None]:
-        """Make a context that holds search threads of the scheduler. Raises as `engine` does."""
+        """Make a context that holds search threads of the scheduler, if there is one; entering waits for them. Raises
+        `Abandoned` if ``search`` is abandoned before, and `TooLate` at ``until``, a `time.monotonic`.
+        """
         with ExitStack() as stack:
             if self.scheduler:
                 wanted = min(self.config.threads, self.scheduler.slots)
@@ -344,7 +354,9 @@ class Session:
         return self.books.look_up(position.player, position.opponent)
 
     def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
-        """Yield the best ``most`` moves that the book has in a position, best first."""
+        """Yield the best ``most`` moves that the book may play in a position, best first. Waits for the book's file as
+        `look_up` does.
+        """
         entry = self.look_up(position)
         if entry is None or self.books is None:
             return
@@ -384,7 +396,8 @@ class Session:
     def suggest(self, position: Position, limits: Limits, progress: Progress | None = None) -> int:
         """Return the move that the engine would play, from the book or a search, without a change of game or clocks.
 
-        The position must have a legal move. Raises `EngineFailure` and `Abandoned`.
+        The position must have a legal move. Without time to wait for the engine the move is `stopgap_move`. Raises
+        `EngineFailure` and `Abandoned`.
         """
         with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position)

@@ -236,7 +236,7 @@ def load_before_reading() -> None:
 
 
 def report_compiling(free: Callable[[], bool] | None) -> None:
-    """Let the compiler report its progress through this dialogue (`notice.in_dialogue`)."""
+    """Let the compiler report its progress through this dialogue; ``free`` is that of `notice.in_dialogue`."""
     # Imported here: the first prompt does not need it.
     from desdaemon.engine.compiler import notice
 
@@ -267,7 +267,9 @@ def open_files(session: Session, output: DialogueOutput) -> bool:
 
 
 def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
-    """Solve a file of problems. Returns the exit status."""
+    """Solve a file of problems. Returns the exit status: `UNUSABLE` if the file or the engine cannot be used,
+    `INTERRUPTED` after a stop before the first search.
+    """
     from .commands.problems import solve_file
 
     def work(dialect: TextDialect) -> int:
@@ -289,7 +291,7 @@ def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
 
 
 def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> int:
-    """Carry out one line of the text protocol. Returns the exit status."""
+    """Carry out one line of the text protocol. Returns the exit status, `UNUSABLE` after any warning."""
 
     def work(dialect: TextDialect) -> int:
         dialect.execute(line)

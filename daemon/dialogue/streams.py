@@ -226,7 +226,9 @@ class LineReader:
         return True
 
     def close(self) -> None:
-        """End the input; a last line counts even without a line end."""
+        """End the input, and tell the `Interrupt`; a last line counts even without a line end. After a quit nothing is
+        done.
+        """
         if self._partial and not self._left:
             self._line(self._partial)
         if not self._left:

@@ -83,7 +83,7 @@ class ReplyText:
             self.follower("", text)
 
     def take(self) -> Printed:
-        """Return the output since the last call, and forget it."""
+        """Return the output since the last call; forget it, and the follower."""
         printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
         for texts in (self.out, self.err, self.all):
             texts.clear()
@@ -198,7 +198,9 @@ class ClientLines:
         self._gap = self._closed or self._claimed
 
     def leave(self) -> ClientLine | None:
-        """Note that the client has gone. Returns the running line if it must be stopped."""
+        """Note that the client has gone, and cancel its lines that only ask and all after the last one that outlives
+        it. Returns the running line if it must be stopped.
+        """
         self.deserted = True
         running = self.running
         lines = [line for line in (running, *self._waiting) if line is not None and not line.cancelled]
@@ -287,7 +289,9 @@ class TextSessions:
         return session
 
     def _checked(self, client: ClientRecord, line: TextLine) -> TextLine:
-        """Return the line with its files confined, if the client's role allows it; raises `RequestError`."""
+        """Return the line, a remote client's with its file inside the data folder. Raises `RequestError` for control
+        characters and, for remote clients, if the role does not allow it or the file may not be used.
+        """
         if _CONTROL.search(line.text):
             raise RequestError(
                 "bad_request", f"{quoted(line.text)}: expected one line without control characters", "line"
@@ -408,7 +412,8 @@ class TextSessions:
 
 
 def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
-    """Return a line with its files confined, if a role allows it; raises `RequestError`.
+    """Return a line with its file inside the data folder. Raises `RequestError` if ``role`` does not allow it, or its
+    file is outside.
 
     A line that is no command passes: the dialogue reports it. One that sets an option which all clients share becomes
     an empty line.

@@ -190,7 +190,7 @@ def _holder(endpoint: str) -> str:
 
 
 def is_loopback(endpoint: str) -> bool:
-    """Whether only this machine can reach an endpoint."""
+    """Return whether only this machine can reach a TCP endpoint; False for host names other than ``localhost``."""
     host = endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]").lower()
     try:
         return host == "localhost" or ip_address(host).is_loopback
@@ -200,7 +200,7 @@ def is_loopback(endpoint: str) -> bool:
 
 
 def check_tcp(endpoint: str) -> None:
-    """Raise `BadInput` unless the text is an address with a port."""
+    """Raise `BadInput` unless ``endpoint`` is a TCP address with a port, at most `_LAST_PORT`."""
     match = _TCP.fullmatch(endpoint)
     if not match or int(match[1]) > _LAST_PORT:
         raise BadInput(

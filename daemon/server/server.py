@@ -319,7 +319,9 @@ def beside_dialogue(session: Session, books: Books, options: ServeOptions) -> Ca
 def _opened(
     settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books
 ) -> DaemonServer:
-    """Prepare the process (limits, memory, garbage collection, lock), build a server. Raises `BadInput`, `OSError`."""
+    """Prepare the process (limits, memory, garbage collection) and build a server. Raises `BadInput` or `OSError` if a
+    folder, a key or an endpoint cannot be used, or another daemon holds the runtime folder.
+    """
     sys.setswitchinterval(_SWITCH_S)
     # Each client needs a descriptor.
     platform.raise_open_files()
@@ -356,7 +358,9 @@ class _Signals:
 
 
 def _hold(folder: str) -> FileLock:
-    """Lock the runtime folder until the process ends. Raises `BadInput` with the process that holds it."""
+    """Lock the runtime folder until the process ends. Raises `BadInput`, with the number of the process that holds it,
+    if another process does.
+    """
     try:
         return FileLock(os.path.join(folder, "daemon.lock"))  # noqa: PTH118
     except Held as held:
@@ -367,7 +371,7 @@ def _hold(folder: str) -> FileLock:
 
 
 def _check_weights(eval_file: str) -> None:
-    """Read the file of weights: without weights a server cannot search. Raises `BadInput`."""
+    """Read the file of weights: without weights a server cannot search. Raises `BadInput` if it cannot be used."""
     if not eval_file:
         return
     from desdaemon.engine.evaluation.weights import Weights, WeightsError

@@ -129,7 +129,7 @@ class Sockets:
     # The loop
 
     def run(self) -> None:
-        """Run the loop until `stop`."""
+        """Run the loop until `stop`; then answer what has arrived, for less than a second, and close all sockets."""
         self._thread = threading.get_ident()
         while not self._stopping or self._inbox:
             self._turn()
@@ -210,7 +210,9 @@ class Sockets:
             self._order.put(connection, Rank.BEHIND)
 
     def _has_nothing_to_do(self, connection: ServedConnection) -> bool:
-        """Return whether a peer that has gone has left no message that must be carried out."""
+        """Receive what a peer that has gone has sent, up to `_LOOKED_THROUGH` bytes. Returns True if no message of it
+        must be carried out, False if one may have to be.
+        """
         conversation = connection.conversation
         while not connection.ended and conversation.kept < _LOOKED_THROUGH:
             connection.receive(self._buffer)

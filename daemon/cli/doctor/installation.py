@@ -47,7 +47,7 @@ def program() -> Iterator[Finding]:
 
 
 def _commit() -> str:
-    """Return the program's commit, if the checkout or pip knows it; else ""."""
+    """Return ``commit`` and its first ten digits, as the checkout or pip knows them, else ``commit unknown``."""
     import json
     import subprocess
 

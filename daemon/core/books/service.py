@@ -295,7 +295,9 @@ class Books:
         return f"{name}: unsaved changes are kept in {target}"
 
     def target(self, path: Path) -> Path:
-        """Return ``path`` if a command may write it; raises `Forbidden` if the daemon uses the file."""
+        """Return ``path`` if a command may write it; raises `Forbidden` if it is one of the daemon's files or of a
+        book's, see `Files.check_target`.
+        """
         opened = self.opened
         self.files.check_target(path, opened.store.path if opened is not None and opened.store is not None else None)
         return path

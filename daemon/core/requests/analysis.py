@@ -231,7 +231,9 @@ class PendingAnalysis:
         self._search_more()
 
     def _begin_some(self, questions: list[Question], rest: deque[tuple[Question, list[Data]]]) -> None:
-        """Answer or start these questions; append those that need a search of their own to ``rest``."""
+        """Answer these questions, or queue those that can share a turn; append those that need a search of their own to
+        ``rest``, each with the book's moves that need no search. The book's preliminary answers are sent as partials.
+        """
         short: list[tuple[Question, int]] = []
         for question in questions:
             moves, sufficient = book_answer(self.service.books, question)
@@ -353,7 +355,7 @@ class PendingAnalysis:
         self._receiver.final(self._result([answer for answer in self._answers if answer is not None]))
 
     def _result(self, answers: list[Data]) -> Data:
-        """Return the data of a final with these answers."""
+        """Return the data of a final with these answers; for a request about one position, that is its answer."""
         if self._terms.single:
             return answers[0]
         spent = round((time.perf_counter() - self._begun) * 1000, 3)
@@ -414,7 +416,9 @@ class QuestionSearch(ResumableSearch):
         )
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """Search for one turn: with a share of the request's node budget if it has one, else up to ``most_nodes``."""
+        """Search for one turn: with a share of the request's node budget if it has one, else up to ``most_nodes``.
+        Returns whether another turn is needed.
+        """
         budget = self._analysis.budget
         share, nodes, again = budget.take() if budget is not None else most_nodes, self.nodes, False
         try:
@@ -456,7 +460,7 @@ class QuestionSearch(ResumableSearch):
             self._analysis.progressed()
 
     def so_far(self) -> Data | None:
-        """Return an answer of the lines found in all turns so far; None without any. Any thread may call it."""
+        """Return an answer made of the lines found in all turns so far; None without any. Any thread may call it."""
         with self._lock:
             lines = self._lines.known()
         return self._answer([line_data(line) for line in lines], *self.spent()) if lines else None
@@ -522,8 +526,8 @@ class Budget:
             return share
 
     def settle(self, share: int, used: int, *, goes_on: bool) -> None:
-        """Take back the nodes of ``share`` beyond the ``used`` ones after a turn. ``goes_on``: the search will reserve
-        again.
+        """Take back the nodes of ``share`` beyond the ``used`` ones after a turn. ``goes_on`` says that the search will
+        reserve again.
         """
         with self._lock:
             self._left += share - used

@@ -162,7 +162,7 @@ class BatchFile:
             self._file = -1
 
     def remove(self) -> None:
-        """Delete the file. Raises `OSError`."""
+        """Close and delete the file. Raises `OSError` if that fails."""
         self.close()
         self.path.unlink(missing_ok=True)
         platform.sync_folder(self.path.parent)

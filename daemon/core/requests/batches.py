@@ -449,6 +449,8 @@ class Batches:
 
 
 def _result_bytes(args: Data) -> int:
-    """Estimate the bytes of one item's result on the disk."""
+    """Return an estimate of the bytes that one item's result takes on the disk, by the batch's arguments of
+    `analyze`.
+    """
     lines, plies = int(args.get("multipv", 1)), max(1, len(args.get("plies") or ()))
     return (_RESULT_BYTES + _LINE_BYTES * lines) * plies

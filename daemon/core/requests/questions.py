@@ -30,7 +30,9 @@ class Terms:
     """The arguments that apply to all positions of a request, checked."""
 
     def __init__(self, values: Data, default_level: int, *, deterministic: bool = False) -> None:
-        """``default_level`` and ``deterministic`` apply unless the request has its own. Raises `RequestError`."""
+        """``default_level`` and ``deterministic`` apply unless the request has its own. Raises `RequestError` for
+        arguments that exclude each other, and for an unknown selectivity.
+        """
         self.level: int | None = values.get("level")
         """None if a depth, nodes or a time was given, or the search is endless."""
         self.depth: int | None = values.get("depth")

@@ -189,8 +189,8 @@ class Meter:
         return (self.bases + self.rates * now) / (self.active or 1)
 
     def hurries(self, now: float) -> bool:
-        """Return whether the node's short tasks go first: its short work is not far ahead of its siblings' average
-        work.
+        """Return whether the node's short tasks go first: its short work is at most `AHEAD_S` ahead of its siblings'
+        average work.
         """
         return self.short <= self.parent.average(now) + AHEAD_S
 

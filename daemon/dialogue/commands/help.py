@@ -123,7 +123,7 @@ def base_page() -> HelpPage:
 
 
 def test_page() -> HelpPage:
-    """Return the commands that test, measure and count, which Edax's help has on a page of their own."""
+    """Return an entry for each command that tests, measures or counts; Edax's help has these on a page of their own."""
     return ["Tests:", *(_command_entry(command) for command in COMMANDS if command.tests)]
 
 

@@ -83,7 +83,9 @@ def solve(context: CommandContext, argument: str) -> None:
 
 
 def read_problems(context: CommandContext, path: str) -> Iterator[Problem]:
-    """Yield the problems of an OBF file; report and skip unreadable lines. Raises `OSError`."""
+    """Yield the problems of an OBF file; report and skip unreadable lines. Raises `OSError` if the file cannot be
+    opened or read.
+    """
     with _opened(path) as file:
         yield from _problems(context, file, path)
 

@@ -33,7 +33,7 @@ class SearchTable:
     def __init__(
         self, context: CommandContext, black_to_move: bool, form: Callable[[edax.SearchRow, int], str] = edax.table_line
     ) -> None:
-        """``form`` makes the text of a row, of a given width in columns."""
+        """``form`` makes the text of a row; its second argument is the option `width`, in columns."""
         self._context = context
         self._black = black_to_move
         self._settings = context.settings
@@ -44,7 +44,9 @@ class SearchTable:
         """Nodes and ms of all iterations so far, by rank of the line."""
 
     def progress(self, index: int, line: Line) -> None:
-        """Take a finished iteration; its row shows the nodes and time of all iterations so far."""
+        """Take a finished iteration of the line with rank ``index``. At verbosity 2 or more, print it from the depth
+        `noise` on, with the nodes and time of all iterations so far.
+        """
         nodes, ms = self._spent.get(index, (0, 0.0))
         self._spent[index] = (nodes + line.nodes, ms + line.time_ms)
         line = self._summed(index, line)

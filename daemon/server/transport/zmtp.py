@@ -109,7 +109,7 @@ def metadata(properties: dict[bytes, bytes]) -> bytes:
 
 
 def read_metadata(data: bytes) -> dict[bytes, bytes]:
-    """Return properties by name, in lower case. Raises `Violation`, also for a name that comes twice."""
+    """Return properties by name, in lower case. Raises `Violation` if ``data`` is malformed or a name comes twice."""
     properties: dict[bytes, bytes] = {}
     offset = 0
     while offset < len(data):
@@ -218,9 +218,10 @@ class Conversation:
             self._buffer, self._at = data, 0
 
     def next(self) -> tuple[Frame, ...] | None:
-        """Return the frames of the next message, at most three; `CONSUMED` for a command; None if bytes are missing.
+        """Return the frames of the next message, at most three, the third replaced by 0; `CONSUMED` for bytes that end
+        no message, such as a command; None if bytes are missing.
 
-        Raises `Violation`.
+        Raises `Violation` if the peer broke the protocol or may not connect.
         """
         if not self._greeted:
             return self._greet()

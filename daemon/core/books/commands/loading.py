@@ -70,7 +70,9 @@ def _load(run: BookCommandRun) -> Result:
 
 
 def _about(path: Path, what: str) -> list[str]:
-    """Return a line about data that was lost or assumed in converting a book; none if ``what`` is ""."""
+    """Return a list with one line, ``what`` about the file ``path``: data that was lost or assumed in converting a
+    book. It is empty if ``what`` is "".
+    """
     return [f"{path}: {what}"] if what else []
 
 

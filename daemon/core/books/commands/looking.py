@@ -96,8 +96,8 @@ def _stats(run: BookCommandRun) -> Result:
 
 
 def _judged(book: Book, position: Position, move: int, ply: int) -> JudgedMove | None:
-    """Return ``move``, the ``ply``-th of its game, and the book's best other move; None if the book lacks the position
-    or the move.
+    """Return a judgement of ``move``, the ``ply``-th of its game: its score in the book and that of the book's best
+    other move, in discs for the side to move. None if the book lacks the position or the move.
     """
     scores = {move.move: move.score for move in book.moves_on(position.player, position.opponent)}
     if move not in scores:
