@@ -69,7 +69,7 @@ class AsyncHandle(Generic[P, F]):
         return not self.done and await self._send_cancel(self, keep)
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the final or an error. Returns False after ``timeout_s``."""
+        """Wait for the final or an error. Returns True, or False after ``timeout_s``; None waits without end."""
         await asyncio.wait((self._final,), timeout=timeout_s)
         return self.done
 

@@ -55,7 +55,7 @@ def _solved_from(steps: tuple[JudgedMove, ...]) -> int:
 
 
 def _blot(step: JudgedMove, x: float, y: float) -> str:
-    """Return a mistake's mark around (x, y): a circle for Black, a square on its corner for White."""
+    """Return a mistake's mark around (x, y) as SVG: a circle for Black, a square on its corner for White."""
     black = step.position.black_to_move
     shape = '<circle r="5"/>' if black else '<path d="M0 -6.5L6.5 0L0 6.5L-6.5 0Z"/>'
     text = f"{step.ply}. {'Black' if black else 'White'} {move_text(step.move)}: {step.grade}, {step.loss} lost"

@@ -136,8 +136,8 @@ class BenchDaemon:
         return done.stdout
 
     def end(self) -> float:
-        """Shut the daemon down. Returns the seconds until it has exited; raises `subprocess.TimeoutExpired` after
-        `_END_S`.
+        """Shut the daemon down. Returns the seconds until it has exited; raises `subprocess.TimeoutExpired` after 30
+        seconds.
         """
         began = time.perf_counter()
         self.process.terminate()

@@ -24,7 +24,7 @@ _ALPHA, _GAMMA = 0.602, 0.101
 
 
 class TunedOption(NamedTuple):
-    """An option with whole numbers for values, and the range in which it is tuned."""
+    """An option with whole numbers for values: the range in which it is tuned, and the value with which that starts."""
 
     name: str
     low: int

@@ -355,7 +355,7 @@ class _Socket(_Guarded, WebSocketHandler):
         asyncio.get_running_loop().create_task(self.leave())
 
     async def leave(self) -> None:
-        """Cancel the requests of a tab that was closed, and close its client. May be called again."""
+        """Forget the tab, cancel its requests and close its client. May be called again."""
         if self._left:
             return
         self._left = True

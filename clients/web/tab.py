@@ -94,7 +94,7 @@ class Tab:
             self._put({"event": topic, "data": data}, ("event", topic))
 
     async def close(self) -> None:
-        """Cancel the requests of a tab that was closed, and close its client."""
+        """Cancel all requests of the tab, and close its client."""
         for task in self._tasks:
             task.cancel()
         await self._client.close()

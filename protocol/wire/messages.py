@@ -585,7 +585,9 @@ def _fits(argument: Argument, value: Any) -> bool:
 
 
 def _check_maps(argument: Argument, items: list[dict[str, Any]]) -> list[str]:
-    """Return a warning if maps of a list have unknown fields; raises `RequestError` for a field of the wrong kind."""
+    """Return a warning if maps of a list have unknown fields; raises `RequestError` for a field of the wrong kind or
+    out of its bounds.
+    """
     for number, item in enumerate(items):
         try:
             check_fields(argument.fields, item)
@@ -599,7 +601,7 @@ def _check_maps(argument: Argument, items: list[dict[str, Any]]) -> list[str]:
 
 
 def check_fields(fields: tuple[Argument, ...], item: dict[str, Any]) -> None:
-    """Raise `RequestError` if a map has a field of the wrong kind."""
+    """Raise `RequestError` if a field of a map has the wrong kind or is out of its bounds."""
     for field in fields:
         value = item.get(field.name)
         if value is not None:
