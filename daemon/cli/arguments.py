@@ -40,12 +40,12 @@ class Invocation(NamedTuple):
 
     settings: SessionSettings
     solve: str
-    """File of problems to solve in place of a dialogue; "": none."""
+    """File of problems to solve in place of a dialogue; "" if there is none."""
     warnings: list[str]
     """Lines for standard error."""
     protocol: str = "text"
     batch: str = ""
-    """Line of the text protocol to carry out in place of a dialogue; "": none."""
+    """Line of the text protocol to carry out in place of a dialogue; "" if there is none."""
     information: str = ""
     """``help`` or ``version`` if only that is to be printed; "" otherwise."""
     edax: bool = False

@@ -202,7 +202,7 @@ class StepProgress:
 
 
 class ElapsedTime:
-    """Shows at a terminal how many seconds some work takes, by a thread of its own. A context."""
+    """Shows at a terminal how many seconds some work takes, by a thread of its own. Used as a context."""
 
     def __init__(self, what: str) -> None:
         self._what = what

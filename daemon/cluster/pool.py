@@ -61,7 +61,7 @@ R = TypeVar("R")
 
 
 class _Done(NamedTuple):
-    """A finished batch, with the answers of its worker ("": this process) or the reason why there are none."""
+    """A finished batch, with the answers of its worker ("" for this process), or the error that prevented them."""
 
     number: int
     worker: str

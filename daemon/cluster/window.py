@@ -40,7 +40,9 @@ BATCHES_A_SLOT = 3
 """Batches in flight for each slot: while one is searched, the others wait at the worker."""
 
 HELD_BATCHES = 16
-"""Most answers held back because an earlier one is missing, in batches for each slot; then nothing new is sent."""
+"""Most answers that are held back because an earlier one is missing, counted in full batches for each slot; beyond that
+the window wants no more searches.
+"""
 
 CHECK_EVERY = 200
 """Of this many searches one is made on two machines, to compare their answers."""

@@ -27,7 +27,9 @@ ABSENT_GRACE_S = 1.0
 """Seconds that searches may go on after the program at the other end has gone."""
 
 INTERACTIVE_AFTER_S = 1.0
-"""Seconds into a search from which a quit ends it: a user who has waited typed it, not a script."""
+"""Seconds after its beginning from which on a search is ended by a quit: then a user who has waited typed the quit, not
+a script.
+"""
 
 
 class SearchEnd(NamedTuple):

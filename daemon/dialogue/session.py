@@ -55,7 +55,7 @@ FAST_MS = 1000
 
 
 class KnownMove(NamedTuple):
-    """A book move; ``score`` in discs for the side to move."""
+    """A book move; ``score`` is in discs for the side to move."""
 
     move: int
     score: MoverScore
@@ -544,7 +544,7 @@ class CommandContext:
         self.paged: Callable[[str], bool] = lambda text: False
         """Shows a text in a pager; returns False if it has not."""
         self.show_progress: Callable[[str], None] | None = None
-        """Rewrites the line of progress, and clears it with ""; None if this dialogue has none but its terminal's."""
+        """Rewrites the line of progress, and clears it with ""; None if only a terminal can show the progress."""
         self.typed_pass = ""
         """The pass as the user last typed it: ``PA`` or ``PS``; "" before."""
 

@@ -268,7 +268,7 @@ def open_files(session: Session, output: DialogueOutput) -> bool:
 
 def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
     """Solve a file of problems. Returns the exit status: `UNUSABLE` if the file or the engine cannot be used,
-    `INTERRUPTED` after a stop before the first search.
+    `INTERRUPTED` if it was stopped while it waited for the engine.
     """
     from .commands.problems import solve_file
 

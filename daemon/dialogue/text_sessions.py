@@ -116,7 +116,7 @@ class ClientLine:
 
     def __init__(self, number: int, line: TextLine, outlives: bool, receiver: LineReceiver) -> None:
         self.number = number
-        """1 for the client's first line."""
+        """Number of the line among its client's lines, 1 for the first."""
         self.line = line
         self.outlives = outlives
         """Whether the line is carried out even if its client has gone."""

@@ -55,9 +55,9 @@ class PresentClient(ABC):
         self.seen = 0.0
         """Time when the client last sent something."""
         self.gone: float | None = None
-        """Time when its connection ended; None while it has one."""
+        """Time when the client's connection ended; None while it has one."""
         self.dropped = False
-        """Whether its requests were cancelled because it is gone; then replies to it are dropped."""
+        """Whether the client's requests were cancelled because it is gone; then replies to it are dropped."""
 
     @property
     @abstractmethod

@@ -64,7 +64,7 @@ class ServedConnection(ZmtpConnection):
 
 
 class SocketClient(ClientRecord, PresentClient):
-    """A client of a socket. With a routing id it outlives its connections, without one it has only one."""
+    """A client of a socket. With a routing id it outlives its connections; without one it has a single connection."""
 
     connection: ServedConnection | None
 

@@ -83,7 +83,7 @@ class Sockets:
         self._holding: dict[ServedConnection, None] = {}
         """All and only connections with ``held`` > 0, the one that began its large message first at the front."""
         self._held = 0
-        """Sum of their ``held``, bytes."""
+        """Sum of ``held`` over all connections, bytes."""
         self._inbox: deque[tuple[SocketClient | None, Outgoing]] = deque()
         """Replies from other threads, and events, which have no client (None)."""
         # Sockets, because not every system can wait for a pipe together with sockets.
@@ -94,7 +94,7 @@ class Sockets:
         # this object.
         weakref.finalize(self, _close_all, self._wake_in, self._wake_out)
         self._woken = False
-        """Whether a byte is on its way through the pair; any thread sets it."""
+        """Whether a byte is on its way through the pair of sockets that wakes the loop; any thread sets it."""
         self._thread = 0
         """`threading.get_ident` of the loop's thread; 0 before `run`."""
         self._stopping = False

@@ -35,7 +35,7 @@ found = Library(jit.build(("desdaemon.engine.kernels.perft",), entries), entries
 print(found.perft(0x0000000810000000, 0x0000001008000000, 6, 0))
 """
 _LINES = "8200"
-"""Number of lines of play of 6 plies."""
+"""What the program `_COMPILE` prints if it works: the number of lines of play of 6 plies."""
 
 _SEARCH = f"""{library.OURSELVES}
 from desdaemon.cli.main import main

@@ -59,7 +59,7 @@ class Looks:
         """Calls for the thread of deferred work, each with the function to call if it raises."""
         self._lock = threading.Condition()
         self._begun = False
-        """Whether that thread was started."""
+        """Whether the thread of deferred work was started."""
 
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
         """Return the reply about a position. Returns None if it would take long, the book is being opened, or the

@@ -102,7 +102,8 @@ class BookView(NamedTuple):
     ``leaf_level``. Moves without a score are left out. With ``score`` None, ``lower`` and ``upper`` mean nothing.
     ``wins``, ``draws`` and ``losses`` count paths through the book to solved results, ``lines`` those that leave it.
     ``results`` are those of games through the position, for the side to move. ``inside`` is False if the position
-    itself is not stored but some of its moves lead into the book; with ``registered`` only those are played.
+    itself is not stored but some of its moves lead into the book; with ``registered`` only the moves in ``links`` are
+    played, if there are any.
     """
 
     level: int

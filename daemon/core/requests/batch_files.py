@@ -27,8 +27,8 @@ class BatchFile:
     """The file of one batch. ``job`` is the batch's number, ``owner`` the key or client that requested it, ``args`` the
     arguments of `analyze` for all items.
 
-    ``state`` is "" until the batch has ended, ``created`` in seconds since 1970. Results are numbered in the order of
-    appending.
+    ``state`` is "" until the batch has ended; ``created`` is the time of the request, seconds since 1970. Results are
+    numbered in the order of appending.
     """
 
     def __init__(self, path: Path) -> None:

@@ -109,7 +109,7 @@ class PendingRequest:
         self.endless = False
         """Whether only a cancel ends the request."""
         self.outlives = False
-        """Whether dropping the request ends no work: a job on the book goes on, a line's session decides."""
+        """Whether dropping the request ends no work: a job on the book goes on, and for a line its session decides."""
         self.leave: Callable[[], None] | None = None
         """Takes the request out of the numbers in flight."""
         self._reply = reply

@@ -112,7 +112,7 @@ class Task:
         """Whether the client has a first result of this task. Set by the owner, from any thread."""
         self.waiting = False
         self.running = False
-        """Mutually exclusive with ``waiting``."""
+        """Whether the task holds threads; never true together with ``waiting``."""
         self.interrupted = False
         """Whether the task was told to release its threads since its last start."""
         self.granted = 0
@@ -174,7 +174,9 @@ class Meter:
         self.bases = 0.0
         self.rates = 0.0
         self.heap: list[tuple[float, int, Meter]] = []
-        """Heap of children by their charge when they were listed: all with waiting tasks, some without."""
+        """Heap of children, by their charge when they were listed: all children with waiting tasks, and some
+        without.
+        """
         self.listed = False
         """Whether the node is in its parent's heap."""
 

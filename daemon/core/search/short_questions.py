@@ -72,7 +72,7 @@ class QuestionQueue(Generic[_Question]):
         """``slots`` is the number of search threads: a turn leaves work for the others."""
         self._slots = slots
         self.waiting: deque[tuple[_Question, int]] = deque()
-        """Oldest first."""
+        """The waiting questions, each with its estimated µs of work, oldest first."""
         self._total_us = 0
         self.turn_waiting = False
 

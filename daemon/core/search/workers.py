@@ -346,7 +346,9 @@ class ResumableSearch(Work):
         self._control: Stoppable | None = None
         """The control of the running turn; None between turns."""
         self._interrupted = False
-        """Whether the turn must end for another task. A call that came too late for the last turn ends this one."""
+        """Whether the turn must end for another task. An `interrupt` that came too late for the last turn ends this
+        one.
+        """
         self._began = 0.0
 
     @property

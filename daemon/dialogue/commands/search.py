@@ -161,7 +161,7 @@ def analyze(context: CommandContext, argument: str) -> None:
 
 class _Value(NamedTuple):
     score: MoverScore
-    """For the side to move, discs."""
+    """Score in discs for the side to move."""
     exact: bool
     """Whether the score is proved."""
     full: bool

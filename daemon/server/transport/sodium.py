@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from desdaemon.protocol.errors import BadInput
 
 KEY, NONCE, TAG = 32, 24, 16
-"""Sizes in bytes."""
+"""Sizes in bytes of a key, of a nonce, and of the authentication that `seal` adds."""
 
 _NAMES = ("libsodium.so.26", "libsodium.so.23", "libsodium.so", "libsodium.dylib")
 
