@@ -112,9 +112,10 @@ class AsyncClient:
         """Return a client of the daemon at an endpoint, such as ``tcp://host:6464``, by default of the one on this
         machine.
 
-        ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) if the file lacks it. Requests
-        wait up to ``patience_s`` for a lost daemon to come back. Raises `NoDaemon`, also after ``timeout_s`` without an
-        answer, and `DaemonError` with code ``forbidden`` for refused keys.
+        ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) if the file lacks it; without
+        ``key`` a new pair of keys is made for it. Requests wait up to ``patience_s`` for a lost daemon to come back.
+        Raises `NoDaemon`, also after ``timeout_s`` without an answer, and `DaemonError` with code ``forbidden`` for
+        refused keys.
         """
         client = cls(lambda: find(endpoint, key, server_key), patience_s)
         try:

@@ -50,7 +50,8 @@ def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: s
     names.
 
     ``key`` is a key file as `desdaemon keys new` writes it, ``server_key`` the daemon's public key if the file lacks
-    it. Raises `NoDaemon`, and `DaemonError` (``forbidden``) for keys that cannot be used.
+    it; without ``key`` a new pair of keys is made for it. A key file that the connection file names is the default.
+    Raises `NoDaemon`, and `DaemonError` (``forbidden``) for keys that cannot be used.
     """
     keys = _read_keys(Path(key), server_key) if key else None
     if server_key and not key:

@@ -80,7 +80,9 @@ def _name(field: bytes) -> str:
 
 
 def to_bytes(game: EdxGame) -> bytes:
-    """Return a game in Edax's layout; raises `BadInput`. The hash, which depends on Edax's build, is 0."""
+    """Return a game in Edax's layout; raises `BadInput` for more than 60 moves. The hash, which depends on Edax's
+    build, is 0.
+    """
     if len(game.moves) > 60:
         raise BadInput(f"{len(game.moves)} moves: expected at most 60")
     year, month, day, hour, minute, second = game.date
