@@ -17,7 +17,8 @@ STANDARD_INPUT = "-"
 
 
 def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
-    """Yield the games that a command line's words name: files, ``-``, or moves such as ``f5 d6 c3``.
+    """Yield the games that a command line's words, joined by blanks, name: a file or a pipe, ``-`` for standard input,
+    or moves such as ``f5 d6 c3``.
 
     ``bad`` is called with a line for each game that cannot be read. Raises `BadInput`.
     """

@@ -272,7 +272,7 @@ class Collection:
             file.flush()
 
     def add(self, analysis: GameAnalysis) -> None:
-        """Write a game to all outputs. Raises `OSError`."""
+        """Write a game to all outputs. Raises `OSError` if one of them cannot be written."""
         page = ""
         if self._folder:
             page = f"game-{analysis.whole.number}.html"

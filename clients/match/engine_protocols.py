@@ -262,7 +262,9 @@ def _colour(position: Position) -> str:
 def start_player(
     command: list[str], protocol: str, log: Path | None = None, groups: ProcessGroups = GROUPS
 ) -> EngineClient:
-    """Start a program that speaks a protocol of `PLAYERS`. Raises `EngineFault` and `BadInput`."""
+    """Start a program that speaks a protocol of `PLAYERS`. Raises `BadInput` if there is no such program, `EngineFault`
+    if it does not answer in the protocol or ``groups`` was stopped.
+    """
     process = EngineProcess(command, log, groups=groups)
     try:
         return PLAYERS[protocol](process)

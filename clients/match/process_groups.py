@@ -52,7 +52,7 @@ class ProcessGroups:
         """Start a program with pipes for input and output, in ``environment`` or this process's; ``error`` is its
         standard error as for `subprocess.Popen`.
 
-        Raises `OSError`, and `MatchStopped` after `stop`.
+        Raises `OSError` if it cannot be started, and `MatchStopped` after `stop`.
         """
         with self._lock:
             if self._stopped:

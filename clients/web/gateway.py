@@ -196,7 +196,7 @@ class _Entrance(_Guarded):
 
     def prepare(self) -> None:
         """Let in requests with a cookie. One for the board or the match with the token in its address gets a cookie,
-        and a page that leads to the address without the token.
+        and a page that leads to the address without the token; one with a wrong token is refused.
         """
         settings = self.gateway.settings
         given = self.get_query_arguments("token")

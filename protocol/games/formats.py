@@ -233,7 +233,7 @@ def sgf_text(
     comment: str = "",
     notes: Sequence[str] = (),
 ) -> str:
-    """Return a game in SGF, ten moves a line; a move with a note has its own line. Arguments are those of
+    """Return a game in SGF, ten moves a line, or one move a line if there are notes. Arguments are those of
     `game_text`.
     """
     lines = ["(;GM[2]FF[4]", "CA[UTF-8]", "AP[desdaemon]", "SZ[8]", f"DT[{date}]"]

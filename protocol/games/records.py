@@ -326,7 +326,7 @@ def _ggf_board(text: str) -> Position:
 
 
 def _seconds(text: str) -> float:
-    """Return a number of seconds in milliseconds; 0, for unknown, if the text is no number."""
+    """Return a number of seconds in milliseconds; 0, for unknown, if the text is no number or is out of range."""
     try:
         seconds = float(text)
     except ValueError:
