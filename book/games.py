@@ -42,7 +42,7 @@ def identity(start: tuple[int, int], moves: bytes, about: str) -> bytes:
 
 
 def squares(moves: bytes) -> bytes:
-    """Return ``moves`` as `GAME` has them, at most 62 squares without passes (64), but without the filling (255)."""
+    """Return ``moves``, a byte each, cut to 62 squares, without passes (byte 64) and the filling at the end (255)."""
     return moves.replace(b"\x40", b"")[:_MOST_MOVES].rstrip(_END)
 
 

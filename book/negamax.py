@@ -333,8 +333,8 @@ def reach(
     """Return a byte of marks for each row, 0 if none of ``roots`` leads to it; ``roots`` maps rows to their initial
     marks.
 
-    Without ``best_only`` children inherit all marks. With it, mark 1 says that the side to move plays only best moves
-    while the other plays any, mark 2 the reverse; 3 is both.
+    Without ``best_only`` children inherit all marks. With it, mark 1 means that the side to move in that row plays
+    only best moves and the other side any, mark 2 the reverse (3: both); so 1 and 2 change places at each link.
     """
     marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
     for row, mark in roots.items():

@@ -40,9 +40,10 @@ class Trial(NamedTuple):
 
 
 class Tuning:
-    """The values so far. Iterations count from 1; their results may come in any order.
+    """The state of an SPSA tuning: ``values`` holds the options' current values. Iterations count from 1.
 
-    Values follow from the seed and the results in the order in which they came.
+    Their results may come in any order, but another order may give other values; the same seed and the same results in
+    the same order give the same values.
     """
 
     def __init__(self, parameters: Sequence[TunedOption], iterations: int, seed: int) -> None:

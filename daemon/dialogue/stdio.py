@@ -165,7 +165,7 @@ class _StandardDialogue:
         return self._converse(dialect.successor, dialect.last) if dialect.successor else status
 
     def _store_finished_games(self) -> None:
-        """Apply the option `auto-store` in a protocol without a command for it."""
+        """Have each finished game stored in the book while `auto-store` is on; the text dialect does that itself."""
         session, others = self._session, self._session.on_game_over
 
         def on_game_over() -> None:

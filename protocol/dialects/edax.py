@@ -282,8 +282,9 @@ def _tally(game: list[JudgedMove]) -> tuple[int, int, int]:
 
 
 def solve_summary(name: str, nodes: int, ms: float, cpu_ms: float) -> str:
-    """Return the line below the problems of `solve`, with times in ms of wall clock and processor; ``name`` is cut to
-    30 characters.
+    """Return the line that `solve` prints below its problems: nodes, both times as ``0:00.303``, nodes per second.
+
+    ``ms`` is wall-clock time, ``cpu_ms`` processor time; ``name`` is cut to 30 characters.
     """
     speed = f" ({round(nodes * 1000 / ms)} nodes/s)" if ms >= 1 else ""
     return f"{name[:30]}: {nodes} nodes in {clock_text(ms):>9} (cpu = {clock_text(cpu_ms):>9}){speed}."

@@ -85,12 +85,13 @@ def game_text(
     scores: Sequence[MoverScore | None] = (),
     round: str = "",
 ) -> str:
-    """Return a game as text in ``format``, one of `FORMATS`; ``date`` is ``2026-01-31 12:00:00`` (GMT), its beginning
-    or "".
+    """Return a game as text in ``format``, one of `FORMATS`.
 
-    Without an ``event`` GGF names this program as the place. ``result`` is Black's score if the game is unfinished.
-    ``comment`` is about the game; ``notes`` belong to the first moves in SGF and PGN, ``scores`` (discs for the mover,
-    None for none) in GGF. ``round`` is PGN's, such as ``12.1``.
+    ``date`` is ``2026-01-31 12:00:00`` (GMT), or only its first part such as ``2026-01-31``, or "" if unknown. With
+    ``event`` None GGF names this program as the place. ``result`` is Black's score, for an unfinished game. ``comment``
+    is about the game. ``notes`` (SGF, PGN) and ``scores`` (GGF; discs for the mover, None for none) have one item for
+    each move from the first on and may be shorter than the game. ``round`` is for PGN, such as ``12.1``. The format
+    ``txt`` uses none of these.
     """
     if format == "txt":
         return txt_text(record)

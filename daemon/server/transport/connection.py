@@ -1,7 +1,7 @@
 """An accepted connection: its socket, its ZMTP conversation, and the bytes to send.
 
-Its number is never used again in the process, as that of a descriptor is, so notes about a connection cannot be taken
-for another's.
+Unlike the number of a descriptor, a connection's number is never reused in the process, so notes about one connection
+cannot be taken for another's.
 """
 
 from __future__ import annotations
