@@ -454,10 +454,11 @@ class Book:
         self.recorder.changed_many(rows)
 
     def _lost_links(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback) -> Rows:
-        """Return each kept row that has a link to a marked row, with the best link that it loses.
+        """Return the best link that each unmarked row with a link to a marked row would lose.
 
-        The int64 array (n, 5) has row, move (`KEEPS_LEAF` if the leaf is as good), score, level and number of remaining
-        links.
+        The int64 array (n, 5) has row, move, score for the row's mover, level (the lower of row and child) and number
+        of links left. The move is `KEEPS_LEAF` if the leaf is at least as good or no lost link has a usable score; in
+        the latter case the score is `NO_SCORE`.
         """
         states = np.where(marked, GONE, KEPT).astype(np.uint8)
         resting = self._resting_on_hand(progress)

@@ -94,9 +94,9 @@ class Grades:
     def grade(
         self, player: int, opponent: int, most: int | None = None, progress: ProgressCallback = no_progress
     ) -> str:
-        """Return the grade of a position, A to F or AA to AF; "" outside the book.
+        """Return the accuracy grade of a position, AA to AF or B to F; "" outside the book.
 
-        Each of its two letters may visit ``most`` positions. Raises as `flags` does.
+        Computing each letter may visit at most ``most`` positions (None: no limit). Raises as `flags` does.
         """
         first = LETTERS.get(self.flags(player, opponent, 1, most, progress), "")
         if first != "A":

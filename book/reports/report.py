@@ -38,9 +38,10 @@ class EmptiesRow(NamedTuple):
 
 
 class BookSummary(NamedTuple):
-    """A summary of a book: its totals, and numbers of positions by level, by score and by empty squares (falling).
+    """A summary of a book: its totals, its numbers of positions by level and by score, and a row of counts for each
+    number of empty squares, most empties first.
 
-    ``depth`` is in moves, ``memory`` in bytes.
+    ``depth`` is the book's depth in moves from the initial position; ``memory`` is in bytes.
     """
 
     positions: int

@@ -235,7 +235,8 @@ class Collection:
     """Writes the reports on many games, each when it is ready; the end of the context writes the index.
 
     ``json_file`` and ``csv_file`` get a line for each game, ``notes`` the games with comments in ``note_format``, the
-    folder ``html`` a page for each game and ``index.html``. ``-`` is standard output, which otherwise has the table.
+    folder ``html`` a page for each game and ``index.html``. Any of the three files may be ``-``, standard output;
+    if none is, a text table with a row for each game is printed there.
     """
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:

@@ -166,7 +166,10 @@ class GameTable:
         return BotTurn(self._record, float(left))
 
     def move_name(self, position: Position, move: int) -> str:
-        """Return a move as the API writes it; a pass goes from the bot's first disc to itself."""
+        """Return a move in the API's notation.
+
+        A pass is the lowest square, in the API's coordinates, with a disc of the side to move, written twice: ``d4d4``.
+        """
         if move != PASS:
             return self._prefix + self._square(move)
         first = min((square ^ _OTHER_RANKS if self._from_below else square) for square in squares(position.player))

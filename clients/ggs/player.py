@@ -181,8 +181,10 @@ class Player:
         return [*instructions, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
 
     def tick(self, now: float) -> list[Instruction]:
-        """Keep the connection alive, and repeat the offer; before the login do nothing. After the last match end the
-        program; if the match's record is awaited, only after `PENDING_S`.
+        """Return what is due at ``now``: a line that keeps the connection alive, and the repeated offer; nothing before
+        the login.
+
+        After the last match it ends the program, waiting at most `PENDING_S` for a match record that is still to come.
         """
         if not self._online:
             return []

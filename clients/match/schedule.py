@@ -1,4 +1,7 @@
-"""The schedule of a match: its games by number. Numbers do not depend on the match's length, for the journal's sake."""
+"""The schedule of a match: which programs and opening each numbered game has.
+
+Numbers do not depend on the match's length, so that a journal stays valid if the match is lengthened.
+"""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ class MoveOverhead:
         self.raise_to(ms)
 
     def raise_to(self, ms: float) -> None:
-        """Correct the last move's delay upwards to ``ms``, which the other end's clock has shown, but to `MOST_LATE_MS`
-        at most.
+        """Raise `recent` and `worst` to at least ``ms``, a delay that was observed; delays over `MOST_LATE_MS` count as
+        that.
         """
         late = min(ms, MOST_LATE_MS)
         self.recent = max(late, self.recent)

@@ -330,6 +330,8 @@ class Interrupt:
 
 
 def _end(search: StoppableSearch | None, end: SearchEnd | None) -> None:
-    """Carry out an instruction. The lock is not held, because a control may take another one."""
+    """Stop ``search`` as ``end`` says; do nothing if either is None. Call it without the lock: a control may take
+    another.
+    """
     if search is not None and end is not None:
         search.stop(end.abandon)

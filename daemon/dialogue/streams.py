@@ -139,11 +139,12 @@ class LineQueue:
 
 
 class InputListener:
-    """Hears each line of a protocol as it arrives, on the reader thread.
+    """Looks at each input line on the reader thread as it arrives, so that ``stop`` or ``quit`` can end a search while
+    the dialogue's thread is busy.
 
-    With ``strict`` a line that is not UTF-8 or has control characters is refused, instead of being cleaned. Lines
-    longer than ``longest`` bytes are refused. With ``scripted`` the end of the input ends a script, whose commands are
-    all answered; otherwise it means that the GUI has gone.
+    Lines over ``longest`` bytes are refused, with ``strict`` also lines that are not UTF-8 or have control characters
+    (otherwise they are cleaned). With ``scripted`` commands left at the end of the input are still answered; otherwise
+    that end means the GUI has gone.
     """
 
     strict = True

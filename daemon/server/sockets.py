@@ -220,7 +220,10 @@ class Sockets:
         return connection.ended and unread is not None and not may_have_effect(unread)
 
     def _note_held(self, connection: ServedConnection) -> None:
-        """Count a connection's unfinished large message; above the limit close the oldest connection with one."""
+        """Update the bytes of unfinished large messages over all connections.
+
+        While they exceed `_LARGEST_HELD`, the connection that has held such a message longest is closed.
+        """
         size = connection.conversation.kept
         held = size if size > RECEIVED_AT_ONCE else 0
         if held == connection.held:

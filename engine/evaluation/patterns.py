@@ -112,7 +112,11 @@ def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def _mirror(squares: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the order of the digits under a symmetry of the pattern, other than the identity if there is one."""
+    """Return the permutation by which a symmetry of the board maps the pattern to itself.
+
+    Digit j of a mirrored configuration is digit ``result[j]`` of the original. Returns the identity if there is no
+    other such symmetry.
+    """
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
         if seen != squares and set(seen) == set(squares):

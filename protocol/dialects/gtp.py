@@ -300,7 +300,7 @@ def lz_info(candidates: list[AnalyzedMove]) -> str:
 
 
 def kata_info(candidates: list[AnalyzedMove]) -> str:
-    """Return the moves as a line of ``kata-analyze``; rates are from 0 to 1, scores in discs."""
+    """Return the moves as a line of ``kata-analyze``; rates (0 to 1) and scores (discs) are for the side to move."""
     parts = []
     for order, (candidate, prior) in enumerate(zip(candidates, _priors(candidates), strict=True)):
         rate, score = win_rate(candidate), candidate.score

@@ -391,8 +391,9 @@ def _own_names_file(base: str, extension: str) -> str:
 
 
 def _discs(game: FileGame) -> int:
-    """Return Black's discs at the end of a game, empty squares counted for the winner. For an unfinished game they
-    follow from its result; without one they are the number that Edax writes then.
+    """Return the number of Black's discs to write for a game, empty squares counted for the winner.
+
+    If the last position is not final, it follows from the recorded result, or is `_UNFINISHED_DISCS` if there is none.
     """
     final = game.record.final
     if final.over:

@@ -49,11 +49,10 @@ def _step(bits: int, shift: int, mask: int) -> int:
 
 
 class _Rays(dict[int, tuple[tuple[int, tuple[int, ...]], ...]]):
-    """The directions in which a move on a square may turn discs: a key is the mask of the opponent's discs among
-    ``beside``, the neighbours of the square.
+    """A cache, for one square, of the rays along which a move there may turn discs.
 
-    The value has a pair for each of these discs: its mask, and the masks of the squares behind it, the nearest first.
-    It is made at the first look-up.
+    A key is the mask of the opponent's discs among ``beside``, the neighbours with a square behind them. The value,
+    made at the first look-up, has for each such disc its mask and the masks of the squares behind it, nearest first.
     """
 
     def __init__(self, square: int) -> None:

@@ -205,7 +205,10 @@ class Standing(NamedTuple):
 
 
 def standings(tallies: list[PairingScore], schedule: Schedule) -> list[Standing]:
-    """Return the programs' standings, in their order."""
+    """Return the standing of each program, by program number and not by rank.
+
+    ``tallies`` has one score for each of ``schedule.pairings``, in that order.
+    """
     rows = []
     for program in range(schedule.programs):
         sides = [

@@ -537,8 +537,9 @@ class Budget:
 def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
     """Return the book's moves in a position as items of ``moves``, best first, and whether they answer the question.
 
-    They do if each of them, and the best move that leaves the book, is exact or searched at least as well as asked.
-    Otherwise they are preliminary. Any thread may call it; it takes microseconds for each move in the book.
+    They do if the position is in the book and has moves, and its best ``multipv`` moves and its leaf are exact or
+    searched at least as well as asked (any depth, if the question allows it); otherwise they are preliminary. Any
+    thread may call it; it takes microseconds for each move in the book.
     """
     terms, position = question.terms, question.position
     look = books.look_up(position.player, position.opponent) if terms.book != "ignore" else None

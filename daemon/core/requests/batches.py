@@ -83,7 +83,9 @@ class _Batch:
 
 
 class _BatchItem:
-    """Passes the answer to one item of a batch on."""
+    """Receives the replies to one item of a batch, in the place of a client's request: hands the final or the error to
+    ``on_answer`` and ignores partials.
+    """
 
     def __init__(self, on_answer: Callable[[Data], None]) -> None:
         self._on_answer = on_answer
