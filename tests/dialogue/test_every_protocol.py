@@ -87,7 +87,7 @@ def test_long_and_broken_lines(protocol: str, ping: bytes, said: tuple[bytes, by
 @pytest.mark.parametrize(
     ("protocol", "lines", "end"),
     [
-        ("xboard", b"xboard\nprotover 2\nnew\nhard\nP@f5\n", b"move P@f4\n"),
+        ("xboard", b"xboard\nprotover 2\nnew\nhard\nP@f5\n", b"move P@"),
         ("xboard", b"new\nanalyze\n", b""),
         (
             "cassio",
