@@ -219,8 +219,13 @@ plugins.AT_THE_END.append(_leave)
 
 def workers_of(client: Client) -> dict[str, dict[str, Any]]:
     """Return the scheduler's descriptions of its workers, by address. Raises `OSError` if the scheduler is gone."""
+    scheduler = client.scheduler
+    if scheduler is None:
+        raise OSError("the client is closed")
     try:
-        workers: dict[str, dict[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
+        # Not `scheduler_info`: every two seconds the client replaces that by one without workers, even between the
+        # answer and its return.
+        workers: dict[str, dict[str, Any]] = client.sync(scheduler.identity, n_workers=-1)["workers"]
     except (RuntimeError, ValueError) as error:
         raise OSError(str(error)) from None
     return workers
