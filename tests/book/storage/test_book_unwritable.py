@@ -58,7 +58,7 @@ def do(dialogue: BookDialogue, *lines: str) -> str:
     answer = ""
     for line in lines:
         answer, complaint = dialogue.both(line)
-        assert complaint == "" or "opened for reading" in complaint or "have no leaf" in complaint, complaint
+        assert complaint == "" or "opened for reading" in complaint or "without a leaf" in complaint, complaint
     return answer
 
 
