@@ -49,13 +49,17 @@ class Api:
 
         Raises `BadInput` for an address that is not https, unless it is on this machine.
         """
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise BadInput(f"--server {quoted(url)}: expected https://HOST") from None
         local = parts.hostname in ("127.0.0.1", "::1", "localhost")
         if parts.hostname is None or parts.path.strip("/") or parts.scheme not in ("https", "http"):
             raise BadInput(f"--server {quoted(url)}: expected https://HOST")
         if parts.scheme == "http" and not local:
             raise BadInput(f"--server {quoted(url)}: expected https: the token is a password")
-        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, port
         self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"desdaemon/{__version__}"}
         self._tell = tell
         self._closing = closing
@@ -75,7 +79,7 @@ class Api:
             self._patiently(lambda: self._once("POST", path, form or {}))
 
     def lines(self, path: str) -> Iterator[dict[str, Any]]:
-        """Yield the objects of the stream at ``path`` until the server ends it; a broken stream is asked for again.
+        """Yield the objects of the stream at ``path`` without end; a stream that ends or breaks is asked for again.
 
         Raises `ApiRefusal`, and `InterruptedError` once ``closing`` is set, which a silent stream may notice only after
         `SILENCE_S`.
@@ -86,7 +90,6 @@ class Api:
                 for message in self._stream(path):
                     tries = 0
                     yield message
-                return
             except _Later as later:
                 self._wait(path, later, tries)
                 tries += 1
@@ -110,11 +113,14 @@ class Api:
         connection, response = self._ask(method, path, form)
         try:
             body = response.read(_LONGEST_LINE)
-            return json.loads(body) if body.strip() else {}
+            answer = json.loads(body) if body.strip() else {}
+            if not isinstance(answer, dict):
+                raise _Later(0, "an answer that is no JSON object")
+            return answer
         except (OSError, http.client.HTTPException) as error:
             raise _Later(0, str(error) or type(error).__name__) from None
-        except ValueError:
-            raise _Later(0, "an answer that is no JSON") from None
+        except (ValueError, RecursionError):
+            raise _Later(0, "an answer that is no JSON object") from None
         finally:
             connection.close()
 
@@ -123,10 +129,8 @@ class Api:
         try:
             while not self._closing.is_set():
                 line = response.readline(_LONGEST_LINE)
-                if not line:
-                    return
                 if not line.endswith(b"\n"):
-                    raise _Later(0, "the stream broke off")
+                    raise _Later(0, "the stream broke off" if line else "the stream has ended")
                 if line.strip():
                     message = json.loads(line)
                     if isinstance(message, dict):
@@ -136,7 +140,7 @@ class Api:
             if self._closing.is_set():
                 raise InterruptedError from None
             raise _Later(0, str(error) or type(error).__name__) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise _Later(0, "a line that is no JSON") from None
         finally:
             connection.close()
@@ -177,6 +181,6 @@ def _error_of(text: bytes, response: http.client.HTTPResponse) -> str:
     """
     try:
         error = json.loads(text)["error"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         error = response.reason
     return quoted(str(error))

@@ -24,6 +24,8 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, format_to_write, write_games
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import move_text, parse_move
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs, platform
 
 from .api import Api, ApiRefusal
@@ -66,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(str(error))
     try:
         protocol = detected_protocol(command, groups)
-        bot = Bot(api, rules, command, protocol, groups, closing, options.most, options.games)
+        bot = Bot(api, rules, command, protocol, groups, options.most, options.games)
         with _stopped_by_signals(bot):
             bot.run(upgrade=options.upgrade)
     except (BadInput, EngineFault, ApiRefusal) as error:
@@ -106,18 +108,15 @@ class Bot:
         command: list[str],
         protocol: str,
         groups: ProcessGroups,
-        closing: threading.Event,
         most: int,
         games_file: str,
     ) -> None:
         """``command`` starts the engine, which speaks ``protocol``, in a process group of ``groups``. Up to ``most``
-        games are played at a time; finished ones are appended to the file ``games_file`` unless it is "". Setting
-        ``closing`` ends the bot.
+        games are played at a time; finished ones are appended to the file ``games_file`` unless it is "".
         """
         self._api = api
         self._rules = rules
         self._command, self._protocol, self._groups = command, protocol, groups
-        self._closing = closing
         self._most = most
         self._games_file = games_file
         self._lock = threading.Lock()
@@ -131,7 +130,7 @@ class Bot:
         """Answer challenges and start their games until the bot is told to end.
 
         Raises `BadInput` if the account is not a bot's and ``upgrade`` does not make it one, for good; `ApiRefusal` if
-        the site refuses the account or the stream; `InterruptedError` once ``closing`` is set.
+        the site refuses the account or the stream; `InterruptedError` once the event of ``api`` is set.
         """
         account = self._api.get("/api/account")
         self._account = str(account.get("id", ""))
@@ -140,18 +139,15 @@ class Bot:
                 raise BadInput(f"{quoted(self._account)} is not a bot's account: --upgrade makes it one, for good")
             self._api.post("/api/bot/account/upgrade")
         _tell(f"{self._account} waits for challenges")
-        while True:
-            for event in self._api.lines("/api/stream/event"):
-                self._take(event)
-            if self._closing.wait(1.0):
-                return
+        for event in self._api.lines("/api/stream/event"):
+            self._take(event)
 
     def finish(self) -> None:
         """Wait for the end of the games in play."""
         with self._lock:
             threads = list(self._games.values())
         if threads:
-            _tell(f"finishing {len(threads)} game{'s' if len(threads) > 1 else ''}; Ctrl-C again ends now")
+            _tell(f"finishing {plural(len(threads), 'game')}; Ctrl-C again ends now")
         for thread in threads:
             while thread.is_alive():
                 thread.join(0.1)
@@ -242,14 +238,13 @@ class _Game:
         `InterruptedError` when the bot ends first.
         """
         try:
-            while True:
-                for message in self._api.lines(self._stream):
-                    event = self._table.hear(message)
-                    if isinstance(event, Over):
-                        over(event)
-                        return
-                    if event is not None:
-                        self._move(event)
+            for message in self._api.lines(self._stream):
+                event = self._table.hear(message)
+                if isinstance(event, Over):
+                    over(event)
+                    return
+                if event is not None:
+                    self._move(event)
         finally:
             if self._player is not None:
                 self._player.close()
@@ -271,7 +266,7 @@ class _Game:
         """
         position = turn.record.final
         if position.must_pass:
-            return parse_move("pa")
+            return PASS
         for fault_number in range(1, _FAULTS + 1):
             try:
                 return self._engine_move(turn)

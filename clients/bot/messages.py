@@ -133,11 +133,6 @@ class GameTable:
         self._begun = False
         """Whether the first message has come."""
 
-    @property
-    def opponent(self) -> str:
-        """The name of the other player; "" before the first message."""
-        return self._record.white if self._black else self._record.black
-
     def hear(self, message: Mapping[str, Any]) -> BotTurn | Over | None:
         """Take a message of the game's stream. Returns the bot's turn or the end of the game; None for all else, such
         as chat and the opponent's turn.

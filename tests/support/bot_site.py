@@ -113,8 +113,18 @@ class Game:
 class Site:
     """The site. ``breaks``: every stream ends abruptly after this many lines, 0 for never."""
 
-    def __init__(self, *, breaks: int = 0, slow_down: int = 0, from_below: bool = True, seconds: float = 60.0) -> None:
+    def __init__(
+        self,
+        *,
+        breaks: int = 0,
+        cleanly: bool = False,
+        slow_down: int = 0,
+        from_below: bool = True,
+        seconds: float = 60.0,
+    ) -> None:
         self.breaks, self.slow_down, self.from_below, self.seconds = breaks, slow_down, from_below, seconds
+        self.cleanly = cleanly
+        """Streams end between two lines, not in the middle of one."""
         self.title = "BOT"
         self.games: dict[str, Game] = {}
         self.waiting: list[dict[str, Any]] = []
@@ -236,7 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.left -= 1
         broken = self.left == 0
         try:
-            self.wfile.write(text[: len(text) // 2 if broken else None].encode())
+            self.wfile.write(text[: len(text) // 2 if broken and not self.site.cleanly else None].encode())
             self.wfile.flush()
         except OSError:
             return False

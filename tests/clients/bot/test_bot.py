@@ -88,9 +88,10 @@ def test_games_with_either_colour_are_played_to_their_end(tmp_path: Path, token:
     assert [game.refused for game in site.games.values()] == [0 if from_below else 1, 0]
 
 
-def test_broken_streams_are_asked_for_again(token: Path) -> None:
-    """Every stream breaks in the middle of its twelfth line."""
-    site = Site(breaks=12)
+@pytest.mark.parametrize("cleanly", [False, True])
+def test_streams_that_end_are_asked_for_again_after_a_pause(token: Path, cleanly: bool) -> None:
+    """Every stream ends in the middle of its twelfth line or after it."""
+    site = Site(breaks=12, cleanly=cleanly)
     said = play(site, token, 1)
     assert sum("/api/bot/game/stream" in path for path in site.asked) > 1
     assert "trying again in 1 s" in said
@@ -182,6 +183,9 @@ def test_a_token_that_others_may_read_is_refused(tmp_path: Path, capsys: pytest.
     path.chmod(0o600)
     with pytest.raises(SystemExit, match="2"):
         main([str(path), "--server", "http://example.org"])
+    assert "expected https" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([str(path), "--server", "https://example.org:99999"])
     assert "expected https" in capsys.readouterr().err
 
 
