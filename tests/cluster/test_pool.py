@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,10 +25,14 @@ class IdleClient:
     def __init__(self) -> None:
         self.given = 0
         self.last_seen = 0.0
+        self.scheduler = SimpleNamespace(identity=self.identity)
 
-    def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+    def identity(self, n_workers: int) -> dict[str, Any]:
         worker = {"name": "one", "nthreads": SLOTS, "resources": {OWN.resource: SLOTS}, "last_seen": self.last_seen}
         return {"workers": {"tcp://there": worker}}
+
+    def sync(self, call: Callable[..., dict[str, Any]], **arguments: int) -> dict[str, Any]:
+        return call(**arguments)
 
 
 def not_here(search: Search) -> WorkerAnswer | None:
