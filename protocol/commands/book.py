@@ -533,20 +533,24 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
 
 
 def written_line(command: BookCommand, values: BookValues) -> str:
-    """Return the line that `parse_line` reads as this command with these values, defaults left out."""
-    words = [command.name]
-    for parameter in command.parameters:
+    """Return the line that `parse_line` reads as this command with these values. A default is left out unless a value
+    follows it; None, which no word stands for, always is.
+    """
+    words: list[str] = []
+    for parameter in reversed(command.parameters):
         value = values[parameter.name]
-        if value == parameter.default or value is False:
+        by_name = parameter.kind == "flag" or parameter.named
+        # A default before another value keeps that value's place.
+        if value is None or value is False or (value == parameter.default and (by_name or not words)):
             continue
-        if parameter.kind == "flag" or parameter.named:
-            words.append(f"--{parameter.name}")
         if isinstance(value, int) and parameter.kind == "move":
-            words.append(move_text(value).lower())
+            words.insert(0, move_text(value).lower())
         elif parameter.kind != "flag":
-            for part in value if isinstance(value, list) else [str(value)]:
-                words.append(f'"{part}"' if " " in part else part)
-    return " ".join(words)
+            parts = value if isinstance(value, list) else [str(value)]
+            words[:0] = [f'"{part}"' if " " in part else part for part in parts]
+        if by_name:
+            words.insert(0, f"--{parameter.name}")
+    return " ".join([command.name, *words])
 
 
 def _parse_parameters(command: BookCommand, rest: str) -> BookValues:

@@ -181,6 +181,6 @@ def test_the_journal_copied_first_and_then_the_file_is_a_whole_copy(
 
 def test_a_command_is_written_as_it_was_given() -> None:
     lines = ["add a.wtb b --played 7 --unsearched", "edit f5 -3", "delete", "merge x.dat --keep-ours", 'load "a b" 7']
-    for line in lines:
+    for line in (*lines, "deviate 2 6", "deviate 3", "lines 0 7"):
         assert written_line(*parse_line(line)) == line
     assert set(UNDOABLE) <= {command.name for command in BOOK_COMMANDS}
