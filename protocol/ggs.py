@@ -13,7 +13,7 @@ from typing import NamedTuple
 from desdaemon.protocol.othello.notation import Position, move_text, parse_board, parse_move
 
 LONGEST_LINE, LONGEST_BLOCK = 4096, 1000
-"""Most bytes of a line and lines of a block; the rest is dropped."""
+"""Most bytes of a line and lines of a block; those beyond are dropped."""
 
 READY = "READY"
 _PROMPTS = {": Enter login": "login", ": Enter your password": "password"}
@@ -32,7 +32,7 @@ class ServerBlock(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The lines, as the server wrote them."""
+        """The lines, with the ``|`` put back."""
         return "\n".join([self.head, *(f"|{line}" for line in self.body)])
 
 
@@ -46,7 +46,9 @@ class BlockReader:
         self._body: list[str] = []
 
     def feed(self, data: bytes) -> list[ServerBlock]:
-        """Return the blocks that ``data`` finishes."""
+        """Return the blocks that ``data`` finishes: a block ends where a line begins that does not continue it; prompts
+        and `READY` end at once.
+        """
         found: list[ServerBlock] = []
         *whole, rest = data.translate(_TO_BLANK, _CONTROLS).split(b"\n")
         for part in whole:
@@ -222,7 +224,7 @@ _PLY = re.compile(r"(\d{1,3}):", re.ASCII)
 
 
 def read(block: ServerBlock) -> Message:
-    """Return the message of a block, `Words` if it is of no other kind."""
+    """Return the message of a block; `Words` if it is of no other kind or cannot be read."""
     if block.head == READY:
         return Ready()
     if block.head in _PROMPTS:
@@ -253,7 +255,7 @@ def _of_service(words: list[str], block: ServerBlock) -> Message | None:
 
 
 def _request(words: list[str]) -> Request | None:
-    """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``; None for another form."""
+    """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``. Another form gives None or raises ValueError."""
     sign, id, _, challenger, clock, type, rated, *opponent = words
     if not _ID.fullmatch(id) or rated not in ("R", "U"):
         return None
@@ -262,7 +264,7 @@ def _request(words: list[str]) -> Request | None:
 
 
 def _match(words: list[str]) -> ServerMatch | None:
-    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``; None for another form."""
+    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``. Another form gives None or raises ValueError."""
     sign, _, id, _, first, _, second, type, rated, *rest = words
     if not _ID.fullmatch(id) or rated not in ("R", "U"):
         return None
@@ -332,7 +334,7 @@ def _parse_time(text: str) -> float:
 
 
 def clock_text(clock: ServerClock) -> str:
-    """Return a clock as `parse_clock` reads it."""
+    """Return a clock as `parse_clock` reads it, in whole seconds."""
     return "/".join(time_text(ms) if ms else "" for ms in clock) if any(clock[1:]) else time_text(clock.main)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from .errors import quoted
 
@@ -25,9 +25,9 @@ def slips(word: str, other: str) -> int:
     return row[-1]
 
 
-def nearest(word: str, names: Iterable[str]) -> str:
-    """Return the name that ``word`` most likely misspells, else the shortest name that begins with it, ignoring case;
-    "" if there is neither.
+def nearest(word: str, names: Collection[str]) -> str:
+    """Return the name that ``word`` most likely misspells, ignoring case; else, for three letters or more, the shortest
+    name that begins with them; "" if there is neither.
     """
     lower = word.lower()
     most = -(-len(lower) // _LETTERS_A_SLIP) if len(lower) > 1 else 0
@@ -54,7 +54,7 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun[:-1]}ies" if noun.endswith("ly") else f"{number} {noun}s"
 
 
-def did_you_mean(word: str, names: Iterable[str], expected: str) -> str:
-    """Return the end of a message: ``did you mean "hint"?``, or ``expected ...`` if no name is near."""
-    guess = nearest(word, list(names))
+def did_you_mean(word: str, names: Collection[str], expected: str) -> str:
+    """Return the end of a message: ``did you mean "hint"?``, or ``expected ...`` if no other name is near."""
+    guess = nearest(word, names)
     return f"did you mean {quoted(guess)}?" if guess and guess.lower() != word.lower() else f"expected {expected}"

@@ -20,7 +20,7 @@ BookValue = int | bool | str | list[str] | None
 BookValues = dict[str, BookValue]
 
 BOOK, OPTIONS, OUTPUT, SEARCH = "book", "options", "output", "search"
-"""What a command is about: the book; the options of the client's dialogue; commands' output; the hash table."""
+"""What a command is about: the book; the options of the client's dialogue; what commands print; the hash table."""
 
 _EXPECTED = {
     "flag": "true or false",
@@ -93,12 +93,14 @@ class BookCommand(NamedTuple):
 
     @property
     def job(self) -> bool:
-        """Whether it runs as a job, which continues when its client has gone."""
+        """Whether the command runs as a job, which continues when its client has gone."""
         return self.long or self.writes
 
     @property
     def goes_on(self) -> bool:
-        """Whether a second run continues the first one: commands with a budget. Servers resume them after a restart."""
+        """Whether a second run continues the first one, as with all commands that take a `BUDGET`. A server resumes
+        their jobs after a restart.
+        """
         return self.parameters[-len(BUDGET) :] == BUDGET
 
     @property
@@ -151,7 +153,9 @@ BUDGET = (
     _limit("nodes", 10**15, "Nodes to search at most."),
     _limit("positions", 10**10, "Positions to add at most."),
 )
-"""The first limit that is reached ends the command as a stop does; limits are checked after each search and round."""
+"""Limits of a command: the first one that is reached ends it as a stop does. They are checked after each search and
+round.
+"""
 
 
 def _grower(name: str, parameters: tuple[Parameter, ...], help: str, *, role: str = EDITOR) -> BookCommand:

@@ -73,7 +73,7 @@ class Option(NamedTuple):
 
     @property
     def of_server(self) -> bool:
-        """Whether it is for ``-ggs`` alone."""
+        """Whether the option is for ``-ggs`` alone."""
         return self.name.startswith("ggs-")
 
     @property
@@ -257,7 +257,9 @@ def find_option(name: str) -> Option | None:
 
 
 def parse_value(option: Option, text: str) -> Value:
-    """Return the value that ``text`` gives an option; raises `BadInput` naming option, text and the expected value."""
+    """Return the value that ``text`` gives an option: times in ms (0 for infinite), selectivities in percent (-1 for
+    the level's). Raises `BadInput`, which names option, text and the expected value.
+    """
     text = text.strip()
     value: Value = None
     if option.kind == "int":
@@ -307,7 +309,9 @@ def whole_number(text: str) -> int | None:
 
 
 def number_within(what: str, text: str, low: int, high: int) -> int:
-    """Return a whole number from ``low`` to ``high``; raises `BadInput` naming ``what`` and the text."""
+    """Return the whole number of a text, from ``low`` to ``high``; raises `BadInput`, whose message begins with
+    ``what``.
+    """
     number = whole_number(text.strip())
     if number is None or not low <= number <= high:
         raise BadInput(f"{what} {quoted(text)}: expected a whole number from {low} to {high}")
@@ -324,7 +328,9 @@ def _parse_selectivity(text: str) -> int | None:
 
 
 def _parse_time(text: str) -> int | None:
-    """Return the milliseconds of ``[[[D:]H:]M:]S[.ms]``, 10 ms to 100 days; 0 for infinite, None for other text."""
+    """Return the milliseconds of ``[[[D:]H:]M:]S[.ms]``, at least 10 ms and less than 100 days; 0 for infinite, None
+    for other text.
+    """
     if text.lower() in ("infinite", "inf", "none"):
         return 0
     *larger, seconds = text.split(":")

@@ -18,7 +18,8 @@ class SubCommand(NamedTuple):
     """A sub-command: its name of one or two words, its description, and the module that implements it.
 
     The module has ``main``, which takes the arguments after the name and returns the exit status, and either
-    ``command_line``, which returns the argument parser, or in the module ``texts`` the text ``USAGE`` for ``--help``.
+    ``command_line``, which returns the argument parser, or the text ``USAGE`` for ``--help``, which may stand in a
+    module of its own, ``texts``.
     """
 
     name: str
@@ -87,5 +88,5 @@ def find_sub_command(arguments: list[str]) -> SubCommand | None:
 
 
 def near_sub_command(word: str) -> str:
-    """Return the name of the sub-command nearest to a misspelt ``word``, or ""."""
+    """Return the one-word name of the sub-command nearest to a misspelt ``word``; "" if none is near."""
     return nearest(word, [command.name for command in SUB_COMMANDS if " " not in command.name])

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from .book import BookCommand
 
 SHORT, COUNTS, SEARCHES = "short", "counts", "searches"
-"""Kinds of work, each with its own threads for remote clients: up to a moment; long counts in Python; engine searches.
+"""Kinds of work, each with its own threads for remote clients: what takes a moment, long counts in Python, and searches
+of the engine.
 """
 
 
@@ -258,7 +259,7 @@ class TextLine(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the command; "" if the line is none."""
+        """The name of the command; "" if the line is not a command."""
         return self.command.name if self.command is not None else ""
 
     @property
@@ -268,7 +269,7 @@ class TextLine(NamedTuple):
 
     @property
     def asks(self) -> bool:
-        """Whether the line has no effect but its reply."""
+        """Whether the line has no effect but its reply: a command that ``asks``, a comment or an empty line."""
         return self.command.asks if self.command is not None else not self.word
 
     @property

@@ -52,7 +52,9 @@ class CassioTask(NamedTuple):
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """Return the command and the rest of a line that begins with the prefix, or "" and the whole line."""
+    """Return the command, in lower case, and the rest of a line that begins with `PREFIX`; "" and the whole line if
+    the prefix or the command is missing.
+    """
     words = line.split(None, 2)
     if len(words) < 2 or words[0].upper() != PREFIX:
         return "", line
@@ -60,7 +62,7 @@ def split_line(line: str) -> tuple[str, str]:
 
 
 def unknown(line: str) -> str:
-    """Return the error message for a line without a known command."""
+    """Return the error message for a line, not empty, without a known command."""
     words = line.split(None, 2)
     if words[0].upper() != PREFIX:
         return f"Unknown protocol {quoted(line.strip())}: expected {PREFIX} and a command"
@@ -69,20 +71,24 @@ def unknown(line: str) -> str:
 
 
 def parse_midgame(text: str) -> CassioTask:
-    """Parse ``<64 squares><side> alpha beta depth precision``; raises `BadInput`."""
+    """Parse ``<64 squares><side> alpha beta depth precision``; raises `BadInput`. Decimal bounds of the window are
+    rounded outwards, the precision up to a `Selectivity`.
+    """
     fields = _fields("midgame-search", text, 5)
     return _task("midgame-search", fields, number_within("midgame-search", fields[3], 0, 60), fields[4])
 
 
 def parse_endgame(text: str) -> CassioTask:
-    """Parse ``<64 squares><side> alpha beta precision``; raises `BadInput`."""
+    """Parse ``<64 squares><side> alpha beta precision`` and round the numbers as `parse_midgame` does; raises
+    `BadInput`.
+    """
     fields = _fields("endgame-search", text, 4)
     return _task("endgame-search", fields, None, fields[3])
 
 
 def check_feed(text: str) -> None:
-    """Raise `BadInput` unless the text has the form ``board lower upper depth precision moves``. Of these only board
-    and moves are read.
+    """Raise `BadInput` unless the text has the form ``board lower upper depth precision [moves]`` with a readable board
+    and moves. The numbers between are not checked.
     """
     fields = text.split()
     if len(fields) < 5:
@@ -128,7 +134,9 @@ def result_line(
     nodes: int,
     ms: float,
 ) -> str:
-    """Return the line about a search's result; ``bounds`` are discs for the side to move, ``move`` may be None."""
+    """Return the line about a search's result: ``bounds`` in discs for the side to move, ``depth`` in plies; ``move``
+    is None if there is none.
+    """
     side = "B" if position.black_to_move else "W"
     lower, upper = (f"{side}{bound:+.2f}" for bound in bounds)
     name = "--" if move is None else move_text(move)

@@ -112,7 +112,9 @@ def line_text(pv: tuple[int, ...], black_to_move: bool) -> list[str]:
 
 
 def table_line(row: SearchRow, width: int = 80) -> str:
-    """Return a row of the search table, at most ``width`` - 1 columns; only the line of play is cut."""
+    """Return a row of the search table. Its line of play is cut to keep the row below ``width`` columns; the 52 columns
+    before it are never cut.
+    """
     shown = max(0, width - _PV_COLUMN) // 3
     return _table_columns(row, shown)
 
@@ -262,7 +264,9 @@ def _remark(judged: JudgedMove, engine: str) -> str:
 
 
 def analysis_summary(game: list[JudgedMove]) -> str:
-    """Return a table of the moves of each side that lost discs: rejections if not proved, errors if proved."""
+    """Return a table of the moves of each side that lost discs: rejections if not proved, errors if proved. The error
+    rate is the number of discs lost for each proved move.
+    """
     lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
     for name, black in (("Black", True), ("White", False)):
         own = [judged for judged in game if judged.position.black_to_move == black]

@@ -95,7 +95,7 @@ class GtpError(ValueError):
 
 
 def parse_request(line: str) -> GtpRequest | None:
-    """Return the request of a line; None for an empty line or a comment."""
+    """Return the request of a line, whose command is "" after an id alone; None for an empty line or a comment."""
     words = line.split("#", 1)[0].split()
     id = ""
     if words and words[0].isascii() and words[0].isdecimal():
@@ -122,7 +122,7 @@ def parse_colour(text: str) -> bool:
 
 
 def parse_vertex(text: str) -> int:
-    """Parse a move; raises `GtpError`."""
+    """Return the square or pass that `parse_move` reads; raises `GtpError`."""
     try:
         return parse_move(text)
     except BadInput as error:
@@ -130,7 +130,7 @@ def parse_vertex(text: str) -> int:
 
 
 def vertex_text(move: int) -> str:
-    """Return ``D3``, or ``pass``."""
+    """Return a move as ``D3`` or ``pass``."""
     return "pass" if move == PASS else square_text(move)
 
 
@@ -148,7 +148,9 @@ def parse_count(text: str, low: int, high: int) -> int:
 
 
 def parse_seconds(text: str, *, overdrawn: bool = False) -> float:
-    """Return a number of seconds in milliseconds; raises `GtpError`. ``overdrawn`` permits a negative one, as 0."""
+    """Return the milliseconds of a number of seconds, at most `MOST_SECONDS`; raises `GtpError`. With ``overdrawn`` a
+    negative number is read as 0.
+    """
     whole, _, fraction = (text.removeprefix("-") if overdrawn else text).partition(".")
     digits = whole + fraction
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 30 or float(whole or "0") > MOST_SECONDS:
@@ -157,7 +159,7 @@ def parse_seconds(text: str, *, overdrawn: bool = False) -> float:
 
 
 def legal_moves_text(position: Position) -> str:
-    """Return the legal moves as GoGui reads them; "" at the end of the game."""
+    """Return the legal moves as GoGui reads them: ``D3 C4``, or ``pass``; "" at the end of the game."""
     if position.must_pass:
         return "pass"
     return " ".join(square_text(square) for square in rules.squares(position.moves))
@@ -179,7 +181,7 @@ def board_gfx(position: Position) -> str:
 
 
 def diagram(position: Position) -> str:
-    """Return the board with names of files and ranks, numbers of discs, and the side to move."""
+    """Return an empty line and the board with names of files and ranks, numbers of discs, and the side to move."""
     files = "  A B C D E F G H"
     rows = [f"{rank} {row} {rank}" for rank, row in enumerate(board_rows(position), 1)]
     black, white = position.black.bit_count(), position.white.bit_count()
@@ -204,7 +206,9 @@ def result_text(position: Position) -> str:
 
 
 class AnalyzedMove(NamedTuple):
-    """A move of an analysis: score in discs for the side to move, whether proved, nodes searched, line of play."""
+    """A move of an analysis: score in discs for the side to move, whether the score is proved, nodes searched, line of
+    play.
+    """
 
     move: int
     score: MoverScore
@@ -241,7 +245,8 @@ def parse_analysis(arguments: list[str]) -> AnalysisOrder:
     """Parse ``[colour] [centiseconds] [interval N] [maxmoves N] [allow|avoid colour squares plies] ...``; raises
     `GtpError`.
 
-    Arguments about features that this program lacks, such as ``ownership true``, are ignored.
+    ``interval`` is in centiseconds too, and at least `LEAST_INTERVAL_MS` is taken. Arguments about features that this
+    program lacks, such as ``ownership true`` and the colour and plies of ``allow``, are ignored.
     """
     words = list(reversed(arguments))
     black: bool | None = None
@@ -328,8 +333,8 @@ ENDED_BY_A_LINE = ("lz-analyze", "kata-analyze")
 def live_graphics(
     pv: tuple[int, ...], black_to_move: bool, scores: dict[int, MoverScore], reached: str, done: int
 ) -> str:
-    """Return GoGui's live graphics without the last newline; ``scores`` are by move, ``reached`` is the depth, ``done``
-    a percentage.
+    """Return GoGui's live graphics; the newline that the output adds makes the empty line at their end. ``scores`` are
+    by move, the first of ``pv`` included; ``reached`` is the depth, ``done`` a percentage.
     """
     sides = "bw" if black_to_move else "wb"
     line = " ".join(f"{sides[ply % 2]} {vertex_text(move).replace('pass', 'PASS')}" for ply, move in enumerate(pv))

@@ -42,7 +42,7 @@ def first_word(line: str) -> tuple[str, str]:
 def parse_played(text: str) -> tuple[int, float]:
     """Return the move and the milliseconds of ``F5/1.16/0.2`` (move, score, seconds); raises `BadInput`.
 
-    Blanks may stand for slashes; score and time may be missing.
+    Blanks may stand for slashes; score and time may be missing, and a missing time is 0.
     """
     fields = [field.strip() for field in text.split("/")] if "/" in text else text.split()
     move = parse_move(fields[0] if fields else "")

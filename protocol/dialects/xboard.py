@@ -12,7 +12,6 @@ from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import black_score
-from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import XBOARD_VARIANTS, Position, move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore
@@ -111,7 +110,9 @@ def unturned(initial: Position, moves: Sequence[int]) -> Position:
 
 
 def result_line(position: Position) -> str:
-    """Return the claim at the end of a game, such as ``1-0 {White wins 40-24}``; empty squares are not counted."""
+    """Return the claim at the end of a game, such as ``1-0 {White wins 40-24}``, where XBoard's White is Othello's
+    Black; empty squares are not counted.
+    """
     score = black_score(position)
     first, second = position.black.bit_count(), position.white.bit_count()
     if score > 0:
@@ -140,7 +141,7 @@ def parse_level(text: str) -> tuple[int, float, float]:
 
 
 def parse_seconds(command: str, text: str) -> float:
-    """Return the milliseconds of a number of seconds above 0; raises `BadInput`."""
+    """Return the milliseconds of a number of seconds above 0 and at most a year; raises `BadInput` for other text."""
     seconds = _number(text.strip())
     if not seconds:
         raise BadInput(f"{command} {quoted(text)}: expected a number of seconds")
@@ -158,9 +159,4 @@ def _number(text: str) -> float | None:
 
 def pass_is_missing(position: Position, move: int) -> bool:
     """Return whether ``move`` is legal only after a forced pass that is missing before it."""
-    return (
-        move != PASS
-        and position.must_pass
-        and bool(position.after(PASS).moves >> move & 1)
-        and not rules.is_over(position.player, position.opponent)
-    )
+    return move != PASS and position.must_pass and bool(position.after(PASS).moves >> move & 1)

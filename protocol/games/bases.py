@@ -149,7 +149,9 @@ def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...
 
 
 def content_of(path: str) -> bytes:
-    """Return the content of a file, unpacked; raises `BadInput`."""
+    """Return the content of a regular file of at most `LARGEST_FILE` bytes, unpacked; raises `BadInput` for any other
+    file.
+    """
     try:
         # A pipe could keep the reader waiting for ever.
         described = os.stat(path)  # noqa: PTH116
@@ -393,7 +395,7 @@ def _own_names_file(base: str, extension: str) -> str:
 def _discs(game: FileGame) -> int:
     """Return the number of Black's discs to write for a game, empty squares counted for the winner.
 
-    If the last position is not final, it follows from the recorded result, or is `_UNFINISHED_DISCS` if there is none.
+    For an unfinished game the number follows from the recorded result, or is `_UNFINISHED_DISCS` if there is none.
     """
     final = game.record.final
     if final.over:

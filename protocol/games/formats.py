@@ -406,7 +406,7 @@ def pgn_text(
 
 
 def _pgn_comment(text: str) -> list[str]:
-    """Return the words of a comment without closing braces, which PGN cannot express."""
+    """Return the words of a comment in braces; closing braces in it, which PGN cannot express, become parentheses."""
     return f"{{{text.replace('}', ')')}}}".split() if text else []
 
 

@@ -113,7 +113,9 @@ class JudgedMove(NamedTuple):
 
 
 def equivalents(position: Position, move: int) -> int:
-    """Return a mask of the moves that lead to the same position as ``move``, mirror images counted as the same."""
+    """Return a mask of the legal moves, ``move`` among them, that lead to the same position as ``move``, mirror images
+    counted as the same.
+    """
     return sum(1 << other for other in _group(position, move))
 
 

@@ -71,10 +71,10 @@ class GameRecord(NamedTuple):
 
 
 def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[PlayedMove, ...]:
-    """Play moves from ``initial``; each is a triple of whether it is Black's, the move, and its milliseconds. Raises
-    `BadInput`.
+    """Return a game's moves from ``initial``, missing forced passes inserted and passes after its end removed. Each of
+    ``moves`` is a triple of whether it is Black's, the move, and its milliseconds.
 
-    Missing forced passes are inserted, a pass after the end of the game is removed.
+    Raises `BadInput` for an illegal move or one of the wrong side.
     """
     position = initial
     played: list[PlayedMove] = []
@@ -262,7 +262,7 @@ def _plain(name: str) -> str:
 
 
 def black_score(position: Position) -> BlackScore:
-    """Return Black's score of a finished game."""
+    """Return Black's score of a finished game in discs, empty squares counted for the winner."""
     return seen_by_black(rules.final_score(position.player, position.opponent), position.black_to_move)
 
 

@@ -27,8 +27,8 @@ _DEEPEST = 50
 
 
 def json_texts(text: str) -> Iterator[GameText]:
-    """Yield the games of a text, with names of PGN's tags. The text is an object a line, one object, or a list of
-    objects.
+    """Yield the games of a text, with names of PGN's tags; what is no game has a ``fault``. The text is an object a
+    line, one object, or a list of objects.
     """
     first = text.lstrip().partition("\n")[0].rstrip()
     start = 0
@@ -100,7 +100,7 @@ def _are_moves(value: object) -> bool:
 
 
 def _quest_moves(value: Any, depth: int = 0) -> list[str] | None:
-    """Return the first list in parsed JSON whose items are all moves; None without one."""
+    """Return the first list in parsed JSON whose items are all moves; None if there is none down to `_DEEPEST` levels."""
     if _are_moves(value):
         return [str(item["m"]) for item in value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -166,7 +166,9 @@ def read_names(path: str, bad: Complain | None = None) -> list[str]:
 
 
 def parse_names(data: bytes, name: str, width: int, bad: Complain | None = None) -> list[str]:
-    """Return the names of a file's content, ``width`` bytes each, ended by a zero byte; ``bad`` as for `read_names`."""
+    """Return the names in a file's content, fields of ``width`` bytes. ``name`` is the file's in messages; ``bad`` and
+    `BadInput` are as for `read_names`.
+    """
     parse_header(data, name, width, "names", bad)
     starts = range(HEADER_BYTES, len(data) - width + 1, width)
     return [data[start : start + width].split(b"\0", 1)[0].decode("latin-1").strip() for start in starts]

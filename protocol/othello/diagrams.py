@@ -100,7 +100,7 @@ def _letter(x: int, y: int, letter: str) -> str:
 
 
 def board_svg() -> str:
-    """Return an empty board for a page whose style sheet has the colours."""
+    """Return an empty board as an SVG element for a page whose style sheet has the colours."""
     return f'<svg class="board" viewBox="0 0 {SIZE} {SIZE}" aria-hidden="true">{"".join(board_parts())}</svg>'
 
 

@@ -88,7 +88,9 @@ def move_text(move: int) -> str:
 
 
 def parse_move(text: str) -> int:
-    """Parse a move: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``@@@@`` or ``P@@@``."""
+    """Parse a move in any case: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``@@@@`` or
+    ``P@@@``. Raises `BadInput`.
+    """
     move, length = _scan_move(text.strip(), 0)
     if not length or length != len(text.strip()):
         raise BadInput(f"{quoted(text)} is not a move: expected a square such as D3, or PA for a pass")
@@ -96,7 +98,7 @@ def parse_move(text: str) -> int:
 
 
 def parse_moves(text: str) -> list[int]:
-    """Parse moves with or without blanks or commas between them: ``f5d6c3``, ``F5 D6, c3``."""
+    """Parse moves with or without blanks or commas between them: ``f5d6c3``, ``F5 D6, c3``. Raises `BadInput`."""
     moves = []
     at = 0
     while at < len(text):
@@ -133,7 +135,7 @@ def moves_text(moves: list[int] | tuple[int, ...]) -> str:
 
 
 def board_text(position: Position) -> str:
-    """Return the 64 squares, a blank and the side to move."""
+    """Return the 64 squares, a blank and the side to move (``X`` black, ``O`` white)."""
     return f"{squares_text(position)} {'X' if position.black_to_move else 'O'}"
 
 
@@ -223,7 +225,7 @@ def parse_xboard_fen(text: str) -> Position:
 
 
 def board_doubts(position: Position) -> list[str]:
-    """Return sentences with the reasons why the board can hardly be of a game; none for an ordinary board."""
+    """Return the reasons why no game can lead to the board, as phrases for a message; [] for an ordinary board."""
     doubts = []
     if (position.player | position.opponent) & rules.CENTRE != rules.CENTRE:
         doubts.append("not all four centre squares hold a disc")
@@ -250,7 +252,7 @@ class PlayedLine(NamedTuple):
 
 
 def play_moves(position: Position, moves: list[int]) -> PlayedLine:
-    """Play ``moves`` from ``position``; raises `BadInput`.
+    """Play ``moves`` from ``position``, with the forced passes that are missing; raises `BadInput`.
 
     The message names the first illegal move and, if there are several moves, its number in the list, counted from 1.
     """

@@ -1,8 +1,8 @@
 """Problem files (OBF): on each line a position and the known final scores of some of its moves.
 
-``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone, or a
-score without a move (``; +18;``). The ``--:-127;`` at the end of some lines of Edax's files, which says that no move
-follows, is ignored.
+``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone. A score
+without a move (``; +18;``) is ignored, and so is the ``--:-127;`` at the end of some lines of Edax's files, which says
+that no move follows.
 """
 
 from __future__ import annotations

@@ -138,8 +138,8 @@ def _plain(name: str) -> str:
 
 
 def find_opening(name: str) -> Opening | None:
-    """Return the opening with that name in any language, case, accents, blanks and punctuation ignored; None without
-    one.
+    """Return the opening with that name in any language, case, accents, blanks and punctuation ignored; None if there
+    is none.
     """
     wanted = _plain(name)
     for opening in openings():
@@ -149,9 +149,10 @@ def find_opening(name: str) -> Opening | None:
 
 
 def line_or_opening(text: str) -> list[int]:
-    """Return the moves of a line of play, of the opening with that name or of one of XOT: ``xot``, ``xot 17``.
+    """Return the moves of a line of play, not checked to be legal, of the opening with that name, or of one of XOT:
+    ``xot 17``, or ``xot`` for a random one.
 
-    Raises `BadInput`.
+    Raises `BadInput` for any other text, and if XOT's list cannot be read.
     """
     name, _, number = text.strip().lower().partition(" ")
     if name in xot.FILES:

@@ -223,7 +223,7 @@ def transform(bits: int, symmetry: int) -> int:
 
 
 def transform_move(move: int, symmetry: int) -> int:
-    """Return a square, or `PASS`, under a symmetry of `transform`."""
+    """Return the image of a square under a symmetry of `transform`; a `PASS` stays a `PASS`."""
     if move >= 64:
         return move
     file, rank = move & 7, move >> 3

@@ -57,9 +57,7 @@ def line(name: str, number: str = "") -> tuple[int, ...]:
 
 
 def named(name: str) -> bool:
-    """Return whether ``name`` stands for a list, one of `FILES`; a file of this name in the current folder
-    goes first.
-    """
+    """Return whether ``name`` stands for a list, one of `FILES`: not if the current folder has a file of this name."""
     return name in FILES and not os.path.exists(name)
 
 
@@ -79,7 +77,9 @@ def numbered(positions: list[Position]) -> str:
 
 
 def _number(name: str, position: Position) -> int:
-    """Return the number of the first line that leads to a position or an image of it; 0 without one."""
+    """Return the number of the first line that leads to a position or an image of it; 0 if there is none or the list
+    cannot be read.
+    """
     try:
         listed = _list_named(name)
     except BadInput:

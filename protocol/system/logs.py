@@ -152,7 +152,9 @@ def redirected() -> bool:
 
 
 def install(log: Log) -> None:
-    """Send messages, `warnings`, `logging` and exceptions that end threads to ``log``."""
+    """Send messages, `warnings`, records of `logging` from level WARNING on, and exceptions that end threads to
+    ``log``.
+    """
     global _log
     import logging
     import threading

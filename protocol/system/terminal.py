@@ -17,7 +17,9 @@ def watched() -> bool:
 
 
 class ProgressLine:
-    """The line of progress; it does nothing if standard error is no terminal. One thread at a time may use it."""
+    """The line of progress; it shows nothing if it is not ``wanted`` or standard error is no terminal. One thread at a
+    time may use it.
+    """
 
     def __init__(self, *, wanted: bool = True) -> None:
         self.live = wanted and watched() and platform.escapes(2)
@@ -52,7 +54,7 @@ def paged(text: str) -> bool:
     import pydoc
 
     state = platform.terminal_state(0)
-    # It would end this program under its pager.
+    # Ctrl-C would end this program under its pager.
     platform.disable_interrupts(0)
     try:
         pydoc.pager(text)
@@ -62,7 +64,7 @@ def paged(text: str) -> bool:
 
 
 def columns() -> int:
-    """Return the columns of the terminal, 80 without one."""
+    """Return the columns of the terminal, or `COLUMNS` if that is set; 80 without either."""
     return _size().columns
 
 

@@ -94,7 +94,7 @@ def open_to_others(status: os.stat_result, what: int) -> bool:
 
 
 def reserve(descriptor: int, size: int) -> None:
-    """Make an empty file ``size`` bytes long, with the room reserved on the disk if the system can do that."""
+    """Extend an empty file to ``size`` bytes, with the room reserved on the disk if the system can do that."""
     if sys.platform == "darwin":
         os.ftruncate(descriptor, size)
     else:
@@ -400,12 +400,12 @@ def terminal_state(descriptor: int) -> Any:
 
 
 def hide_control_keys(descriptor: int) -> None:
-    """Make a terminal show no ``^C``, which would shift the line that is written next."""
+    """Make a terminal show no ``^C``, which would shift the line that is written next; raises `termios.error`."""
     _unset(descriptor, "ECHOCTL")
 
 
 def disable_interrupts(descriptor: int) -> None:
-    """Make Ctrl-C at a terminal a key like any other."""
+    """Make Ctrl-C at a terminal a key like any other; raises `termios.error`."""
     _unset(descriptor, "ISIG")
 
 
