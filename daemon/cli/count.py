@@ -65,14 +65,17 @@ def main(arguments: list[str]) -> int:
     command line.
     """
     asked = command_line().parse_args(arguments)
-    run: Callable[[argparse.Namespace], int] = asked.run
+    return _counted("desdaemon count", asked.run, asked)
 
+
+def _counted(program: str, run: Callable[[argparse.Namespace], int], asked: argparse.Namespace) -> int:
+    """Return the exit status of ``run(asked)``, 1 if the kernels cannot be compiled, which ``program`` then tells."""
     from desdaemon.engine.compiler.library import LibraryError
 
     try:
         return run(asked)
     except LibraryError as error:
-        logs.message(str(error), "desdaemon count", level="error")
+        logs.message(str(error), program, level="error")
         return 1
 
 
@@ -160,9 +163,11 @@ def perft_command_line() -> Parser:
 
 
 def perft_main(arguments: list[str]) -> int:
-    """Run `desdaemon perft`: print the number of lines of play. Returns the exit status."""
-    asked = perft_command_line().parse_args(arguments)
+    """Run `desdaemon perft`: print the number of lines of play. Returns the exit status: 1 without a compiler."""
+    return _counted("desdaemon perft", _perft, perft_command_line().parse_args(arguments))
 
+
+def _perft(asked: argparse.Namespace) -> int:
     from desdaemon.engine.counting import perft
     from desdaemon.protocol.othello.rules import START
 

@@ -71,10 +71,11 @@ def main(argv: Sequence[str]) -> int:
     """Run `desdaemon cluster`. Returns the exit status: 1 for wrong input, or if the engine cannot be loaded."""
     options = command_line().parse_args(argv)
     from desdaemon.engine.compiler.library import LibraryError
+    from desdaemon.engine.evaluation.weights_file import WeightsError
 
     try:
         return _COMMANDS[options.command](options)
-    except (BadInput, LibraryError) as error:
+    except (BadInput, LibraryError, WeightsError) as error:
         message(str(error), f"desdaemon cluster {options.command}")
         return 1
 

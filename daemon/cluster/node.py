@@ -107,23 +107,19 @@ async def _schedule(listen: str, certificates: Security | None, scheduler_file: 
 def run_worker(options: WorkerOptions) -> int:
     """Run a worker until a signal comes or its time is over. Returns the exit status.
 
-    Raises `BadInput` if there is no scheduler, or the keys or the weights cannot be used, and `LibraryError` if the
-    engine cannot be loaded.
+    Raises `BadInput` if there is no scheduler or the keys cannot be used, `WeightsError` if the weights cannot, and
+    `LibraryError` if the kernels cannot be compiled.
     """
     ends = time.monotonic() + (options.lifetime_s or math.inf)
     # Dask's worker would wait for the scheduler silently.
     connect(options.scheduler, options.tls).close(timeout=1)
     if options.nice:
         platform.lower_process(options.nice)
-    from desdaemon.engine.evaluation.weights import Weights, WeightsError
+    from desdaemon.engine.evaluation.weights import Weights
 
     from . import tasks
 
-    try:
-        weights = Weights.load(options.eval_file or None)
-    except WeightsError as error:
-        raise BadInput(str(error)) from None
-    state = tasks.prepare(options.name, weights)
+    state = tasks.prepare(options.name, Weights.load(options.eval_file or None))
     say(f"worker {options.name}: {plural(options.threads, 'thread')}, program {'-'.join(state.identity)}")
     warn_unless_sealed(scheduler_address(options.scheduler))
     Path(folders.runtime()).mkdir(mode=0o700, parents=True, exist_ok=True)

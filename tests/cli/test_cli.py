@@ -16,6 +16,7 @@ from desdaemon.api.engine import Engine
 from desdaemon.cli.arguments import UnusableFile, UsageError, read_arguments
 from desdaemon.cli.main import main
 from desdaemon.core.search.weights_sniff import EDAX_BYTES, MAGICS
+from desdaemon.engine.compiler.library import LibraryError
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.engine.layout import PLIES
 from desdaemon.protocol.commands.options import OPTIONS
@@ -244,6 +245,19 @@ def test_perft_and_count(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(capsys.readouterr().out.split()) == 3
     assert main(["-count", "positions", "6", "1"]) == 0
     assert capsys.readouterr().out == "1773\n"
+
+
+@pytest.mark.parametrize("command", ["perft", "count positions"])
+def test_counting_without_a_compiler_is_told_in_a_line(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load(*_: object) -> None:
+        raise LibraryError("no compiler")
+
+    monkeypatch.setattr("desdaemon.engine.counting.load", load)
+    assert main([*command.split(), "9"]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", f"desdaemon {command.split()[0]}: no compiler\n")
 
 
 def test_the_last_protocol_asked_for_counts() -> None:

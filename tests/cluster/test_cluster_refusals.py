@@ -22,6 +22,7 @@ from strange_worker import DEADLY
 from waits import until
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
+from desdaemon.cluster.cluster import main
 from desdaemon.cluster.connection import connect, workers_of
 from desdaemon.cluster.identity import identity
 from desdaemon.cluster.pool import POSITIONS, ClusterSearches
@@ -130,6 +131,15 @@ def test_workers_of_another_program_or_weights_get_no_searches_and_are_named(
     assert cluster.run("status").stdout.count("OTHER PROGRAM OR WEIGHTS") == len(wrong)
     # To an owner with those weights it is the right one, and the others are wrong.
     assert [row.name for row in status(str(cluster.file), "", str(weights)) if row.same] == ["weights"]
+
+
+def test_weights_that_cannot_be_used_are_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "broken.weights"
+    broken.write_bytes(b"DESDEVAL and nothing more")
+    assert main(["status", "tcp://127.0.0.1:1", "--eval-file", str(broken)]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"desdaemon cluster status: {broken}: ")
+    assert told.count("\n") == 1
 
 
 @pytest.mark.slow
