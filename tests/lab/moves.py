@@ -4,7 +4,7 @@
 `compare` sets two results beside each other, position by position. Files of positions are OBF files, such as those of
 fforum 40 to 79.
 
-    python tests/lab moves positions 22.obf --empties 22 --number 2000
+    python tests/lab moves positions 22.obf --empties 22 --number 2000 --seed 22
     python tests/lab moves solve 22.obf truth_22.obf
     python tests/lab moves judge truth_22.obf a.json --depth 15
     python tests/lab moves compare a.json b.json
@@ -265,7 +265,7 @@ def _make(options: argparse.Namespace) -> None:
         raise BadInput(f"{options.file} is there: remove it, or name another file")
     weights = Weights.load(options.eval_file)
     searcher = Searcher(hash_bits=16, weights=weights)
-    line, text = ProgressLine(), f"% {options.empties} empties, seed {options.seed}, weights {weights.digest}\n"
+    line, text = ProgressLine(), f"% {options.empties} empties, seed {options.seed}, weights {weights.digest[:8]}\n"
     for number, board in enumerate(plausible_positions(searcher, options.number, options.empties, options.seed), 1):
         line.show(f"{number} of {options.number} positions")
         text += f"{problem_text(Problem(Position(*board, True), {}))}\n"
@@ -300,7 +300,7 @@ def _judge(options: argparse.Namespace) -> None:
         line.show(f"{len(rows)} of {len(problems)} positions")
     line.clear()
     asked = f"{options.depth} plies at {options.selectivity} %" if options.level is None else f"level {options.level}"
-    search = f"{asked}, weights {weights.digest}, {options.file.name}"
+    search = f"{asked}, weights {weights.digest[:8]}, {options.file.name}"
     content = {"search": search, "rows": [row._asdict() for row in rows]}
     files.replace(options.out, json.dumps(content).encode())
     sys.stdout.write(f"{search}: {len(rows)} positions, {len(every) - len(rows)} without the scores of all moves\n")
