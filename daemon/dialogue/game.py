@@ -82,7 +82,9 @@ class PlayedGame:
             self.white_ms += ms
 
     def transform(self, symmetry: int, swap_colours: bool = False) -> None:
-        """Turn the whole game by a symmetry of `rules.transform`, exchange the colours if asked."""
+        """Turn the game and the moves that `redo` would play by a symmetry of `rules.transform`; with ``swap_colours``
+        exchange the colours and their times too.
+        """
 
         def image(position: Position) -> Position:
             player, opponent, black = position
@@ -92,7 +94,9 @@ class PlayedGame:
 
         self.initial = image(self.initial)
         self.position = image(self.position)
-        self.moves = [rules.transform_move(move, symmetry) for move in self.moves]
-        self._undone = [rules.transform_move(move, symmetry) for move in self._undone]
+        self.moves, self._undone, self._counted = (
+            [rules.transform_move(move, symmetry) for move in moves]
+            for moves in (self.moves, self._undone, self._counted)
+        )
         if swap_colours:
             self.black_ms, self.white_ms = self.white_ms, self.black_ms

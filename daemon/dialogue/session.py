@@ -164,10 +164,12 @@ class Session:
         return done
 
     def transform(self, symmetry: int, swap_colours: bool = False) -> None:
-        """Turn the game by a symmetry of `rules.transform`, and exchange the colours if asked. The opening line need
-        not be turned: it is compared in all orientations.
+        """Turn the game by a symmetry of `rules.transform`, and exchange the colours and what is left on the game
+        clocks if asked. The opening line need not be turned: it is compared in all orientations.
         """
         self.game.transform(symmetry, swap_colours)
+        if swap_colours:
+            self._clock_from = self._clock_from[::-1]
 
     @property
     def own_turn(self) -> bool:

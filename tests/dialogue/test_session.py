@@ -217,3 +217,16 @@ def test_a_search_that_found_nothing_out_is_no_reason_for_a_move() -> None:
     session = session_of(_Stopped())
     session.set_board(CORNER)
     assert session.choose() == (63, None)
+
+
+def test_exchanged_colours_exchange_the_time_left() -> None:
+    played = session(Turnstile())
+    played.game.charge(True, 400)
+    option = find_option("game-time")
+    assert option
+    played.set_option(option, "10")
+    played.game.charge(False, 300)
+    left = played.remaining_ms(True), played.remaining_ms(False)
+    assert left == (10_000, 9_700)
+    played.transform(0, swap_colours=True)
+    assert (played.remaining_ms(False), played.remaining_ms(True)) == left

@@ -131,8 +131,10 @@ def test_store_counts_a_finished_game_once(dialogue: BookDialogue) -> None:
     assert ("Black" if score > 0 else "White" if score < 0 else "draw") in answer[0]
     expected = (score > 0, score == 0, score < 0)
     assert dialogue.book.table.results(dialogue.book.table.find(*START)) == expected
-    assert "counted" not in dialogue.say("book store")
-    assert dialogue.book.table.results(dialogue.book.table.find(*START)) == expected
+    for turn in ("", "rotate", "symmetry 9"):
+        dialogue.say(turn)
+        assert "counted" not in dialogue.say("book store"), turn
+        assert dialogue.book.table.results(dialogue.book.table.find(*START)) == expected
     # The same moves in a new game are another game.
     dialogue.say("new")
     dialogue.say(f"play {text_of(moves)}")
