@@ -69,7 +69,7 @@ class Accounts:
         return account
 
     def listed(self) -> list[tuple[str, Account]]:
-        """Return all accounts, ordered by name."""
+        """Return pairs (key, account) of all accounts, ordered by key. The accounts go on counting."""
         with self._lock:
             return sorted((str(key), account) for key, account in self._accounts.items())
 
@@ -112,7 +112,7 @@ class ServerMetrics:
         return round(platform.resident_bytes() / 1e6, 1)
 
     def give_way(self) -> None:
-        """Wait until the loop of the sockets has finished its turn, 5 ms at most.
+        """Wait until the loop of the sockets has nothing to do, `GIVEN_WAY_S` at most.
 
         Background threads that run much Python call this between pieces of their work. Otherwise the loop, which has to
         get the interpreter back after each system call, would have it for half of the time.
@@ -161,7 +161,9 @@ class ServerMetrics:
         self.nodes += nodes
 
     def mistake(self, where: str) -> None:
-        """Log and count an unexpected exception at ``where``. Call this in the ``except`` block."""
+        """Count the exception that is being handled, and log it with ``where``, a name for the place. Repetitions are
+        logged ever more rarely, see `logs.trace`. Call this in the ``except`` block.
+        """
         self.count("mistakes")
         error = sys.exception()
         told = logs.trace(error) if error is not None else "no exception"

@@ -22,7 +22,9 @@ def keys_folder() -> str:
 
 
 def made_folder(path: str) -> str:
-    """Create a folder for this user alone, unless it exists. Returns ``path``; raises `BadInput` if that fails."""
+    """Create a folder that only this user can enter, with missing parents, unless the folder exists. Returns ``path``;
+    raises `BadInput` if it cannot be created.
+    """
     try:
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -33,7 +35,7 @@ def made_folder(path: str) -> str:
 def private_folder(path: str) -> str:
     """Create a folder that only this user can enter, or make an existing one so.
 
-    Returns ``path``; raises `BadInput` if it is no folder of this user.
+    Returns ``path``; raises `BadInput` if that is no folder of this user, a link included, or cannot be created.
     """
     status = Path(made_folder(path)).lstat()
     if not stat.S_ISDIR(status.st_mode) or not platform.is_ours(status):
@@ -44,8 +46,8 @@ def private_folder(path: str) -> str:
 
 
 def names_of_folders(*folders: str) -> re.Pattern[str]:
-    """Return a pattern that matches the folders' names, to cut them out of texts for remote clients:
-    ``/srv/data/x.sgf`` becomes ``x.sgf``. Empty names and the root folder are left out.
+    """Return a pattern that matches each folder's name with the separator after it, to cut these out of texts for
+    remote clients: ``/srv/data/x.sgf`` becomes ``x.sgf``. Empty names and the root folder are left out.
     """
     # Longest first: a folder inside another one goes before it.
     names = sorted((folder for folder in folders if folder.strip(os.sep)), key=len, reverse=True)
@@ -53,10 +55,11 @@ def names_of_folders(*folders: str) -> re.Pattern[str]:
 
 
 def confined(name: str, folder: str) -> Path:
-    """Return the path of a remote client's file or folder inside ``folder``; it need not exist.
+    """Return the path, with links resolved, that ``name`` has in ``folder``. The file or folder need not exist.
 
-    Raises `BadInput` for an absolute name, one with ``..`` or a ``~`` at its beginning, one that a link leads out of
-    the folder, and for anything but files and folders: opening a pipe may block for ever.
+    Raises `BadInput` for a name that is empty or that the system refuses, an absolute name, one with ``..`` or a ``~``
+    at its beginning, one that a link leads out of ``folder``, and one of a pipe or device: opening a pipe may block for
+    ever.
     """
     if not name or "\0" in name:
         raise BadInput(f"{quoted(name)}: expected the name of a file")

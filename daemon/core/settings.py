@@ -75,7 +75,9 @@ class SessionSettings:
 
     @property
     def threads(self) -> int:
-        """Number of threads of a search: ``n_tasks`` (0: all) or the processors, if fewer; 1 if deterministic."""
+        """Number of threads of a search: ``n_tasks``, or with 0 one for each processor, but no more than there are
+        processors, nor than `MOST_THREADS`; 1 if ``deterministic``.
+        """
         from desdaemon.engine.processors import processors
 
         return 1 if self.deterministic else min(self.n_tasks or MOST_THREADS, processors(), MOST_THREADS)
@@ -86,8 +88,10 @@ class SessionSettings:
         return bool(self.move_time or self.game_time)
 
     def set(self, option: Option, text: str) -> None:
-        """Give an option the value that ``text`` spells; ``q`` and ``vv`` set the verbosity. Raises `BadInput`,
-        changing nothing.
+        """Give an option the value that ``text`` spells. Switching on ``q`` or ``vv`` sets the verbosity to 0 or 2;
+        setting the level sets ``level_chosen`` too.
+
+        Raises `BadInput`, changing nothing, if ``text`` is no valid value or ``alpha`` would not be less than ``beta``.
         """
         value = parse_value(option, text)
         if option.name == "alpha" and isinstance(value, int) and value >= self.beta:
@@ -105,7 +109,9 @@ class SessionSettings:
                 self.level_chosen = True
 
     def text(self, option: Option) -> str:
-        """Return an option's value as a user would type it."""
+        """Return an option's value as a user would type it, times in seconds; "" for an option without an effect that
+        was not set. Not for ``q`` and ``vv``.
+        """
         value: Value = self._idle.get(option.key) if option.idle else getattr(self, option.key)
         if isinstance(value, bool):
             return "on" if value else "off"
@@ -119,10 +125,11 @@ class SessionSettings:
 
 
 def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[str]]:
-    """Set options from a file of lines ``name = value`` or ``name value``; ``#`` or ``%`` begin a comment.
+    """Set options from a file of lines ``name = value`` or ``name value``, where ``#`` or ``%`` begins a comment. A
+    flag's name alone switches it on.
 
     Returns the names that were set, and a warning for each unknown name. Raises `OSError` if the file cannot be read,
-    and `BadInput` at the first bad value; the options before it stay set.
+    and `BadInput` for UTF-16 or at the first bad value; the options before that stay set.
     """
     from desdaemon.protocol.texts import decoded
 

@@ -35,8 +35,8 @@ class Files:
 
     def path(self, name: str, *, remote: bool) -> Path:
         """Return the path that ``name`` stands for: for a ``remote`` caller inside the data folder, otherwise with
-        ``~`` expanded. Raises `Forbidden` if a remote caller's name leads outside the data folder, or there is no data
-        folder.
+        ``~`` expanded. Raises `Forbidden` if `confined` refuses a remote caller's name, as it does one that leads
+        outside the data folder, or if there is no data folder.
         """
         if not remote:
             return Path(name).expanduser()
@@ -47,8 +47,8 @@ class Files:
 
     def matching(self, name: str, *, remote: bool) -> list[Path]:
         """Return the path that ``name`` stands for, whether it exists or not; or, if ``name`` is a pattern and no file
-        has that very name, the sorted paths that match it. Raises `BadInput` if none match, `Forbidden` if a ``remote``
-        caller's name or a match leads outside the data folder.
+        has that very name, the sorted paths that match it. Raises `BadInput` if none match, and `Forbidden` if `path`
+        does for ``name`` or a match.
         """
         path = self.path(name, remote=remote)
         if path.exists() or not glob.has_magic(name):
@@ -77,7 +77,8 @@ class Files:
 
     def check_target(self, path: Path, book_file: Path | None = None) -> None:
         """Raise `Forbidden` if ``path`` is reserved or inside a reserved folder, is a file of the book in use
-        (``book_file``, its journal, lock and backups), or is a file of any other book that has a journal.
+        (``book_file``, its journals, lock or backups), has a journal beside it, or is itself a journal or lock that
+        exists.
         """
         target = path.resolve()
         taken = [own_file.resolve() for own_file in self.reserved]

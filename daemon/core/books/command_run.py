@@ -117,6 +117,8 @@ class BookCommandRun(NamedTuple):
         """Return a pool for the command's searches, one thread a search: under the scheduler if there is one, and also
         on a cluster's workers if the option `cluster` names a cluster. A cancel of the job stops the searches; the
         pool's progress updates the job's effort and is reported.
+
+        Raises `Unfinished` if the weights cannot be loaded, `BadInput` if the cluster cannot be used.
         """
         books, job = self.books, self.job
         settings, show = self.caller.settings, self.caller.show

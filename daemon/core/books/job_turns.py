@@ -87,7 +87,9 @@ class PhaseProgress:
         self._reported: float | None = None
 
     def step(self, phase: str, done: int, total: int, now: float) -> bool:
-        """Note that ``done`` of ``total`` steps (0: unknown) are done at time ``now``. Returns whether to report it."""
+        """Note that ``done`` of ``total`` steps (0: unknown) are done at time ``now``. Returns whether to report that:
+        at first, and then at most once in `NOTICE_S`.
+        """
         if phase != self._phase or done < self._done:
             self._since, self._from = now, done
         self._phase, self._done = phase, done

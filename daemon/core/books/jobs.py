@@ -35,10 +35,11 @@ class Effort(NamedTuple):
 class JobState(NamedTuple):
     """The progress of a job.
 
-    In the present ``phase`` ``done`` of ``total`` steps (0: unknown) are done, ``rate`` a second, and ``eta_s`` seconds
-    are left (None: unknown). The book has ``positions``. Since its start the job has ``added`` positions and made
-    ``searches``; it is in the ``round`` of its command, or the ``step`` of its schedule, and has spent the part
-    ``budget`` (0 to 1) of its budget, 0 without one.
+    In the present ``phase``, ``done`` of ``total`` steps (0: unknown) are done at ``rate`` steps a second; ``eta_s`` is
+    the number of seconds left (None: unknown). The book has ``positions``. Since its start the job has added
+    ``added`` positions and made ``searches`` searches. ``round`` is the number of its present round, 0 without rounds;
+    ``step`` is the present step of a schedule, "" without one. ``budget`` is the part of its budget that is spent, 0
+    to 1; 0 without a budget.
     """
 
     job: int
@@ -140,7 +141,7 @@ class BookJob:
             cancel()
 
     def give_up(self, why: str) -> None:
-        """Cancel the job because it cannot continue; ``why`` becomes its `obstacle`."""
+        """Cancel the job because it cannot continue; ``why`` becomes its `obstacle` and one of its `notes`."""
         self.obstacle = why
         self.notes.append(why)
         self.cancel()
@@ -198,7 +199,9 @@ class BookJob:
     # For `BookJobs`
 
     def run(self) -> None:
-        """Do the job's work on this thread and end the job."""
+        """Do the job's work on this thread, unless it was cancelled before, and end the job. An exception of the work
+        fails the job; one of a watcher is raised.
+        """
         begun = time.monotonic()
         self.state = RUNNING
         state = DONE
@@ -372,7 +375,9 @@ class BookJobs:
                 self._begin(following)
 
     def listed(self) -> list[BookJob]:
-        """Return the jobs that wait, run, or ended recently, oldest first."""
+        """Return all listed jobs, the first submitted first: jobs on the book that wait, run or are among the last
+        `KEPT` that ended, and registered ones.
+        """
         with self._lock:
             return sorted(self._jobs.values(), key=lambda job: job.started)
 
@@ -382,7 +387,7 @@ class BookJobs:
             return self._jobs.get(number)
 
     def cancel(self, number: int) -> bool:
-        """Cancel the listed job with this number. Returns False if there is none or it is over."""
+        """Cancel the listed job with this number. Returns False if there is no such job or it is over."""
         job = self.find(number)
         if job is None or job.over:
             return False

@@ -99,8 +99,8 @@ class Looks:
 
     def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Prepared | None:
         """Compute the reply, with the legal moves if ``children``; None if the grades need more than ``most`` positions
-        (None: any number). If a job changes the book meanwhile, time and again, the reply has no grade and no legal
-        moves.
+        (None: any number). If a job changes the book during each of `_ATTEMPTS` attempts, the reply has no grade and no
+        legal moves.
         """
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:

@@ -98,8 +98,9 @@ class BookView(NamedTuple):
     """The book's data about a position. Scores are in discs for the side to move; moves are those of the board that was
     asked about.
 
-    ``links`` are the moves to positions in the book, best first; ``leaf`` is the best other move by its search of level
-    ``leaf_level``. Moves without a score are left out. With ``score`` None, ``lower`` and ``upper`` mean nothing.
+    ``level`` is that of the position's searches; ``human`` says that the score was set by hand. ``links`` are the moves
+    to positions in the book, best first; ``leaf`` is the best other move by its search of level ``leaf_level``. Moves
+    without a score are left out. With ``score`` None, ``lower`` and ``upper`` mean nothing.
     ``wins``, ``draws`` and ``losses`` count paths through the book to solved results, ``lines`` those that leave it.
     ``results`` are those of games through the position, for the side to move. ``inside`` is False if the position
     itself is not stored but some of its moves lead into the book; with ``registered`` only the moves in ``links`` are
@@ -212,8 +213,11 @@ class Books:
         return self.book
 
     def use(self, opened: Opened, path: Path | None) -> None:
-        """Use another book from now on and close the file of the present one. ``path`` is the new book's file, None if
-        it has none; data beyond the memory limit goes into a file beside it if its folder can be written.
+        """Use another book from now on. The present one's journal is written into its file, and the file closed; its
+        changes are lost if it has no journal. ``path`` is the new book's file, None if it has none; data beyond the
+        memory limit goes into a file beside it if its folder can be written.
+
+        Raises `WriteFailed` if the present book's journal cannot take its last changes; the new book is in use then.
         """
         from desdaemon.book.storage.observers import DirtyFlag, ReadOnlyObserver
 
@@ -368,7 +372,9 @@ class Books:
         )
 
     def grade(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> str:
-        """Return the grade, A to F or AA to AF, "" outside the book. Follows the best lines, which may take seconds."""
+        """Return a position's grade, A to F or AA to AF; "" outside the book or without one. Follows the best lines,
+        which may take seconds, and begins again when a job changes the book. Raises what ``progress`` raises.
+        """
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.grade import Grades, Stale
 
@@ -382,7 +388,7 @@ class Books:
 
     def children(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> list[ReportedMove]:
         """Return each legal move with its data and grade in the book; [] if there is no book, or the position is
-        outside it. May take seconds.
+        outside it. May take seconds, and begins again when a job changes the book. Raises what ``progress`` raises.
         """
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.children import children
@@ -397,15 +403,15 @@ class Books:
         return []
 
     def line(self, player: int, opponent: int) -> list[int]:
-        """Return the moves of the best line through the book from a position; [] outside the book."""
+        """Return the moves of the best line through the book from a position; [] outside the book or without one."""
         from desdaemon.book.choose import line
 
         book = self.book
         return line(book, player, opponent) if book is not None else []
 
     def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
-        """Return the book move that ``settings`` choose; None outside the book, or if they say not to follow it
-        here.
+        """Return the book move that ``settings`` choose, at random where they ask for that; None without a book,
+        outside it, or if the settings say not to follow it here.
         """
         from desdaemon.book.choose import choose
 
@@ -418,7 +424,7 @@ class Books:
         return ScoredMove(chosen.move, chosen.score) if chosen is not None else None
 
     def restart_choices(self) -> None:
-        """Restart the random numbers for choices among book moves."""
+        """Make the next choice among book moves begin the random numbers of its seed again."""
         with self._lock:
             self._rng = None
 
@@ -436,7 +442,9 @@ class Books:
     # For commands
 
     def tidy(self, progress: ProgressCallback) -> None:
-        """Write the journal into the book's file if it has grown longer than the file."""
+        """Write the journal into the book's file if it has grown long, see `Store.bloated`. Raises `BookError` if that
+        fails, and what ``progress`` raises.
+        """
         opened = self.opened
         if opened is not None and opened.store is not None and opened.store.bloated:
             opened.store.save(progress=progress)
@@ -455,7 +463,7 @@ class Books:
             self.commit()
 
     def limit_memory(self, settings: SessionSettings) -> None:
-        """Limit the memory for the book's data to the option `book-memory`, in MiB."""
+        """Limit the memory for the book's data to the option `book-memory`, in MiB; 0 takes the limit away."""
         from desdaemon.book.storage.arena import ARENA
 
         ARENA.limit = settings.book_memory << 20

@@ -184,7 +184,7 @@ class PendingAnalysis:
         partial_ms: int = 0,
     ) -> None:
         """``owner`` is charged for the searches. Intermediate results of a question's search are sent at least
-        ``partial_ms`` ms apart; none are sent if it is 0.
+        ``partial_ms`` and `SHORTEST_PARTIAL_MS` ms apart; none are sent if ``partial_ms`` is 0.
         """
         self.service = service
         self.owner = owner
@@ -212,7 +212,9 @@ class PendingAnalysis:
         """The book's answers to questions that go on to a search, by number of the question."""
 
     def begin(self) -> None:
-        """Answer what book and cache can answer, and start searches for the other questions."""
+        """Answer what book and cache can answer, and start searches for the other questions. The final is sent at once
+        if no question is left.
+        """
         if not self._questions:
             self._finish()
             return
@@ -256,7 +258,7 @@ class PendingAnalysis:
                 self.service.turns.cancel(self.owner, self)
 
     def _known(self, question: Question, book: list[Data], *, sufficient: bool) -> Data | None:
-        """Return an answer without a search: by the rules, the book or the cache; None if there is none.
+        """Return an answer without a search: by the rules, the book or the cache; None if a search is needed.
 
         ``book`` and ``sufficient`` are the two results of `book_answer`.
         """
@@ -290,7 +292,7 @@ class PendingAnalysis:
         return estimated_us(question.limits, question.position.empties)
 
     def _search_more(self) -> None:
-        """Hand waiting questions to the scheduler, up to the limit."""
+        """Hand waiting questions to the scheduler, as long as it has fewer than ``_most_searches`` of this analysis."""
         begun = []
         with self._lock:
             while self._waiting and len(self._searches) < self._most_searches:
@@ -325,8 +327,8 @@ class PendingAnalysis:
         self.failed(RequestError("internal", str(error)))
 
     def answered(self, number: int, data: Data) -> None:
-        """Store the answer to the question ``number`` and, for a game or a list with partials, send it as a partial.
-        After the last answer the final is sent; otherwise waiting searches are started.
+        """Store the answer to the question ``number``. It is sent as a partial too for a game, and for a list whose
+        request wants partials. After the last answer the final is sent; otherwise waiting searches are started.
         """
         with self._lock:
             # The partial is sent under the lock, so that no partial of the unfinished search follows it.
@@ -375,7 +377,9 @@ class PendingAnalysis:
         return {**self._result(told), "finished": False} if told else None
 
     def progressed(self) -> None:
-        """Send a partial for each running search that has sent none for an interval."""
+        """Send a partial for each running search that has found a line and has sent none for an interval, if the
+        request wants partials.
+        """
         if not self._interval:
             return
         with self._lock:
@@ -516,7 +520,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """Reserve nodes for a search that starts. Returns their number, at least 1."""
+        """Reserve nodes for a search that starts a turn. Returns their number, at least 1."""
         if self._fixed:
             return self._fixed
         with self._lock:

@@ -78,8 +78,8 @@ class AnalysisCache:
         """Return the ``number`` best lines of a position, fewer only if it has fewer moves; moves are those of this
         board.
 
-        Returns None unless each line's score is no mere bound, its depth is at least ``depth`` plies or reaches the end
-        of the game, and its selectivity is at least ``selectivity``.
+        Returns None if the cache has fewer lines, and unless each line's score is no mere bound, its depth is at least
+        ``depth`` plies or reaches the end of the game, and its selectivity is at least ``selectivity``.
         """
         own, other, symmetry = rules.canonical_with_symmetry(player, opponent)
         key = _KEY.pack(own, other)
@@ -152,7 +152,9 @@ class AnalysisCache:
         return b"".join(struct.pack("<H", len(content)) + key + content for key, content in entries)
 
     def load(self, path: str) -> str:
-        """Add the entries of a file, none if it is missing. Returns the reason why the file is not used, or ""."""
+        """Add the entries of a file, which `clear` will delete. Returns the reason why the file is not used; "" if it
+        is used, or missing.
+        """
         self._path = path
         try:
             with open(path, "rb") as file:  # noqa: PTH123

@@ -79,7 +79,8 @@ class BatchFile:
 
     def open(self) -> None:
         """Open an existing file, only for reading if it cannot be written, and read its head, its state and the offsets
-        of its lines. Raises `OSError`, and `ValueError`, `KeyError` or `TypeError` if it is no batch.
+        of its lines. Results from the first damaged or torn one on are ignored, and overwritten by the next `append`.
+        Raises `OSError`, and `ValueError`, `KeyError` or `TypeError` if it is no batch.
         """
         try:
             self._file = platform.open_file(self.path, os.O_RDWR)
@@ -117,7 +118,7 @@ class BatchFile:
         self._size = offset
 
     def item(self, number: int) -> Data:
-        """Return an item as the client sent it. Raises `OSError`, and `ValueError` for a damaged line."""
+        """Return an item as `create` got it. Raises `OSError`, and `ValueError` for a damaged line."""
         return self._read(self._items[number])
 
     def result(self, place: int) -> Data:
@@ -130,9 +131,10 @@ class BatchFile:
         return end - self._results[place]
 
     def append(self, results: list[Data], state: str = "") -> None:
-        """Append results to the file, and the final state of a batch that has ended, and sync it to the disk.
+        """Append results to the file and, if ``state`` is not "", the final state of the batch, and sync the file to
+        the disk.
 
-        Raises `OSError`; the file is then unchanged, and the call may be repeated.
+        Raises `OSError`; then nothing counts as appended, and the call may be repeated.
         """
         lines = [_line(result) for result in results] + ([_line({"state": state})] if state else [])
         content = b"".join(lines)

@@ -145,7 +145,9 @@ class Batches:
         return len(self._batches)
 
     def start(self) -> None:
-        """Resume the unfinished batches of an earlier process."""
+        """Resume the unfinished batches of an earlier process, on the thread of batches. Does nothing if there is no
+        folder yet; if another process holds it, the metrics show that as a problem.
+        """
         if self._folder is not None and self._folder.is_dir():
             self._put(self._hold)
 
@@ -245,8 +247,9 @@ class Batches:
             self._health.mistake("batches")
 
     def _hold(self) -> None:
-        """Lock the folder and read its batches, unless that is done. Raises `RequestError` if there is no folder or
-        another process holds it, `OSError` if it cannot be created or locked.
+        """Lock the folder and read its batches, unless that is done; a file that cannot be read is left out, with a
+        warning in the log. Raises `RequestError` if there is no folder or another process holds it, `OSError` if it
+        cannot be created or locked.
         """
         if self._folder is None:
             raise RequestError("not_found", "batches need a server with a data folder")
@@ -429,8 +432,8 @@ class Batches:
             batch.unwritten.append(result)
 
     def _sync(self, batch: _Batch) -> None:
-        """Write new results, and the final state of a batch that has ended, to the batch's file: every `SYNC_S`, and
-        `RETRY_S` after a failure.
+        """Write new results, and the final state of a batch that has ended, to the batch's file, but at most once in
+        `SYNC_S`. A failure becomes a problem in the metrics; the write is tried again after `RETRY_S`.
         """
         now = time.monotonic()
         if now < batch.retry or not (batch.unwritten or batch.ending):

@@ -41,7 +41,7 @@ NONE, OPENING, OPEN = "none", "opening", "open"
 
 
 class BookOperations:
-    """Carries out the operations on the book. Any thread may call the methods."""
+    """Carries out the operations on the book. One thread calls `get` and `command`, any thread the other methods."""
 
     def __init__(
         self,
@@ -90,8 +90,8 @@ class BookOperations:
         return data
 
     def _dirty(self) -> bool:
-        """Return whether changes may be missing on the disk: always true during a job, which may be changing the
-        book.
+        """Return whether changes may be missing on the disk. With a journal that is so during any job, which may be
+        changing the book, and after a failed write; without one, as long as the book is not saved.
         """
         opened = self.books.opened
         if opened is None:
@@ -117,7 +117,7 @@ class BookOperations:
 
     def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         """Handle `book.get`: reply at once or, for slow look-ups, call ``admit``, which counts the request in, and
-        reply from the thread of deferred work.
+        reply from the thread of deferred work. Raises `RequestError` for wrong arguments, and if ``admit`` does.
         """
         children = bool(request.values.get("children"))
         if request.values.get("positions") is not None:
@@ -135,8 +135,8 @@ class BookOperations:
         )
 
     def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
-        """Collect replies in the order of the positions: the quick ones here, all from the first slow one on another
-        thread.
+        """Reply with the results in the order of the positions: collect them here until one is slow or `_AT_ONCE_S` is
+        over, and from there on, if any are left, on the thread of deferred work.
         """
         values = request.values
         check_list_alone(values)

@@ -161,12 +161,14 @@ class Operations:
         return handle
 
     def _check_jobs(self) -> None:
-        """Raise `RequestError` if there are too many jobs, which outlive their clients and requests."""
+        """Raise `RequestError` if jobs on the book and deferred look-ups and commands reach the limit ``queue``:
+        `admit` does not count the jobs, which outlive their requests.
+        """
         if self.books.jobs.active + len(self.books.looks.deferred) >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
 
     def drop(self, client: ClientRecord) -> None:
-        """Cancel the requests of a client that has disconnected; jobs go on."""
+        """End the requests of a client that has disconnected; jobs go on, and so do lines that outlive their client."""
         self.texts.leave(client)
         for request in list(client.requests.values()):
             if request.outlives:
@@ -175,9 +177,9 @@ class Operations:
             self.end(request)
 
     def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
-        """Cancel a request with the error ``code``. Returns False if it was over.
+        """Cancel a request and its work, with the error ``code``, a key of `ENDINGS`. Returns False if it was over.
 
-        The results so far go with the error or, with ``keep``, become the final.
+        The results so far, if there are any, go with the error or, with ``keep``, become the final in its place.
         """
         # Read first: ending the request clears both.
         cancel, so_far = request.cancel, request.found

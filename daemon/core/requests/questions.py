@@ -34,7 +34,7 @@ class Terms:
         arguments that exclude each other, and for an unknown selectivity.
         """
         self.level: int | None = values.get("level")
-        """None if a depth, nodes or a time was given, or the search is endless."""
+        """None if the request has no level and is limited by a depth, nodes or a time instead, or endless."""
         self.depth: int | None = values.get("depth")
         self.nodes: int = values.get("nodes", 0)
         self.time_ms: int = values.get("time_ms", 0)
@@ -79,8 +79,9 @@ class Terms:
             raise RequestError("bad_request", message, "selectivity")
 
     def question(self, position: Position, number: int = 0) -> Question:
-        """Return the question about a position; ``number`` is its index in the request. Raises `RequestError` if the
-        position of a single request does not suit `allow` and `avoid`.
+        """Return the question about a position; ``number`` is its index in the request. Raises `RequestError` if
+        `allow` or `avoid` has an unreadable move or, in a request about one position, an illegal move is allowed or no
+        legal one is left.
         """
         empties = position.empties
         limits = self._limits.get(empties)
@@ -97,10 +98,11 @@ class Terms:
         return Limits(limits.depth, Selectivity(self.percent or limits.selectivity), self.nodes, self.time_ms)
 
     def _allowed(self, position: Position) -> int:
-        """Return the mask of moves to consider; it may include illegal ones.
+        """Return the mask of moves to consider; it may include illegal ones. In a game or list all moves count if none
+        would be left.
 
-        For a single position `RequestError` is raised if an allowed move is illegal or no legal move is left; in a game
-        or list all moves count if none would be left.
+        Raises `RequestError` for an unreadable move, and for a single position if an allowed move is illegal or no
+        legal move is left.
         """
         legal = position.moves
         mask = rules.FULL if self._allow is None else 0

@@ -121,7 +121,7 @@ class Engines(Protocol):
 class EngineSource:
     """Builds the engine of the configuration asked for last, once, on a thread of its own.
 
-    After a failure it is built again when asked for. Any thread may call the methods.
+    After a failure `get` raises, and the call after that builds the engine again. Any thread may call the methods.
     """
 
     def __init__(self, build: Callable[[EngineConfig], LoadedEngine]) -> None:
@@ -184,9 +184,10 @@ SHORT_SEARCHES = True
 
 
 def build_engine(config: EngineConfig) -> LoadedEngine:
-    """Import the compiled search, load the weights, and return an engine with no more threads than processors.
+    """Import the compiled search, load the weights, and return an engine with the threads that ``config`` asks for, but
+    no more than there are processors.
 
-    Raises `EngineFailure` if the weights cannot be read.
+    Raises `EngineFailure` if the weights cannot be used; other exceptions are for `built` to turn into one.
     """
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
     from desdaemon.engine.search import Control, Searcher

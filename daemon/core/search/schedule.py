@@ -85,9 +85,10 @@ CHARGES = {
 class Task:
     """A piece of work for one to ``threads`` threads, of a ``client`` with a ``key``.
 
-    One that is not ``interruptible`` keeps its threads until it is over; one that ``restarts`` starts over after an
-    interruption. The owner defines `start` and `interrupt`, which the schedule never calls, and sets ``reported``; all
-    other attributes are the schedule's.
+    Of the tasks of one client and purpose those of higher ``priority`` go first. A task that is not ``interruptible``
+    keeps its threads until it is over; one that ``restarts`` starts over after an interruption. The owner defines
+    `start` and `interrupt`, which the schedule never calls, and sets ``reported``; all other attributes are the
+    schedule's.
     """
 
     def __init__(
@@ -122,11 +123,13 @@ class Task:
         self.used_s = 0.0
         """Seconds of thread time between starts and releases, the present start not included."""
         self.left_s = 0.0
-        """Seconds left of the turn at the last start."""
+        """Seconds left of the turn; while the task runs, those left at its start. Negative after a longer turn."""
         self.order = 0
         """A number that grows with the time at which the task began to wait."""
         self.lone = False
-        """Whether it was the first time that the task waited, and its client's only waiting task for the purpose."""
+        """Whether the task, when it began to wait, had not run yet and was its client's only waiting task for the
+        purpose.
+        """
         self.host: Task | None = None
         """The task on whose thread this one runs as a guest; None for tasks with threads of their own."""
         self.meters: tuple[Meter, ...] = ()
@@ -253,7 +256,9 @@ class Meter:
 
 
 class Instructions(NamedTuple):
-    """Tasks to start; tasks whose owners shall release them soon; the time of the next decision at the latest."""
+    """Tasks to start; tasks whose owners shall release them soon; the time of the next decision at the latest, infinite
+    if only an event can change anything.
+    """
 
     start: list[Task]
     interrupt: list[Task]
@@ -420,7 +425,7 @@ class ThreadSchedule:
         return Instructions(start, interrupt, max(again, now + _MOMENT_S))
 
     def _next(self, now: float) -> Task:
-        """Return the waiting task that gets the next thread."""
+        """Choose the waiting task that gets the next thread, and count that thread as given out. Returns the task."""
         self._given_out += 1
         if self._given_out % OLDEST_EVERY == 0:
             oldest = next(iter(self.waiting))
@@ -486,9 +491,10 @@ class ThreadSchedule:
                 missing -= task.granted
 
     def _interrupt_for_short(self, now: float, start: list[Task], interrupt: list[Task]) -> float:
-        """Find threads for the short tasks that go first: interrupt running tasks, or start short ones as guests.
+        """Find threads for the short tasks that go first, at most two for each search thread: interrupt running tasks,
+        or start the short ones as guests of tasks that would start over.
 
-        Fills ``start`` and ``interrupt``. Returns the time to try again.
+        Adds to ``start`` and ``interrupt``. Returns the time to try again, infinite if no short task needs a thread.
         """
         again = math.inf
         for task in list(islice(chain(self._lone, self._short), self._coming, self._coming + 2 * self.slots)):
@@ -521,8 +527,8 @@ class ThreadSchedule:
         return again
 
     def _interrupt_for_turns(self, now: float, interrupt: list[Task]) -> float:
-        """Interrupt at most one task whose turn is over, for the waiting task that was charged least. Returns the time
-        to try again.
+        """Interrupt at most one task whose turn is over, for the waiting task that was charged least; do nothing before
+        the time of the next look. Returns that time; infinity while interrupted tasks still hold threads.
         """
         if self._coming or not self.waiting:
             return math.inf

@@ -26,7 +26,7 @@ _POLL_S = 0.01
 class Lease(Task):
     """A task for a thread that itself waits for its turn, in `Scheduler.turn_of`.
 
-    ``on_interrupt`` is called to end the turn early; without it the turn is not interrupted.
+    ``on_interrupt`` is called, from any thread, to end the turn early; without it the turn is not interrupted.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Scheduler:
         _carry_out(instructions)
 
     def remove(self, task: Task) -> bool:
-        """Remove a waiting task. Returns False if it no longer waits."""
+        """Remove a waiting task. Returns False, having done nothing, if the task does not wait."""
         with self._lock:
             if not self._schedule.remove(task):
                 return False
@@ -98,8 +98,8 @@ class Scheduler:
         return True
 
     def release(self, task: Task, *, again: bool = False) -> None:
-        """Take back a task's threads, if it holds any, and charge their time to its key; with ``again`` it waits for
-        another turn.
+        """Take back a running task's threads and charge their time to its key; with ``again`` the task waits for
+        another turn. Nothing happens to a task that does not run.
         """
         with self._lock:
             now = time.monotonic()
@@ -108,7 +108,7 @@ class Scheduler:
         _carry_out(instructions)
 
     def drop(self, task: Task) -> None:
-        """Remove a task, whether it waits or runs."""
+        """Remove a task, whether it waits or runs. Its threads count as free at once."""
         self.remove(task)
         self.release(task)
 
@@ -135,10 +135,11 @@ class Scheduler:
 
     @contextmanager
     def turn_of(self, lease: Lease, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
-        """Make a context in which the calling thread may use the lease's threads; entering waits for the turn.
+        """Make a context in which the calling thread may use the threads granted to ``lease``; entering waits for the
+        turn. If `Lease.again` is set within it, the lease waits for another turn once the context ends.
 
-        If `Lease.again` is set within it, the lease waits for another turn once the context ends. ``abandoned`` is
-        called at intervals while waiting; once it returns true, raises `Abandoned`.
+        ``abandoned`` is called at intervals while waiting; once it returns true, `Abandoned` is raised unless the turn
+        has just begun.
         """
         if not (lease.waiting or lease.running):
             self.add(lease)

@@ -26,10 +26,12 @@ class SharedEngines:
         self._owner = Owner(Purpose.INTERACTIVE, key, client)
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """Do nothing: an engine is built when a search needs one."""
+        """Do nothing: an engine is built when a search needs one. ``on_failure`` is never called."""
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
-        """Return an engine at once; if none can be built, its searches raise `EngineFailure`."""
+        """Return an engine at once; if none can be built, its searches raise `EngineFailure`. Of ``config`` only
+        ``threads`` counts: the daemon's pool decides the rest, and ``abandoned`` is never called.
+        """
         return LoadedEngine(_SessionSearcher(self._helpers, self._owner, config.threads), _SessionControl)
 
 
@@ -65,7 +67,8 @@ class _SessionSearcher:
         welcome: object = None,
         **options: Any,
     ) -> Result:
-        """Search as `SearchProtocol` says; ``control`` is a `_SessionControl`, ``welcome`` is ignored.
+        """Search as `SearchProtocol` says, in one or more turns, and return the last turn's result with the nodes and
+        time of all. ``control`` is a `_SessionControl`, ``welcome`` is ignored.
 
         Raises `Abandoned` if stopped before the first turn, `EngineFailure` without an engine, and the exceptions of
         ``progress``.
@@ -121,8 +124,8 @@ class _SessionSearch(ResumableSearch):
 
 
 def _without_repetitions(progress: Progress) -> Progress:
-    """Return a callback that skips lines no deeper and no surer than the last one of their rank: a resumed search
-    repeats its first iterations.
+    """Return a callback that passes a line on to ``progress`` only if it is deeper than the last one of its rank, or as
+    deep and of higher selectivity: a resumed search repeats its first iterations.
     """
     reported: dict[int, tuple[int, int]] = {}
 

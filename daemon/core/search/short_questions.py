@@ -55,7 +55,7 @@ class QuestionReceiver(Protocol[Q]):
         """Take the result of a question."""
 
     def short_failed(self, error: Exception) -> None:
-        """Take the error of a question that cannot be searched."""
+        """Take the error for a question that cannot be searched; called once for each such question."""
 
 
 _Question = TypeVar("_Question")
@@ -91,7 +91,8 @@ class QuestionQueue(Generic[_Question]):
         """Begin the turn that waited at the scheduler.
 
         Returns its questions, oldest first, each with its estimated µs, and whether to add another turn to the
-        scheduler.
+        scheduler. A turn gets an equal part of all waiting work, but at least `SHORTEST_TURN_US` and at most
+        `LONGEST_TURN_US`, in at most `MOST_IN_TURN` questions; a longer question is a turn by itself.
         """
         self.turn_waiting = False
         bound = min(LONGEST_TURN_US, max(SHORTEST_TURN_US, -(-self._total_us // self._slots)))
@@ -148,7 +149,7 @@ class QuestionTurns:
 
     def begin(self, owner: Owner) -> list[tuple[_Asked, int]]:
         """Begin a turn for an owner and request another one if questions are left. Returns this turn's questions, each
-        with its estimated µs.
+        with its estimated µs; [] if all were removed meanwhile.
         """
         with self._lock:
             queue = self._queue(owner)

@@ -67,7 +67,7 @@ class EnginePool:
 
 
 class Owner(NamedTuple):
-    """Who is charged for a search, and its priority among the client's searches for the same purpose."""
+    """Who is charged for a search, and its priority, higher first, among the client's searches for the same purpose."""
 
     purpose: Purpose
     key: Hashable
@@ -396,8 +396,11 @@ class ResumableSearch(Work):
             self._end_if_waiting()
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """Search for one turn, up to ``most_nodes`` (0: no limit), and charge its nodes to the key; ``options`` are
-        passed to the engine's search besides those of the constructor. Returns whether another turn is needed.
+        """Search for one turn, within the limits left and up to ``most_nodes`` (0: no further limit), set ``result``
+        and charge the nodes to the key; ``options`` are passed to the engine's search besides those of the constructor.
+
+        Returns whether another turn is needed. Does not search if the search was stopped or the turn interrupted before
+        it began.
         """
         control = engine.new_control()
         with self._lock:

@@ -184,8 +184,8 @@ def _undo(run: BookCommandRun) -> Result:
 
 @contextmanager
 def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
-    """Open the book that the parameter ``name`` names, with its journal, for reading. Raises `BadInput` if it is the
-    book in use.
+    """Make a context with the book that the parameter ``name`` names: one in this program's format is opened for
+    reading, with its journal, another one is converted. Raises `BadInput` if it is the book in use.
     """
     path = run.source(name)
     opened = run.books.opened
