@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
+import zipfile
+import zlib
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -39,13 +41,22 @@ def save_json(path: Path, content: dict[str, Any], *, indent: int | None = None)
 
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Return arrays and record of a file that `save` wrote. Raises `TrainingError` for any other or missing file."""
+    arrays = arrays_of(path)
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
         record = json.loads(arrays.pop("record").tobytes())
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (ValueError, KeyError) as error:
         raise TrainingError(f"{path}: not a file of a training stage: {error}") from error
     return arrays, record
+
+
+def arrays_of(path: Path) -> Arrays:
+    """Return the arrays of an npz file by name. Raises `TrainingError` if it is missing, damaged or of another kind."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    # A file of one array (npy) is read as that array, which is no context: TypeError.
+    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+        raise TrainingError(f"{path}: not an intact npz file: {error}") from error
 
 
 def digest(*arrays: NDArray[Any]) -> str:

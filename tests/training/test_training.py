@@ -134,6 +134,31 @@ def test_a_folder_without_games_and_a_bad_command_line_are_refused(tmp_path, cap
     assert "none.npz" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["cut", "changed", "npy", "text", "missing"])
+def test_files_that_are_no_archives_are_refused_with_their_name(tmp_path, kind):
+    path = tmp_path / "labels.npz"
+    store.save(path, {"values": np.arange(1000)}, {}, compress=True)
+    whole = path.read_bytes()
+    half = len(whole) // 2
+    if kind == "npy":
+        with path.open("wb") as stream:
+            np.save(stream, np.arange(3))
+    elif kind == "missing":
+        path.unlink()
+    else:
+        changed = whole[:half] + bytes([whole[half] ^ 255]) + whole[half + 1 :]
+        path.write_bytes({"cut": whole[:half], "changed": changed, "text": b"hello"}[kind])
+    for read in (store.load, lambda path: positions.read_truth([path])):
+        with pytest.raises(store.TrainingError, match=r"labels\.npz"):
+            read(path)
+
+
+def test_a_truth_file_without_scores_is_refused(tmp_path):
+    np.savez(tmp_path / "truth.npz", P20=np.zeros(1, np.uint64), O20=np.zeros(1, np.uint64))
+    with pytest.raises(store.TrainingError, match=r"truth\.npz.*y20"):
+        positions.read_truth([tmp_path / "truth.npz"])
+
+
 # ------------------------------------------------------------------------------------------------ boards
 
 

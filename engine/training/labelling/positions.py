@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine.training.store import Arrays, StageProgress, digest, load, save
+from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, arrays_of, digest, load, save
 from desdaemon.protocol.othello.rules import MOST_MOVES
 
 from . import boards
@@ -47,17 +47,17 @@ def read_truth(paths: list[Path]) -> list[Truth]:
     """Return the positions of truth files: npz files with arrays P<ply>, O<ply> (boards, side to move first) and y<ply>
     (discs).
 
-    "diverse" in a file's name means that its positions are perturbed ones.
+    "diverse" in a file's name means that its positions are perturbed ones. Raises `TrainingError` for other files.
     """
     truth = []
     for path in paths:
-        with np.load(path, allow_pickle=False) as archive:
-            for name in archive.files:
-                if name.startswith("P") and name[1:].isdigit():
-                    ply = name[1:]
-                    kind = "perturbed" if "diverse" in path.name else "human"
-                    score = archive[f"y{ply}"].astype(np.float32)
-                    truth.append(Truth(kind, 60 - int(ply), archive[name], archive[f"O{ply}"], score))
+        kind = "perturbed" if "diverse" in path.name else "human"
+        arrays = arrays_of(path)
+        for ply in (name[1:] for name in arrays if name.startswith("P") and name[1:].isdigit()):
+            if not arrays.keys() >= {f"O{ply}", f"y{ply}"}:
+                raise TrainingError(f"{path}: has P{ply} without O{ply} and y{ply}")
+            score = arrays[f"y{ply}"].astype(np.float32)
+            truth.append(Truth(kind, 60 - int(ply), arrays[f"P{ply}"], arrays[f"O{ply}"], score))
     return truth
 
 
@@ -96,7 +96,8 @@ class Visits(NamedTuple):
 
 
 def visit(games: Arrays) -> Visits:
-    """Return a row for each position of each of ``games`` (arrays of stage `games`), canonical and sorted by ply.
+    """Return a row for each position, chosen as `boards.expand` does, of each of ``games`` (arrays of stage `games`),
+    canonical and sorted by ply.
 
     Results are in discs for the side to move, NaN for unfinished games.
     """
