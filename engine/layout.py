@@ -8,7 +8,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 WORD = 8
 
-# A thread's context: 64-bit words. The caller fills in the addresses; all others begin as 0.
+# A thread's context: 64-bit words, 0 until `engine.search` and `engine.team` set them.
 NODES = 0
 """Nodes visited so far."""
 TABLE = 8
@@ -22,9 +22,12 @@ WEIGHTS = 32
 STOP = 40
 """Address of the word that ends the search when it is not 0."""
 DATE = 48
-"""Date of new table entries, 1 to `LAST_DATE`; entries of an older date are replaced first."""
+"""Date of new table entries: each search adds 1, and 1 follows `LAST_DATE`. Entries of lower dates are replaced first.
+"""
 BEST = 56
-"""Best move of the last node that has tried its moves; after a search that is the root."""
+"""Best move of the last node that has tried its moves, after a search the root's; NO_MOVE if it has none,
+`context.ANSWERED` if its result is another thread's.
+"""
 NODE_LIMIT = 64
 """Visited nodes at which this thread draws more of the team's nodes (`TEAM_NODES`) or, alone, sets the stop word."""
 TEAM = 72
@@ -38,7 +41,8 @@ PV_TABLE_MASK = 96
 SWITCHED_OFF = 104
 """Bits (`OFF_ETC`, `OFF_EVALUATION`) that switch off parts of the search, for tests."""
 SALT = 112
-"""XORed with all keys; its low half is 0, so that every board keeps its bucket."""
+"""XORed with all keys, so that a new salt hides all old entries; its low half is 0, so that boards keep their buckets.
+"""
 LOCAL_TABLE = 120
 """Address of the thread's own table, for exact results with up to `LOCAL_TABLE_EMPTIES` empties."""
 LOCAL_TABLE_MASK = 128
@@ -52,7 +56,8 @@ NETWORK = 232
 """Address of a network (`kernels.evaluate`), which is used instead of linear weights; 0 for none."""
 
 UNWIND = 152
-"""0, or the target of the thread's return: the number of a node on its `PATH`, or `UNWIND_ALL` for the whole search.
+"""0, or the target of the thread's return: the number, from 1, of a node on its `PATH`, or `UNWIND_ALL` for the whole
+search.
 
 While it is not 0, no value that a node returns may be compared or stored.
 """
@@ -71,7 +76,7 @@ PATH_LENGTH = 200
 HOOK = 208
 """Address of a C function i64(i64 reason, i64 thread) to wait or wake others; the reasons are `HOOK_...`."""
 SPINS = 216
-"""Immediate retries while waiting, before the thread calls the hook."""
+"""Number of polls while waiting before the thread calls the hook; 0 if the threads are virtual and have turns."""
 EXPECTED = 224
 """The kind, `CUT_NODE` or `ALL_NODE`, that the caller expects the next null-window node of a shared search to be."""
 LEAVE = 512
@@ -158,7 +163,8 @@ EXACT = int(Selectivity.FULL.index)
 
 # The table of `desdaemon.engine.probcut`, signed 16-bit numbers: `PROBCUT_DEPTHS` rows of `PROBCUT_ROW` for searches
 # that end before the game does, as many for searches to the end, `PROBCUT_FACTORS` margins of each kind, and the
-# factors of errors before the end by empties, in 1 / `PROBCUT_ONE`. Errors and margins are in 1 / `PROBCUT_UNIT`.
+# factors of errors before the end by empties, in 2**-`PROBCUT_ONE_BITS`. Errors and margins are in
+# 2**-`PROBCUT_UNIT_BITS`.
 PROBCUT_DEPTHS = 64
 PROBCUT_ROW = 4
 PROBCUT_FACTORS = 8

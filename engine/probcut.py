@@ -154,7 +154,8 @@ def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityInd
 def model_of(fields: Any) -> ErrorModel:
     """Return the error model in the entry ``fields`` of a weights file's record; missing values are those of `DEFAULT`.
 
-    Raises ValueError, with the reason, if ``fields`` is not an object of numbers that give errors the table can hold.
+    Raises ValueError, with the reason, if ``fields`` is no object, has other names or values that are no numbers, or
+    gives errors that `table` cannot hold.
     """
     if not isinstance(fields, dict) or not set(fields) <= set(_RECORD_KEYS):
         raise ValueError(f"the record's probcut is not an object of {', '.join(_RECORD_KEYS)}")

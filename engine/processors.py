@@ -33,7 +33,7 @@ def _groups() -> str:
 
 def quotas(groups: str, root: Path) -> list[int]:
     """Return the quotas, in processors rounded up, of the control groups in ``groups``, the text of /proc/self/cgroup,
-    and of the groups around them.
+    and of the groups around them. A group without a quota adds none to the list.
 
     ``root`` is the folder where the groups' file systems are mounted. Version 2 has ``cpu.max`` in each group's folder,
     version 1 has quota and period in separate files below ``root``/cpu.

@@ -13,8 +13,8 @@ class Line(NamedTuple):
 
     ``move`` is a square 0..63 (A1 = 0, H8 = 63) or `PASS`; ``lower`` and ``upper`` bound the score; ``depth`` is in
     plies, the number of empties for a search to the end; ``pv`` begins with ``move``; ``nodes`` and ``time_ms`` are the
-    cost of the last iteration of this line, which moves to mirror images of one position share; ``empties`` is the
-    number of empty squares at the root.
+    cost of the line's last iteration, divided among the moves that lead to mirror images of one position; ``empties``
+    is the number of empty squares at the root.
     """
 
     move: int

@@ -90,7 +90,7 @@ Progress = Callable[[int, Line], None]
 
 
 class Control:
-    """The stop word and the node counter of a search. Any thread may use it while the search runs."""
+    """The stop word and the node counter of a search. Any thread may use them while the search runs."""
 
     def __init__(self) -> None:
         self._memory = HeapWords(_STOP_WORDS)
@@ -111,7 +111,7 @@ class Control:
 
     @property
     def nodes(self) -> int:
-        """Number of nodes visited so far by all threads of the search."""
+        """Number of nodes visited so far by all threads of the search; 0 before it begins."""
         return sum(context.nodes for context in self._contexts)
 
     def stop(self) -> None:
@@ -121,11 +121,13 @@ class Control:
             self._word[0] = 1
 
     def interrupt(self) -> None:
-        """End the current iteration; `resume` lets the next one begin."""
+        """End what runs now: an iteration, and with it its search, or `Searcher.search_records`. Unlike `stop` this is
+        forgotten at the next `resume`.
+        """
         self._word[0] = 1
 
     def resume(self) -> bool:
-        """Clear the stop word for the next iteration. Returns False after `stop`."""
+        """Clear the stop word for the next iteration and return True; after `stop` leave it set and return False."""
         with self._lock:
             self._word[0] = int(self._stopped)
         return not self._stopped
@@ -148,7 +150,8 @@ class _Iteration(NamedTuple):
 
 
 class _SearchState:
-    """The state of one call of `Searcher.search`.
+    """The state of one call of `Searcher.search`. ``player`` and ``opponent`` are the canonical image of the position,
+    after a pass if it is forced.
 
     ``attempt`` passes a line that is only a bound to the caller's ``attempts``; ``welcome`` is the caller's; both may
     be None. ``begun`` is in seconds of `time.perf_counter`.
@@ -197,7 +200,7 @@ class Searcher:
     threads, real or virtual, wait for each other.
 
     Raises ValueError for settings out of range, `LibraryError` if the kernels cannot be compiled, `WeightsError` if the
-    shipped weights cannot be read.
+    shipped weights cannot be read, OSError or MemoryError if the system refuses memory for the table.
     """
 
     def __init__(
@@ -226,7 +229,7 @@ class Searcher:
         self._threads = threads
         self._contexts = [self._context() for _ in range(threads + guests)]
         self.team = Team(self._engine, self._contexts, threads - 1, waiting) if threads + guests > 1 else None
-        """The threads that search together; None if only the calling thread ever does. Others may join it."""
+        """The threads that search together; None for a searcher with one thread and no guests."""
 
     def _context(self) -> Context:
         context = Context()
@@ -311,7 +314,7 @@ class Searcher:
         ``players`` and ``opponents`` are addresses of ``number`` uint64 boards, ``scores`` of as many int64 results:
         discs for the mover, or, at depth 0, unrounded static evaluations in 128ths of a disc. The time of ``limits`` is
         ignored; its node limit is for all positions together. After a stop, or at that limit, the remaining scores are
-        left as they were.
+        left as they were; at depth 0 neither ends the call.
         """
         if limits.depth == 0:
             self._engine.static_many(self._contexts[0].address, players, opponents, scores, number)
@@ -323,8 +326,7 @@ class Searcher:
     def search_records(self, address: int, number: int, control: Control) -> None:
         """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address`` on this thread, without the GIL.
 
-        A stop leaves the records that are not yet searched as they were: the length of their lines is 0 if the caller
-        has set it so.
+        A stop leaves the lengths of the lines in unfinished records as the caller has set them: 0 marks these records.
         """
         self._prepare(_UNLIMITED, control)
         context = self._contexts[0]
@@ -332,8 +334,8 @@ class Searcher:
         self._date = context[DATE]
 
     def time_evaluations(self, player: int, opponent: int, number: int) -> int:
-        """Make ``number`` moves from a position that has one, evaluate after each, return the sum of scores. For
-        benchmarks.
+        """Make ``number`` single moves from a position that has a legal one, evaluate after each, and return the sum of
+        the scores. For benchmarks.
         """
         return int(self._engine.evaluate_often(self._contexts[0].address, player, opponent, number))
 
@@ -370,8 +372,9 @@ class Searcher:
         ``player`` has the move; scores, ``alpha`` and ``beta`` are discs for it. A score outside (``alpha``, ``beta``)
         is only a bound. Whenever an iteration has finished a line, ``progress`` is called with the line's rank, from 0,
         and the line; ``attempts`` likewise after each search of a part of the window that gave only a bound, with the
-        nodes and time of the whole search so far. ``welcome`` is called once, when the iterations are long enough to be
-        shared: from then on guests may join. Without it they may still join a searcher with several threads.
+        nodes and time of the whole search so far. ``welcome`` is called at most once, when the iterations are long
+        enough to be shared: from then on guests may join. Without it they may still join a searcher with several
+        threads.
 
         A limit or `Control.stop` ends the search with the lines so far; if there is none, with an allowed move that has
         score 0. Without a legal move the result is the line of the forced pass, whatever ``allow`` is, or no line if
@@ -432,8 +435,8 @@ class Searcher:
         back = move_images(INVERSE_SYMMETRY[symmetry])
 
         def turned(line: Line) -> Iterator[Line]:
-            """Yield the line on the caller's board, once for each of the equal moves that it stands for; they share its
-            cost.
+            """Yield the line on the caller's board: after a forced pass once, begun by the pass, else once for each of
+            the moves to mirror images of one position, which share its cost.
             """
             group = groups.get(line.move, {line.move: 0})
             share, left = divmod(line.nodes, len(group))
@@ -489,7 +492,9 @@ class Searcher:
         return Result(tuple(answers), nodes, job.milliseconds(), finished, threads)
 
     def _any_line(self, job: _SearchState, legal: int) -> Line:
-        """Return an allowed move, with score 0 and no bounds, for a search stopped before its first iteration."""
+        """Return the line of the lowest square in the mask ``legal``, with score 0 and no bounds, for a search stopped
+        within its first iteration.
+        """
         move = (legal & -legal).bit_length() - 1
         return Line(
             move, MoverScore(0), _LOWEST, _HIGHEST, 0, Selectivity.FULL, (move,), 0, job.milliseconds(), job.empties
@@ -498,11 +503,11 @@ class Searcher:
     def _line(
         self, job: _SearchState, step: _Iteration, allowed: int, guess: Line | None, window: tuple[int, int]
     ) -> tuple[Line | None, bool]:
-        """Return the line of the best of the moves ``allowed`` in this iteration, and whether the iteration was
-        finished.
+        """Return the line of the best of the moves ``allowed``, a mask, in this iteration, or None, and whether the
+        iteration was finished.
 
-        ``guess`` is the line of the iteration before. An unfinished iteration has a line only if its best score so far
-        lies inside the window that was being searched.
+        ``guess`` is the line of the iteration before, None for none; ``window`` is (alpha, beta). An unfinished
+        iteration has a line only if its best score so far lies inside the window that was being searched.
         """
         nodes_before = sum(context.nodes for context in self._contexts)
         begun = time.perf_counter()
@@ -551,7 +556,9 @@ class Searcher:
     def _bound(
         self, job: _SearchState, step: _Iteration, move: int, score: MoverScore, lower: MoverScore, upper: MoverScore
     ) -> None:
-        """Report to the caller's ``attempts`` that a score is outside the part of the window that was searched."""
+        """Report to the caller's ``attempts``, if there are any, that a score is outside the part of the window that
+        was searched; not without a move.
+        """
         if job.attempt is not None and move != NO_MOVE:
             nodes = sum(context.nodes for context in self._contexts)
             ms = job.milliseconds()
@@ -560,8 +567,10 @@ class Searcher:
     def _root(
         self, job: _SearchState, low: int, high: int, step: _Iteration, allowed: int, hint: int
     ) -> tuple[MoverScore, int]:
-        """Call the compiled search once, with all threads if that is faster; return the score and the move
-        or NO_MOVE.
+        """Call the compiled search once; return the score and the move or NO_MOVE.
+
+        From `_TOGETHER_FROM` plies on a search that may be shared is: the first call begins the team and calls
+        ``welcome``.
         """
         main = self._contexts[0]
         root = (job.player, job.opponent, low, high, step.depth, step.selectivity.index, allowed, hint)
@@ -578,8 +587,8 @@ class Searcher:
     ) -> tuple[int, ...]:
         """Return the principal variation, which begins with ``move``, from the tables, as deep as the search was.
 
-        Moves that the tables lack are searched again, unless the iteration is not ``complete``, a search before the end
-        has the score 64 or -64, or the search is stopped; the line then ends there.
+        A move that the tables lack is found by another search. The line ends there instead if the iteration is not
+        ``complete``, a search before the end has the score 64 or -64, or the search is stopped.
         """
         engine = self._engine
         context = self._contexts[0]

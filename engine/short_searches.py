@@ -52,7 +52,9 @@ class ShortSearches:
         self._control = Control()
 
     def stop(self) -> None:
-        """End the search call that runs now; searches it has not finished have the result None."""
+        """End the call of `search` that runs now, if any; its unfinished searches have the result None. Later calls are
+        not affected.
+        """
         self._control.interrupt()
 
     def search(self, questions: Sequence[Question]) -> list[Result | None]:

@@ -126,7 +126,7 @@ def _after(line: list[int]) -> tuple[int, int]:
 
 
 def shortest_stoners(most: int = 13, progress: Progress = SILENT) -> list[list[int]]:
-    """Return all shortest lines that end in a Stoner, sorted; no lines if it takes more than ``most`` plies.
+    """Return all shortest lines that end in a Stoner, sorted; none if the shortest have more than ``most`` plies.
 
     13 plies take half a minute.
     """
@@ -287,7 +287,7 @@ def canonical(shape: int) -> int:
 
 
 def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int]]:
-    """Return all shortest games that end in a draw, sorted; no games if they take more than ``most`` plies.
+    """Return all shortest games that end in a draw, sorted; none if the shortest have more than ``most`` plies.
 
     20 plies take less than a minute.
     """
@@ -299,7 +299,9 @@ def shortest_draws(most: int = 20, progress: Progress = SILENT) -> list[list[int
 
 
 def drawn_games(shapes: list[int], progress: Progress = SILENT, what: str = "games") -> list[list[int]]:
-    """Return the drawn games that end on one of ``shapes`` or a mirror image; ``progress`` calls them ``what``."""
+    """Return the drawn games that begin with f5 and end on one of ``shapes`` or a mirror image; ``what`` is the name
+    that ``progress`` is called with.
+    """
     player, opponent = map(_U, rules.play(*rules.START, F5))
     line, games, number = np.full(64, F5), np.full((_ROOM, 64), -1), 0
     for done, shape in enumerate(shapes):

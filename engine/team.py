@@ -85,22 +85,24 @@ class Waiting:
     """How a team's threads wait: a helper without a search sleeps, a leader that waits for helpers yields its
     processor.
 
-    Any thread may call it.
+    The leader's thread calls `begin`; any thread may call `wait` and `end`.
     """
 
     spins = _LOOKS
-    """Number of polls of a thread before it waits."""
+    """Number of polls of a thread before it waits; 0 makes the threads virtual: `wait` then also ends their turns."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._team: Team | None = None
 
     def begin(self, team: Team) -> None:
-        """Take note that ``team`` begins a search on this thread, the leader's; the helpers have been started."""
+        """Take note that ``team`` begins a search on this thread, the leader's; its own helpers have been started."""
         self._team = team
 
     def wait(self, reason: int, thread: int) -> None:
-        """Wait, or wake other threads, for a ``HOOK_...`` reason; the kernels call it as their hook. Must not raise."""
+        """Wait, or wake other threads, by ``reason``, a ``HOOK_...`` of `layout`; ``thread`` is the caller's number in
+        the team. The kernels call this method as their hook, so it must not raise.
+        """
         team = self._team
         if reason == HOOK_WAIT or team is None:
             time.sleep(0)
@@ -199,7 +201,6 @@ class Team:
             try:
                 threading.Thread(target=self.help, args=(seat,), name="search helper", daemon=True).start()
             except RuntimeError:
-                # The system refuses more threads: the search goes on with those that it has.
                 self._leave(seat)
                 break
         self.waiting.begin(self)
@@ -212,7 +213,7 @@ class Team:
         return int(self._engine.lead_root(self.contexts[0].address, *root))
 
     def end(self) -> None:
-        """Dismiss all helpers and return when they have left."""
+        """Dismiss all helpers, let no more join, and return when they have left. Does nothing without `begin`."""
         if not self._open:
             return
         with self._seats:
@@ -225,7 +226,9 @@ class Team:
                 self._seats.wait()
 
     def join(self) -> int:
-        """Return a seat for a thread that will call `help`; 0 if no search is running or no seat is free."""
+        """Return a free seat, taken now, for a thread that must then call `help`; 0 outside `begin` and `end`, or if no
+        seat is free.
+        """
         with self._seats:
             if not self._open or not self._free:
                 return 0
@@ -250,8 +253,8 @@ class Team:
             self._seats.notify_all()
 
     def dismiss(self, seat: int) -> None:
-        """Tell the helper in ``seat`` to leave, if there is one; it does so within a millisecond or two if it has a
-        processor.
+        """Tell the helper in ``seat`` to leave, if there is one, and return at once. The helper leaves within a
+        millisecond or two if it has a processor.
         """
         with self._seats:
             if seat in self._taken:

@@ -36,7 +36,9 @@ from .problems import contradicts, random_problems, read_problems
 
 
 class Measurement(NamedTuple):
-    """A measurement: its median time in ``seconds``, a number of nodes or of what ``name`` says (0: none), a note."""
+    """A measurement: its median time in ``seconds``, a number of nodes or of what ``name`` says (0: none), and a note;
+    as text a row below `HEAD`.
+    """
 
     name: str
     seconds: float
@@ -57,7 +59,9 @@ class EngineBench:
     """The measurements of `desdaemon bench`, a method for each. One thread at a time may use it."""
 
     def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
-        """``problems`` is a folder of OBF files, None for random positions; times are medians of ``repeat`` runs."""
+        """``problems`` is a folder of OBF files, None for random positions, which also replace a file that it lacks.
+        Times are medians of ``repeat`` runs, or of more where the runs are short.
+        """
         self.weights = weights
         self.problems = problems
         self.repeat = repeat
@@ -83,7 +87,8 @@ class EngineBench:
         """Measure single-threaded searches of ``problems``, each within ``limits(empties)`` and from an empty table of
         2**``bits`` entries.
 
-        The time is the median processor time of all rounds, in seconds.
+        The time is the median processor time of all rounds, in seconds. The note counts results that contradict a
+        problem's exact score.
         """
         searcher = Searcher(hash_bits=bits, weights=self.weights)
         clock = time.process_time
@@ -309,7 +314,9 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the measurements that are named, by default all but the signature. Returns the exit status."""
+    """Run the measurements that are named, by default all but the signature. Returns the exit status: 0, or 1 if the
+    weights cannot be read. Raises SystemExit for a wrong command line.
+    """
     parser = command_line()
     arguments = parser.parse_args(argv)
     unknown = [what for what in arguments.what if what not in _MEASUREMENTS]

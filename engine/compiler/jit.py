@@ -145,6 +145,8 @@ def kernel(signature: str, *, inline: bool = False) -> Callable[[Any], Any]:
     ``inline`` copies its code into every caller. The function may use scalars, the intrinsics of
     `desdaemon.engine.kernels.bits` and other kernels; no arrays, no exceptions, no floating point. A mixed ``uint64 +
     int64`` would become floating point: the build refuses it.
+
+    The decorator raises `KernelError` as `Kernel` does, and for the name of a kernel of another module.
     """
 
     def register(function: FunctionType) -> Any:
@@ -240,6 +242,6 @@ def assembly(linked: Any) -> str:
 
 
 def build(modules: Iterable[str], entries: Mapping[str, str], report: Report | None = None) -> bytes:
-    """Return the object file of the module that `link` makes of the same arguments."""
+    """Return the object file of the module that `link` makes of the same arguments; raises `KernelError` as it does."""
     linked = link(modules, entries, report)
     return bytes(target_machine(host_target()).emit_object(linked))

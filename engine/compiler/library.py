@@ -155,8 +155,8 @@ def digest(spec: Spec) -> str:
 def cache_folder() -> Path | None:
     """Return the folder of compiled code, private to this user and created if missing.
 
-    A folder that others can write to is reported and not used. Returns None, and reports it once, if no folder can be
-    used.
+    A folder that another user owns or can write to is reported and not used. Returns None, and reports it once, if no
+    folder can be used.
     """
     for folder in map(Path, folders.caches()):
         try:
@@ -192,7 +192,9 @@ def cached_path(spec: Spec) -> Path | None:
 
 
 def read_cached(spec: Spec) -> bytes | None:
-    """Return the cached object code; None if it is missing or damaged (which is reported)."""
+    """Return the cached object code; None if there is no cache folder, or if the code is missing or damaged, which is
+    reported.
+    """
     path = cached_path(spec)
     if path is None:
         return None
@@ -362,9 +364,10 @@ _lock = threading.Lock()
 
 
 def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
-    """Return the library from memory, else from the cache, else from the compiler, which takes up to a minute.
+    """Return the library from memory, else from the cache, else from the compiler, which takes up to a minute and gets
+    ``on_progress`` (`compile_library`).
 
-    Any thread may call it. Raises `LibraryError` if compiling fails.
+    Any thread may call it. Raises `LibraryError` if compiling fails or the compiled code lacks an entry.
     """
     with _lock:
         library = _loaded.get(spec.name)

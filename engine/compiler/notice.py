@@ -2,7 +2,7 @@
 
 Any thread may call its functions. Messages go to standard error unless `logs.redirect` has set another sink. At a
 terminal progress is one line that is rewritten, elsewhere a line every `EVERY_S` seconds; in a dialogue without a
-terminal there are at most three lines.
+terminal there are at most three lines of progress.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def in_dialogue(free: Callable[[], bool] | None) -> None:
 
 
 def wipe() -> None:
-    """Remove the line of progress from the terminal."""
+    """Remove the line of progress from the terminal, if there is one."""
     with _lock:
         if _line is not None:
             _line.clear()
@@ -60,8 +60,8 @@ def say_once(text: str) -> None:
 
 
 class Compiling:
-    """A context that reports a library's compilation; call it with the compiler's progress, such as ``12/89
-    solve2``.
+    """A context that reports the compilation of the library ``name`` if it takes over `AFTER_S`, and its end unless
+    that is an exception. Call it with the compiler's progress, such as ``12/89 solve2``.
     """
 
     def __init__(self, name: str) -> None:

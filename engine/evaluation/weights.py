@@ -56,7 +56,8 @@ class Weights:
     """Weights in memory, shared by any number of searchers and threads, which only read them.
 
     ``address`` is what the kernels take, ``network`` whether there is a network at that address rather than linear
-    weights; ``digest`` is that of the file's content, ``source`` the file's path.
+    weights; ``metadata`` has the curve and the error model that belong to them; ``digest`` is that of the file's
+    content, ``source`` the file's path.
     """
 
     def __init__(self, memory: Block | MappedFile, size: int, digest: str, source: Path) -> None:
@@ -74,8 +75,9 @@ class Weights:
     def load(cls, path: str | os.PathLike[str] | None = None) -> Weights:
         """Read a weights file of any known format, or the shipped weights if there is no path.
 
-        The expanded form is mapped from the cache, where a thread verifies it later, or made and kept there. Raises
-        `WeightsError` if the file cannot be used, `LibraryError` if the kernels that expand it cannot be compiled.
+        The expanded form is mapped from the cache, where a thread verifies it later, or made and kept there, if there
+        is a cache. Raises `WeightsError` if the file cannot be used, `LibraryError` if the kernels that expand it
+        cannot be compiled.
         """
         source = Path(path) if path is not None else SHIPPED
         try:

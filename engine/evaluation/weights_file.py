@@ -86,7 +86,7 @@ def read(path: str | os.PathLike[str]) -> tuple[bytes | Network, dict[str, Any]]
 
     Returns a network, or the packed table of linear weights (61 * WEIGHTS_PER_PLY int16, little endian, in 128ths of a
     disc for the side to move), and the file's record (of an eval.dat: its version and date). Raises `WeightsError` for
-    an unreadable or damaged file.
+    a file that cannot be read, is damaged or holds what this program does not know.
     """
     name = os.fspath(path)
     try:

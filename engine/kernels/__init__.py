@@ -1,1 +1,3 @@
-"""Kernels: the code that is compiled to machine code. Only the compiler imports it."""
+"""Kernels: the code that is compiled to machine code. The compiler imports it, and the numba code of training and of
+`desdaemon count`, but no search: that calls the compiled library.
+"""

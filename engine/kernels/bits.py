@@ -397,7 +397,7 @@ emit_flip = _emit_flip_lanes if AVX512 else _emit_flip_pext if BMI2 and AVX2 els
 
 
 flip = simple(emit_flip, lambda x, p, o: rules.flips(p, o, x), u64, u64, u64, u64)
-"""(square, mover, opponent) -> mask of the discs that the move turns."""
+"""(empty square, mover, opponent) -> mask of the discs that a move on the square turns; 0 if it is illegal."""
 
 
 def _last_count(place, own):

@@ -1,4 +1,8 @@
-"""The context of a search thread, the transposition table, and the words by which a team's threads communicate."""
+"""The context of a search thread, the transposition table, and the words by which a team's threads communicate.
+
+In the kernels of the search ``ctx`` is the address of a thread's context (`engine.layout`); ``p`` and ``o`` are the
+discs of the mover and of the opponent; ``alpha`` and ``beta``, the window, are discs for the mover.
+"""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.layout import (
@@ -163,7 +167,7 @@ def covers(have, need):
 @kernel("void(u64,u64,u64)")
 def put(bucket, key, d):
     """Write the data word ``d`` for the board of ``key`` into a bucket, over the board's old entry. If it has none, the
-    oldest of the bucket's four entries is overwritten, or of several that old the cheapest.
+    bucket's entry of the lowest date is overwritten, or of several with that date the cheapest.
     """
     place = bucket
     least = ~U(0)
@@ -229,7 +233,8 @@ def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, data):
     """Store the result of a search of ``nodes`` nodes with the window (alpha, beta) at ``draft``: the score ``best``
     and its ``move``. ``data`` is the data word that the bucket had for the board, 0 for none.
 
-    Bounds of an old result of the same draft are kept where they are narrower. An entry of higher draft stays, moves
+    Bounds of an old result of the same draft are kept where they are narrower. The old move stays the first if ``best``
+    is at most ``alpha``, else it becomes the second. An entry of another draft that covers this one stays, moves
     included, and the new result becomes the board's second entry. So a reduced search does not overwrite the deeper
     result of its board, and other threads find the reduced one.
     """

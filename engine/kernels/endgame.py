@@ -1,5 +1,6 @@
 """The exact solver's lower half: null-window searches to the end of the game, with up to about 12 empties.
 
+``ctx`` is the address of the thread's context, ``p`` and ``o`` are the discs of the side to move and of the other.
 Scores are final disc differences for the side to move; ``alpha`` asks "more than alpha?" (the window is [alpha, alpha +
 1]); all searches are fail-soft. ``empty`` is the mask of empty squares, ``odd`` that of quadrants with an odd number of
 them. 1 to 4 empties are written out; up to `PARITY_TO` moves are ordered by quadrant parity; above that there are a
@@ -344,8 +345,8 @@ def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve(ctx, p, o, alpha, empty, odd, empties):
-    """Return the score with up to about 12 empties, by the function for their number. It means nothing if UNWIND is set
-    on return.
+    """Return the score with up to about 12 empties, by the function for their number. The score means nothing if UNWIND
+    is set on return.
     """
     if empties > PARITY_TO:
         return solve_with_table(ctx, p, o, alpha, moves(p, o), odd, empties)

@@ -348,7 +348,7 @@ def curve_step(value):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def evaluate(ctx, features, side, empties):
-    """Return the static score for the side to move, in whole discs, -63..63."""
+    """Return the static score for ``side`` (0 or 1), which is to move, in whole discs, -63..63."""
     value = weighted_result(ctx, features, side, empties)
     score = ldi8(ld64(ctx + U(CURVE)) + i2u(curve_step(value)))
     if value < 0:
@@ -388,7 +388,7 @@ _digits_at = constant_table("pattern_digits", _DIGITS, i32)
 def map_weights(places, target):
     """Write, for each configuration of each part of each table, the index of its weight among the packed ones.
 
-    ``places`` is the address of `patterns.packing`; ``target`` that of MAP_SIZE int32.
+    ``places`` is the address of the numbers that `patterns.packing` returns, ``target`` that of MAP_SIZE int32.
     """
     records = _records_at()
     for k in range(_NUMBER_OF_RECORDS):

@@ -1,4 +1,8 @@
-"""The exported kernels: the functions that Python calls."""
+"""Exported kernels: most of the functions that Python calls (`engine.exports` lists all).
+
+``ctx`` is the address of the thread's context (`engine.layout`), ``p`` and ``o`` are the discs of the mover and of the
+opponent.
+"""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.layout import (
@@ -119,9 +123,10 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
     """Return the best score, in discs for the mover, of the moves in the mask ``allowed``, at least one of them legal;
     the move is left at BEST.
 
-    A score outside the window (alpha, beta) is a bound. ``depth`` is in plies, at most the empties; ``selectivity`` is
-    an index. ``hint`` (a square or NO_MOVE) is searched first if it is allowed. Depth 0 gives the static evaluation and
-    no move. If UNWIND is set on return, the score is the best of the finished moves, -INFINITE if no move is finished.
+    A score outside the window (alpha, beta) is a bound. ``depth`` is in plies, and means the empties if it is more;
+    ``selectivity`` is an index. ``hint`` (a square or NO_MOVE) is searched first if it is allowed. Depth 0 gives the
+    static evaluation and no move. If UNWIND is set on return, the score is the best of the finished moves, -INFINITE if
+    no move is finished.
     """
     st64(ctx + U(UNWIND), U(0))
     st64(ctx + U(PATH_LENGTH), U(0))
@@ -235,8 +240,8 @@ def help_team(ctx):
 
 @kernel("u64(u64,u64,u64,i64,i64)")
 def known_move(ctx, p, o, depth, selectivity):
-    """Return the best move if the transposition table or the line table has an exact score of at least this depth and
-    selectivity, else NO_MOVE.
+    """Return the best move of (p, o) if the table at PV_TABLE or the transposition table has an exact score, that is
+    equal bounds, of at least this depth and selectivity, else NO_MOVE.
     """
     draft = make_draft(depth, selectivity)
     key = key_of(ctx, p, o)
@@ -299,8 +304,8 @@ def score_around(ctx, p, o, depth, selectivity, guess):
 @kernel("i64(u64,u64,u64,i64,i64)")
 def deepened_score(ctx, p, o, depth, selectivity):
     """Return the score of (p, o), in discs for the mover, by iterative deepening to ``depth`` plies or the end of the
-    game; the iterations before a last one to the end have selectivity index 0. A side without a move passes. The score
-    means nothing once the stop word is set.
+    game; the iterations before a last one to the end have selectivity index 0. A side without a move passes; a finished
+    game has its final score. Other scores mean nothing once the stop word is set.
     """
     if moves(p, o) == U(0):
         if moves(o, p) == U(0):

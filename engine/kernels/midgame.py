@@ -1,8 +1,9 @@
 """The general search: negascout over the evaluation, and the upper part of the search to the end of the game.
 
+``ctx`` is the address of the thread's context, ``p`` and ``o`` are the discs of the mover and of the opponent.
 ``depth`` is in plies; a search whose depth equals the empties reads to the end, and is exact if its selectivity index
-is EXACT. ``side`` (0 or 1) is the mover's side in the ``features``. Scores are discs for the mover; a pass costs no
-depth.
+is EXACT. ``side`` (0 or 1) is the mover's side in the ``features``, an address. Scores are discs for the mover; a pass
+costs no depth.
 
 The steps of a null-window node (`search`; an open-window node, `pv_search`, has 1, 3, 4, 5, 9 and 10):
 
@@ -156,7 +157,7 @@ searched first. Indices: 5 is 100 %, 4 99 %, 2 95 %, 0 73 % (docs/notes/internal
 PROBCUT_FROM = 3
 
 STAND_IN_SELECTIVITY = 1
-"""Selectivity index (87 %) that a reduced search to the end need not exceed."""
+"""Highest selectivity index (87 %) of the reduced search that ProbCut tries for a search to the end."""
 
 _PROBCUT_ROW_BYTES = 2 * PROBCUT_ROW
 _PROBCUT_MARGINS = 2 * PROBCUT_DEPTHS * _PROBCUT_ROW_BYTES
@@ -518,8 +519,8 @@ def iterated_selectivity(depth, selectivity, empties):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """Return the score of a node of two plies or more with the window (alpha, alpha + 1), by the steps that the module
-    lists. It means nothing if UNWIND is set on return.
+    """Return the score of a node of two plies or more with the window (alpha, alpha + 1), by the steps in the docstring
+    of `kernels.midgame`. The score means nothing if UNWIND is set on return.
     """
     # 1
     kind = ld64(ctx + U(EXPECTED))
@@ -626,8 +627,8 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64)")
 def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features):
-    """Return the score of an open-window node of any depth, by the steps that the module lists. It means nothing if
-    UNWIND is set on return.
+    """Return the score of an open-window node of any depth, by the steps in the docstring of `kernels.midgame`. The
+    score means nothing if UNWIND is set on return.
     """
     # 1
     count(ctx, U(1))
@@ -678,10 +679,11 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64)")
 def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, place):
-    """Return the best score of the moves ``legal``, at least one, of an open-window node; the move is left at BEST.
-    ``place`` is ROOT, PART_OF_ROOT or INNER.
+    """Return the best score of the moves ``legal``, at least one, of an open-window node, or the first that reaches
+    ``beta``; the move is left at BEST. ``place`` is ROOT, PART_OF_ROOT or INNER.
 
-    The result is stored in the tables, but not for PART_OF_ROOT, nor if UNWIND is set on return or BEST is ANSWERED.
+    The result is stored in the tables, but not for PART_OF_ROOT, nor if UNWIND is set on return or BEST is ANSWERED;
+    what UNWIND means for the score `try_moves` says.
     """
     # 5
     if _must_return(ctx, depth):

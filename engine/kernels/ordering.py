@@ -89,7 +89,7 @@ SECOND_TABLE_MOVE_SEARCHED = 1 << 29
 """Rank of the table's second move in the general search, where other moves may rank above SECOND_TABLE_MOVE."""
 
 # Weights of the terms, as shifts. Those of mobility and corners differ for the exact solver (`kernels.endgame`),
-# searches to the end above it, and searches before the end. The opponent's mobility counts as `_MOST_MOVES` less it.
+# searches to the end above it, and searches before the end. A mobility counts as `_MOST_MOVES` minus it.
 _MOST_MOVES = 40
 SOLVER_MOBILITY, EXACT_MOBILITY, MOBILITY = 12, 11, 8
 SOLVER_CORNERS, EXACT_CORNERS, CORNER_STABILITY = 9, 9, 6

@@ -144,9 +144,10 @@ def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
 
 @kernel("void(u64,u64)")
 def search_record(ctx, record):
-    """Search the position of ``record``, whose game is not over, and write score, nodes and line into it.
+    """Search the position in the record at address ``record``, whose game is not over, and write score, nodes and line
+    into the record. NODES counts from 0.
 
-    If the stop word ends the search, the length of the line stays 0.
+    If the stop word ends the search, the length of the line stays as the caller has set it.
     """
     p = ld64(record + U(SHORT_PLAYER))
     o = ld64(record + U(SHORT_OPPONENT))

@@ -99,11 +99,11 @@ def _searched(judge: Searcher, player: int, opponent: int) -> float:
 def openings(
     count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher], balanced: float | None = None
 ) -> list[tuple[int, int]]:
-    """Return ``count`` distinct positions after ``plies`` random moves whose mean evaluation by both judges is within
-    `CLOSE_TO` discs of 0.
+    """Return ``count`` distinct canonical positions (mover, opponent) after ``plies`` random moves, games not over,
+    whose mean evaluation by both judges is within `CLOSE_TO` discs of 0.
 
-    With ``balanced`` their mean score by both judges' searches must also be within that many discs of 0. Runs until
-    there are enough.
+    With ``balanced`` their mean score by both judges' searches (`BALANCED_BY`) must also be within that many discs of
+    0. Runs until there are enough.
     """
     found: list[tuple[int, int]] = []
     known: set[tuple[int, int]] = set()

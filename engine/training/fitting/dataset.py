@@ -28,7 +28,9 @@ BALANCED = 1000
 
 
 class Mixture(NamedTuple):
-    """Strengths of the kinds of labels. A row's label is the mean of its labels, weighted by these."""
+    """Strengths of the kinds of labels. A row's label is the mean of its labels, weighted by these; but a game's result
+    does not count where there is an exact label.
+    """
 
     exact: float = 1.0
     search: float = 1.0
@@ -185,7 +187,9 @@ class FitTask(NamedTuple):
     command: str
 
     def data(self) -> Datasets:
-        """Read the positions, labels and coefficients of the task."""
+        """Return the task's positions with their labels and the coefficients that correct these. Raises `TrainingError`
+        for an unusable file, OSError for a file of coefficients that cannot be read.
+        """
         return Datasets(self.sources, self.label_files, self.mixture, calibration.read_all(self.calibrated))
 
     def record(

@@ -304,7 +304,7 @@ def run(task: FitTask, options: NetworkOptions) -> None:
     and validation figures, and is also written beside it as JSON.
 
     Other bands are those of the task's start, a network with the same bands. Raises `TrainingError` if a band is
-    neither fitted nor there, `WeightsError` if the start is no such network.
+    neither fitted nor in the start, `WeightsError` if the start is no such network.
     """
     progress = StageProgress("fit-network")
     data = task.data()

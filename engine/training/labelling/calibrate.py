@@ -1,9 +1,9 @@
 """Stage `calibrate`: the errors of search labels against better scores.
 
-Better scores are exact or, where these cost too much, means of searches to one or two depths with weights whose labels
-are calibrated already at the leaves. A seeded sample of labelled rows is scored in random order, so that a stage ended
-by its time limit still has a fair sample of every ply. The output has the coefficients of every ply (`calibration`),
-the errors before and after, and the samples.
+Better scores are exact or, where these cost too much, means of searches to one or two depths, whose leaves lie at plies
+for which the weights are fitted to calibrated labels. A seeded sample of labelled rows is scored in random order, so
+that a stage ended by its time limit still has a fair sample of every ply. The output has the coefficients of every ply
+(`calibration`), the errors before and after, and the samples.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def run(
     `calibration.LEAST_DEPTH` plies; fit the coefficients and write them to ``out`` as JSON.
 
     Rows are searched to each of ``depths``, in plies or EXACT, at ``selectivity``, and the means of the scores count;
-    the searches of all depths end after ``seconds`` in all (0: no limit). Raises `TrainingError` if there are too few
-    rows.
+    the searches of all depths end after ``seconds`` in all (0: no limit). Raises `TrainingError` if fewer than
+    `calibration.FEWEST` rows have all scores.
     """
     progress = StageProgress("calibrate")
     data = Datasets(sources, label_files, Mixture())
@@ -90,7 +90,7 @@ def run(
     content: dict[str, Any] = {
         "coefficients": {str(ply): fields._asdict() for ply, fields in fitted.items()},
         "errors": calibration.errors(samples, fitted),
-        "errors_are": "root mean square and mean of label less better score, in discs",
+        "errors_are": "root mean square and mean of label minus better score, in discs",
         "depths": list(depths),
         "command": command,
         "positions": [part.record["digest"] for part in data.parts],

@@ -154,9 +154,10 @@ def run(
 ) -> None:
     """Label up to ``count`` rows of each ply first..last of a positions file and write the labels to ``out``.
 
-    A ``depth`` of EXACT (255) searches to the end. Rows labelled in the files ``skip`` are left out. Labels that
-    ``out`` already has are kept for the rows chosen and dropped for others; raises `TrainingError` if they are of other
-    positions, depth or selectivity.
+    A ``depth`` of EXACT (255) searches to the end. After ``seconds`` (0: no limit) the labels so far are written. Rows
+    labelled in the files ``skip`` are left out. Labels that ``out`` already has are kept for the rows chosen and
+    dropped for others; raises `TrainingError` if they are of other positions, depth or selectivity, and `Unfinished` as
+    `search_all` does.
     """
     progress = StageProgress("label")
     arrays, record = load(source)
