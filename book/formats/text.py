@@ -106,12 +106,12 @@ class TextImport(NamedTuple):
     duplicates: int
 
 
-def _number(text: str, name: str, low: int, high: int) -> int:
+def _number(text: str, name: str, low: int, high: int, *others: int) -> int:
     try:
         value = int(text)
     except ValueError:
         raise ValueError(f"the {name} {text.strip()!r} is not a number") from None
-    if not low <= value <= high and value != NO_SCORE:
+    if not low <= value <= high and value not in others:
         raise ValueError(f"the {name} {value} is not {low}..{high}")
     return value
 
@@ -123,7 +123,7 @@ def _entry(book: Book, line: str) -> PositionEntry:
     player, opponent = parse_board(fields[0][:64], fields[0][64:].strip())
     level = _number(fields[1], "level", 0, MAX_LEVEL)
     move = parse_move(fields[2])
-    score = _number(fields[3], "score", -64, 64)
+    score = _number(fields[3], "score", -64, 64, NO_SCORE)
     if (player | opponent) & layout.CENTRE != layout.CENTRE:
         raise ValueError("a centre square is empty")
     p, o, symmetry = book.table.canonical(player, opponent)

@@ -139,6 +139,7 @@ BAD_LINES = {
     LINE.replace("O", "Q", 1): "'Q' on D4",
     LINE.replace(" X,", " Z,"): "'Z' is not a side",
     LINE.replace(",6,", ",61,"): "level 61 is not 0..60",
+    LINE.replace(",6,", ",-127,"): "level -127 is not 0..60",
     LINE.replace(",6,", ",-1,"): "level -1",
     LINE.replace(",6,", ",six,"): "not a number",
     LINE.replace("D3", "A1"): "A1 is not a legal move",
