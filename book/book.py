@@ -135,7 +135,9 @@ class Book:
         self._unverified: set[int] | None = set() if complete else None
         """The only rows whose leaf, or whose parents' leaves, may be faulty; None if any leaf may be."""
         self.stale = False
-        """Whether anything has changed since the last `negamax` that ran to its end."""
+        """Whether positions, or options that scores depend on, have changed since the last complete `negamax`; False
+        in a new object.
+        """
         self.memo: dict[Question, tuple[int, int]] = {}
         """Results of searches, by question, for a command that was stopped before it could use them."""
         self.edits: list[Edit] = []
@@ -148,7 +150,7 @@ class Book:
 
     @property
     def options(self) -> BookOptions:
-        """The options, which are assigned as a whole."""
+        """The options, assigned as a whole; if scores depend on one that changes, all scores are stale then."""
         return self._options
 
     @options.setter
@@ -174,8 +176,8 @@ class Book:
         """Return the entry of a position in any orientation; under Egaroucid's rule also one for a position outside the
         book with moves that lead into it.
 
-        Such an entry's score follows from these moves, and its level is `NO_LEVEL`. Returns None for any other
-        position.
+        Such an entry's score follows from these moves (`NO_SCORE` if none leads to a score), and its level is
+        `NO_LEVEL`. Returns None for any other position.
         """
         with self.table.lock:
             entry = self.entry(player, opponent)
@@ -231,14 +233,16 @@ class Book:
         return best_first(move._replace(move=transform_move(move.move, back)) for move in known_moves)
 
     def moves_that_count(self, player: int, opponent: int) -> list[MoveInBook]:
-        """Return the moves that a score follows from: `moves_on`, without a leaf that Egaroucid's rule ignores."""
+        """Return the moves that a score follows from: `moves_on`, under Egaroucid's rule without the leaf if there are
+        links.
+        """
         moves = self.moves_on(player, opponent)
         links = [move for move in moves if move.linked]
         return links if links and self.options.rule is Rule.EGAROUCID else moves
 
     def scan_faults(self, progress: ProgressCallback = no_progress) -> Iterator[Rows]:
-        """Yield faults of leaves (`layout.OPEN` ...), at most some thousand at a time, by row: int64 (n, 2), row and
-        kind.
+        """Yield the faults of all leaves in order of rows, as arrays int64 (n, 2) of row and kind (`layout.OPEN` ...);
+        n is at most `_NOTES` and may be 0.
         """
         notes = np.empty((_NOTES, 2), np.int64)
         number = np.zeros(1, np.uint64)
@@ -256,8 +260,8 @@ class Book:
         return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(progress)])
 
     def unverified_rows(self) -> Rows | None:
-        """Return the rows whose leaf may be faulty, ascending; None if any row's may be, or if they have too many
-        parents to list.
+        """Return the rows whose leaf may be faulty, ascending; None if any row's may be, or if a changed row has too
+        many parents to list.
         """
         if self._unverified is None:
             return None
@@ -287,7 +291,7 @@ class Book:
         return np.concatenate(faults)
 
     def checked(self) -> None:
-        """Take note that no leaf is faulty, because the caller has checked or replaced them."""
+        """Take note that no leaf is faulty, because the caller has checked or replaced all of them."""
         self._unverified = set()
 
     @property
@@ -420,9 +424,10 @@ class Book:
         self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context whose changes are written all or none. Raises `ReadOnly`.
+        """Return a context; the changes made in it are written at its end, all or none. Within it a failed write is not
+        repeated.
 
-        Within it a failed write is not repeated.
+        Raises `ReadOnly`, at once, if the book must not change.
         """
         self.recorder.allow()
         return self.recorder.hold()
@@ -446,7 +451,7 @@ class Book:
         self.store_results(np.array([row], np.int64), np.array([results], RESULT))
 
     def store_results(self, rows: Rows, results: Records) -> None:
-        """Store `RESULT` records for ``rows``, which are distinct; numbers are limited to `MOST_GAMES`, in place."""
+        """Store `RESULT` records for ``rows``, which are distinct; ``results`` are limited to `MOST_GAMES` in place."""
         self._begin_change()
         for name in results.dtype.names or ():
             np.minimum(results[name], MOST_GAMES, out=results[name])
@@ -485,7 +490,9 @@ class Book:
         return np.concatenate(lost)
 
     def _resting_on_hand(self, progress: ProgressCallback) -> Rows:
-        """Return the rows whose score was set by hand, or follows from such a score along best moves."""
+        """Return the rows whose score was set by hand, or equals such a score along links, so that it may follow from
+        it. Links to a row with too many parents to list are left out.
+        """
         counts = self.known_counts()
         if counts is not None and HUMAN_LEVEL not in counts.levels:
             return np.empty(0, np.int64)
@@ -505,9 +512,10 @@ class Book:
     ) -> Removed:
         """Remove the marked rows; other rows get new numbers.
 
-        With ``leaves``, the best link that a position loses becomes its leaf if it is better. Scores set by hand go
-        with their positions. Other scores are not recomputed, but that of a position that loses its last link becomes
-        unknown. A cancellation leaves the book unchanged.
+        With ``leaves``, the best link that a position loses becomes its leaf if it is better than the leaf, unless its
+        score rests on one set by hand. No score is recomputed, but that of a position that loses its last link becomes
+        unknown unless it was set by hand. Without ``leaves``, a removal of more than 1/`_WHOLE` of the book only makes
+        all scores stale, and ``rows`` is empty. A cancellation leaves the book unchanged.
         """
         self._begin_change()
         table = self.table
@@ -581,7 +589,7 @@ class Book:
             self._negamax(threads, progress)
 
     def settle(self, threads: int, seconds: float) -> None:
-        """Run `negamax` for at most ``seconds``; scores may be stale afterwards."""
+        """Run `negamax`, but cancel it after ``seconds``; scores may be stale afterwards."""
         until = time.monotonic() + seconds
 
         def progress(stage: str, done: int, total: int) -> None:
@@ -595,8 +603,8 @@ class Book:
         """Bring scores, bounds and counts up to date; drop leaves whose moves have become links. Returns the number of
         rows whose score or bounds changed.
 
-        After small changes only positions that depend on them are visited (`negamax.negamax_from`). After a
-        cancellation the scores stay `stale`.
+        After small changes only positions that depend on them are visited (`negamax.negamax_from`), in a `settled`
+        book none. After a cancellation the scores stay `stale`.
         """
         self._begin_change()
         return self._negamax(threads, progress)

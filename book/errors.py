@@ -55,7 +55,7 @@ class OutOfRange(BookError):
 
 
 def within(name: str, value: int, low: int, high: int) -> int:
-    """Return ``value`` if it lies in ``low..high``, else raise `OutOfRange`."""
+    """Return ``value`` if it lies between ``low`` and ``high``, both included, else raise `OutOfRange`."""
     if not low <= value <= high:
         raise OutOfRange(name, value, low, high)
     return value

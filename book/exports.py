@@ -1,4 +1,4 @@
-"""The kernels of the book's library that Python calls, by name and signature; their docstrings describe them."""
+"""The book's kernels that Python calls, by name and signature; each kernel's docstring describes it."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ NOT_IN_BOOK = 0xFFFFFFFFFFFFFFFF
 KEPT, GONE, GONE_BY_HAND = 1, 0, 2
 """Kinds of rows for `list_lost`: one stays; one goes; one goes, and its score rests on a score set by hand."""
 KEEPS_LEAF = 255
-"""Stands for a move where the position's leaf is as good as any link that it loses."""
+"""Stands for the move in a note of `list_lost` if the position keeps the leaf that it has."""
 NO_LEVEL = -1
 """The level of a score of unknown origin, Egaroucid's undefined level."""
 HUMAN_LEVEL = 70

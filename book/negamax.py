@@ -1,8 +1,8 @@
 """Negamax over the whole book: scores, bounds and path counts, computed from the leaves as Edax does.
 
-A move leads to fewer empty squares, a pass to the same number with a side that can move. So one pass over the positions
-in that order finds the scores of all children final. Positions that the opening does not reach are updated too; Edax
-leaves them as they were.
+A link always leads to a lower layer (`layer_of`): a move to fewer empty squares, a pass to a side that can move. So one
+pass over the positions by rising layer finds the scores of all children final. Positions that no line from the initial
+position reaches are updated too; Edax leaves them as they were.
 """
 
 from __future__ import annotations
@@ -73,9 +73,10 @@ def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
 
 
 class LayerOrder:
-    """The rows of a table from the end of the game to the opening.
+    """The rows of a table by rising layer (`layer_of`): from the end of the game to the opening.
 
-    It is invalid as soon as a row is added or removed. ``filters`` are the table's.
+    It is invalid as soon as a row is added or removed. ``filters`` are the table's. Making it verifies a mapped file
+    and raises `Damaged`.
     """
 
     def __init__(self, table: BookTable, progress: ProgressCallback = no_progress) -> None:
@@ -95,8 +96,8 @@ class LayerOrder:
         return len(self.rows)
 
     def layers(self) -> list[tuple[int, int]]:
-        """Return ranges of places in ``rows``, from the end of the game on; no position depends on another of its
-        range.
+        """Return the layers as ranges (start, end) of places in ``rows``, from the end of the game on; no position
+        depends on another of its range.
         """
         begins = self._begins.tolist()
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
@@ -126,11 +127,11 @@ class _Faults:
         self._kinds: Bytes = np.zeros(size, np.uint8)
 
     def begin(self, block: Words, start: int) -> None:
-        """Make `negamax_rows` record faults in this buffer, from place ``start`` on."""
+        """Make `negamax_rows`, which gets ``block``, record faults in this buffer, from place ``start`` on."""
         block[NEGAMAX_FAULTS // WORD] = address(self._kinds) - start
 
     def end(self, block: Words) -> None:
-        """Make `negamax_rows` stop recording faults."""
+        """Make `negamax_rows`, which gets ``block``, record no faults."""
         block[NEGAMAX_FAULTS // WORD] = 0
 
     def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:

@@ -66,7 +66,8 @@ STATE = np.dtype(
 class PositionEntry(NamedTuple):
     """A position of the book: the discs of the side to move and of the other side, in canonical form, and its data.
 
-    ``wins``, ``draws``, ``losses`` count the paths to exactly solved ends, ``lines`` the paths that leave the book
+    ``wins``, ``draws``, ``losses`` count the paths to exactly solved ends, by the result for the side to move, and
+    ``lines`` the paths that leave the book
     (under Egaroucid's `Rule`: 1 + the sum over the links); positions that several paths reach count once for each path.
     ``lower`` and ``upper`` bound ``score`` by the error margins. The leaf is the best move that does not lead into the
     book, `NO_MOVE` if there is none; a finished game has `NO_MOVE` with its final score. ``level`` and ``leaf_level``
@@ -115,7 +116,8 @@ def unsearched(
 ) -> npt.NDArray[np.void]:
     """Return `RECORD`s of the canonical positions ``keys``, uint64 (n, 2), with ``level`` and without leaves.
 
-    ``scores``, one for all or one each, in discs for the side to move, are provisional scores and also bounds.
+    ``scores``, one for all or one each, in discs for the side to move, are provisional scores and also bounds; with
+    `NO_SCORE` the bounds are the widest.
     """
     records = np.zeros(len(keys), RECORD)
     records["player"], records["opponent"] = keys.T

@@ -46,8 +46,8 @@ class Filters:
     in it.
 
     With a number that no position has, all look-ups are skipped. With one that few positions have, bits skip most of
-    those that would fail, unless most children are in the table. `layout.FILTER_BYTES` describes the words. A new
-    object skips nothing.
+    those that would fail, unless most children are in the table. `layout` describes the words (`FILTER_BITS`,
+    `FILTER_MASK`). A new object skips nothing.
     """
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class BookTable(TableMemory):
     def insert(self, player: int, opponent: int) -> tuple[int, bool]:
         """Return the row of a canonical position, which is added if it is missing, and whether it is new.
 
-        A new position has no score, level or leaf. Raises `Damaged`.
+        A new position has no score, level or leaf. Raises `Damaged` in a damaged file.
         """
         with self.lock:
             while True:
@@ -153,9 +153,9 @@ class BookTable(TableMemory):
                 self.grow(answer)
 
     def insert_records(self, records: Records, *, overwrite: bool = False) -> int:
-        """Add canonical `RECORD`s without wide counts. Returns how many positions were in the table already.
+        """Add canonical `RECORD`s, none with the flag `WIDE`. Returns how many positions were in the table already.
 
-        Unless ``overwrite``, positions already in the table keep their data. Raises `Damaged`.
+        Unless ``overwrite``, these keep their data. Raises `Damaged` in a damaged file.
         """
         records = np.ascontiguousarray(records, RECORD)
         out = np.zeros(INSERTED_WORDS, np.int64)
@@ -176,7 +176,7 @@ class BookTable(TableMemory):
     def remove(self, marked: Bytes) -> int:
         """Remove the rows whose byte in ``marked`` is not 0; return their number. Other rows get new numbers.
 
-        Raises `Damaged`, and ValueError if ``marked`` has not a byte for each row.
+        Raises `Damaged` in a damaged file, and ValueError if ``marked`` has not a byte for each row.
         """
         if len(marked) != len(self):
             raise ValueError(f"{len(marked)} marks for {len(self)} rows")
@@ -339,7 +339,7 @@ class BookTable(TableMemory):
 
     def bare_filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
         """Verify a mapped file and gather the index, then return `filters` whose bits the caller has to set. Raises
-        `Damaged`.
+        `Damaged` in a damaged file.
         """
         self.check_all(progress)
         self.gather_index()
@@ -348,7 +348,8 @@ class BookTable(TableMemory):
     def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
         """Return filters for passes over the whole table, valid until a position is added or removed.
 
-        ``counts`` are those of `by_empties`, if they are known. Verifies a mapped file first; raises `Damaged`.
+        ``counts`` are those of `by_empties`, if they are known. Verifies a mapped file first; raises `Damaged` if it is
+        damaged.
         """
         filled = self.bare_filters(progress, counts)
         if filled.bits:
@@ -384,7 +385,7 @@ class BookTable(TableMemory):
 
     def results(self, row: int) -> tuple[float, float, float]:
         """Return the games won, drawn and lost by the side to move in a row's position, as weights
-        (`desdaemon.book.growth.game_results`).
+        (`desdaemon.book.growth.game_results`); zeros if the table has no results.
         """
         if not self._results:
             return 0.0, 0.0, 0.0

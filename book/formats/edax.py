@@ -53,8 +53,8 @@ _SLICE = 1 << 14
 
 
 class EdaxImport(NamedTuple):
-    """A book.dat in memory; ``links`` are the file's that differ from the computed ones, ``duplicates`` is the number
-    of repeated records that were dropped, as Edax does.
+    """A book.dat in memory; ``links`` are the file's links of the positions whose computed links differ from them,
+    ``duplicates`` is the number of repeated records, of which all but the first were dropped, as Edax does.
     """
 
     table: BookTable
@@ -158,8 +158,9 @@ def write(
     """Write a book.dat, replacing the file. Returns the number of bytes.
 
     Counts are limited to 2^32 - 1. The level of a score set by hand is written as the leaf's level, or 60 without a
-    leaf; an unknown level as 0; a level of Egaroucid's as one that is read as no more reliable. ``links`` replace the
-    computed ones. Raises `WriteFailed`, and `BookError` for too many positions.
+    leaf; an unknown level as 0; a level of Egaroucid's as one that is read as no more reliable. For the rows in
+    ``links`` these links are written instead of the computed ones. Raises `WriteFailed`, and `BookError` for too many
+    positions.
     """
     if len(table) >= 1 << 31:
         raise BookError(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")

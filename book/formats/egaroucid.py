@@ -104,8 +104,8 @@ class _RecordLoader:
         """Add records; the first is number ``first`` (from 0) of the file. ``place(number)`` returns the byte of a
         record in the file, for messages.
 
-        ``bare`` records have no leaf. Boards are replaced, in place, by their canonical images; leaves are not, as in
-        Egaroucid. Raises `Unreadable`.
+        ``bare`` records have no leaf. Boards are replaced, in place, by their canonical images, but the moves of their
+        leaves stay as they are, as in Egaroucid. Raises `Unreadable` for a wrong record.
         """
         number = 0
         kernels().canonicalise(address(records), len(records), _RECORD3.itemsize)

@@ -85,7 +85,7 @@ def format_by_content(path: Path) -> str:
 
 
 class LoadedBook(NamedTuple):
-    """A book in memory, its file's format, notes for the user, and a line about the options assumed (`losses`)."""
+    """A book in memory, its file's format, notes for the user, and the line of `losses.assumed_by_reading`."""
 
     book: Book
     format: str
@@ -153,7 +153,7 @@ def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_prog
 
 
 class Saved(NamedTuple):
-    """The format written, notes for the user, and a line about the data that the file lacks."""
+    """The format written, notes for the user, and the line of `losses.lost_by_writing`."""
 
     format: str
     notes: list[str]

@@ -48,13 +48,13 @@ PACKED = b"\xfd7zXZ\0"
 """The first bytes of an xz file."""
 
 _STREAM_ROWS = 1 << 16
-"""Positions packed in one xz stream: with fewer the file becomes larger, with more processors idle at the end."""
+"""Positions packed in one xz stream: fewer would make the file larger, more would leave processors idle at the end."""
 
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 23}]
 """xz's strongest settings that need no more memory than the text of `_STREAM_ROWS` positions: some 90 MiB a thread."""
 
 _FED = 1 << 15
-"""Bytes packed between two checks for cancellation, which takes some hundredths of a second."""
+"""Bytes that a thread packs, in some hundredths of a second, between two checks for cancellation."""
 
 _TOLD_S = 0.1
 

@@ -63,7 +63,7 @@ def weight(ply: int, last: int) -> float:
     """Return the share of a lost game's penalty, 0..1, that applies after ``ply`` moves.
 
     It rises evenly from 0 at the start to 1 at ``last``, the line's last position in the book, so that the penalty
-    reaches the opening in a book of any depth. If ``last`` is 0 it is 1.
+    reaches the opening in a book of any depth. Returns 1 if ``last`` is 0.
     """
     return ply / last if last else 1.0
 

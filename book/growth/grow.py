@@ -54,9 +54,10 @@ def select(
 ) -> Rows:
     """Return the rows whose leaf is to be added, ascending; nothing is changed. Raises `NotInBook`.
 
-    ``tolerance`` is how many discs the side to move at ``root`` and the other side may lose with a move, against the
-    position's score; ``window`` the lowest and highest score, for the side to move at ``root``. ``orders`` returns the
-    order of the book's rows; it is called only if more than about 1/`_PART` of them are reached.
+    `Mode.DEVIATE` alone uses ``tolerance`` and ``window``: how many discs the side to move at ``root`` and the other
+    side may lose with a move, against the position's score, and the lowest and highest score for the side to move at
+    ``root``. ``orders`` returns the order of the book's rows; it is called only if more than about 1/`_PART` of them
+    are reached.
     """
     orders = orders or functools.partial(LayerOrder, book.table, progress)
     row = root_row(book, root)
@@ -116,7 +117,8 @@ def _select_and_grow(job: GrowthCommand, root: Position, mode: Mode) -> CommandO
 def deviate_rows(
     book: Book, root: Position, relative: int, absolute: int, progress: ProgressCallback = no_progress
 ) -> tuple[list[int], list[int]]:
-    """Return the rows that `deviate` grows next, for deviations of ``root``'s side to move and of the other side.
+    """Return the rows that `deviate` with these limits grows next, for deviations of the side to move at ``root`` and
+    for those of the other side.
 
     Raises `NotInBook`.
     """
@@ -129,8 +131,8 @@ def deviate_rows(
 
 
 def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absolute: int = 4) -> CommandOutcome:
-    """Grow the book where one side loses up to ``relative`` discs with a move while the other plays its best, and the
-    reverse: Edax's main growth.
+    """Grow the book below ``root``, until nothing is left to add, where one side loses up to ``relative`` discs with a
+    move while the other plays its best, and the reverse: Edax's main growth.
 
     Only scores within ``absolute`` discs of the root's are followed. Raises `NotInBook` and `OutOfRange`.
     """
@@ -166,7 +168,7 @@ def enhance(
 
 
 def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:
-    """Extend each line below ``root`` that ends above the book's depth by its best move, until none is left. Raises
+    """Extend each line below ``root`` by its best move until it reaches the book's depth or the end of the game. Raises
     `NotInBook`.
     """
     root_row(book, root)
@@ -174,7 +176,9 @@ def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:
 
 
 def extend(book: Book, root: Position, worker: Worker) -> CommandOutcome:
-    """Add leaves until a best move of every position below ``root`` is in the book. Raises `NotInBook`."""
+    """Add leaves until a best move of every position below ``root`` is in the book, as far as the book's depth allows.
+    Raises `NotInBook`.
+    """
     root_row(book, root)
     return _select_and_grow(GrowthCommand(book, worker), root, Mode.EXTEND)
 
@@ -223,7 +227,8 @@ def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progr
 
 
 def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
-    """Add the positions between any two positions of the book ``depth`` plies apart, until there are none.
+    """Add the positions between any two positions of the book ``depth`` plies apart, within its depth, until there are
+    none.
 
     A ``depth`` of 1 adds nothing, because such moves are links already. Raises `OutOfRange`.
     """

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
+from desdaemon.book.changes import Question
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import within
 from desdaemon.book.layout import (
@@ -38,7 +39,7 @@ from desdaemon.book.readings import in_scale, readings
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello.rules import final_score
 
-from .rounds import CommandOutcome, LeafTask, LongCommand, Position, Question, SearchLine, Worker
+from .rounds import CommandOutcome, LeafTask, LongCommand, Position, SearchLine, Worker
 from .shrink import Shrunk, keep_only, root_row
 
 NO_LIMIT = 129
@@ -122,10 +123,10 @@ class _Rounds(LongCommand):
     def ask(
         self, player: int, opponent: int, level: int, excluded: int = 0
     ) -> Generator[Question, tuple[int, int] | None, tuple[int, int]]:
-        """Yield a question, unless its answer is remembered, and return the best move and its score in discs for
-        ``player``.
+        """Return the best move and its score in discs for ``player``: remembered, or by yielding the question, whose
+        answer the book then remembers.
 
-        Raises `WorkCancelled` if the search was stopped.
+        Raises `WorkCancelled` if the search, or one before it, was stopped.
         """
         question = player, opponent, level, excluded
         answer = self.book.memo.get(question)
@@ -211,7 +212,9 @@ def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
 
 
 def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, progress: ProgressCallback) -> list[int]:
-    """Return the rows of a walk, above its depth, whose leaf is missing, illegal or a link; ascending."""
+    """Return the rows of a walk, less than ``depth`` moves from the initial position, whose leaf is at fault
+    (`layout.OPEN` ...); ascending.
+    """
     rows = {visit.row for visit in visits if not _too_deep(book.table.entry(visit.row), depth)}
     found: list[int] = book.faults_among(np.array(sorted(rows), np.int64), progress)[:, 0].tolist()
     return found

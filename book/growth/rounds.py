@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from desdaemon.book.book import Book, Evaluate
+from desdaemon.book.changes import Question
 from desdaemon.book.errors import within
 from desdaemon.book.layout import HUMAN, LINKED, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.progress import WorkCancelled
@@ -78,9 +79,6 @@ class LeafTask(NamedTuple):
     passed: bool
 
 
-Question = tuple[int, int, int, int]
-"""A search: discs of the side to move and of the other side, level, mask of excluded moves."""
-
 R = TypeVar("R")
 
 SearchLine = Generator[Question, tuple[int, int] | None, R]
@@ -101,7 +99,10 @@ class Worker:
         on_progress: OnProgress | None = None,
         halt: Callable[[], None] | None = None,
     ) -> None:
-        """``on_progress`` returns False to cancel a command; ``halt`` is called then, to stop the running searches."""
+        """``on_progress`` returns False to cancel a command; ``halt`` is called then, to stop the running searches.
+
+        Raises `OutOfRange` for other than 1 to 1024 ``threads``.
+        """
         self.evaluate = evaluate
         self.threads = within("threads", threads, 1, 1024)
         self.on_progress = on_progress or (lambda report: True)
@@ -252,7 +253,7 @@ class GrowthCommand(LongCommand):
         """Run the searches ``tasks``, at most ``total``, and store the leaves; with ``raise_level`` the positions get
         the searches' level.
 
-        Raises `WorkCancelled` if a search was stopped.
+        Raises `WorkCancelled` if a search was stopped or the command cancelled; the leaves stored so far stay.
         """
         for done, (task, answer) in enumerate(self.worker.run(tasks), 1):
             if answer is None:
@@ -265,7 +266,7 @@ class GrowthCommand(LongCommand):
             self.progress("search", done, total)
 
     def complete(self) -> None:
-        """Search every open leaf; leaves that are links or illegal are dropped first."""
+        """Drop the leaves at fault and search every open leaf; run negamax first if the book's state is unknown."""
         if self.book.state_unknown:
             # One pass brings the scores up to date and finds the leaves at fault.
             self.negamax()

@@ -47,7 +47,9 @@ class SelfPlayTally(NamedTuple):
 
 
 def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random) -> SearchLine[list[Position]]:
-    """Yield the searches of a game, and return its positions, those of passes included. Raises `WorkCancelled`."""
+    """Yield the searches of a game, and return its positions, those of passes included. Raises `WorkCancelled` if a
+    search was stopped.
+    """
     table = book.table
     position = root
     positions = [root]

@@ -137,8 +137,8 @@ def bad_numbers_in(guard, address, end):
 
 @kernel("void(u64,u64)")
 def check_block(guard, block):
-    """Verify block number ``block`` unless that was done; a damaged one is noted and filled with zeros. Threads take
-    turns, and the block is verified before its first change.
+    """Verify block number ``block`` unless that was done; a damaged one is filled with zeros, and noted if it is the
+    first. Threads take turns.
     """
     ticket = atomic_add64(guard + U(GUARD_NEXT), U(1))
     while agreed64(guard + U(GUARD_SERVED)) != ticket:
@@ -189,8 +189,8 @@ def check_range(guard, address, size):
         last = (last - first) >> shift
         states = ld64(guard + U(GUARD_STATES))
         while block <= last:
-            # No order of memory is needed for a block that matched: nothing in it was changed. That others were cleared
-            # is seen by who has waited for its turn.
+            # No order of memory is needed for a block that matched: nothing in it was changed. For another block a
+            # thread waits for its turn, and then sees the zeros.
             if ldu8(states + block) != U(CHECKED):
                 check_block(guard, block)
             block += U(1)

@@ -210,7 +210,9 @@ def dat_link_move(link):
 
 @kernel("i64(u64,u64)")
 def dat_check(record, out):
-    """Return the fault of the record at ``record``, 0 if it has none; its byte in the record goes to ``out``."""
+    """Return the fault of the record at ``record``, 0 if it has none; the byte at fault goes to IMPORT_BYTE in
+    ``out``.
+    """
     p = packed_player(record)
     o = packed_opponent(record)
     fault = check_board(p, o)

@@ -113,7 +113,7 @@ NO_NUMBER = 1000
 
 @kernel("i64(u64,i64,u64)")
 def egbk_check(record, bare, out):
-    """Return the fault of the record at ``record``, 0 if it has none; its byte in the record goes to ``out``.
+    """Return the fault of the record at ``record``, 0 if it has none; the byte at fault goes to IMPORT_BYTE in ``out``.
 
     ``bare`` records have no leaf.
     """
@@ -217,9 +217,9 @@ def add_passes(ctx, start, end, passes, out):
     """Add each position with a forced pass that a move from rows ``start..end`` leads to, if the book has the position
     after the pass.
 
-    It gets that position's score and bounds with the other sign, and its level, lines and human mark. ``passes`` has,
-    for 0..64 empty squares, the number of rows that such a pass can lead to. Returns the row where it stopped; ``out``
-    gets 0 or the answer of `insert_row`.
+    The added position gets the score and bounds of the position after the pass with the other sign, and its level,
+    lines and human mark. ``passes`` has, for 0..64 empty squares, the number of rows that such a pass can lead to.
+    Returns the row where it stopped; ``out`` gets 0 or the answer of `insert_row`.
     """
     key = stack_buf(16)
     row = i2u(start)
@@ -276,7 +276,9 @@ def mirrored(move, symmetry):
 
 @kernel("i64(u64,u64)", inline=True)
 def number_at(address, out):
-    """Return the number of one to three digits, perhaps with a minus, else NO_NUMBER; its end goes to ``out``."""
+    """Return the number of one to three digits, perhaps with a minus, at ``address``, NO_NUMBER if there is none; the
+    address after it goes to ``out``.
+    """
     sign = 1
     if ldu8(address) == U(MINUS):
         sign = -1
@@ -311,7 +313,9 @@ def fits(p, o, move, score):
 
 @kernel("i64(u64,u64)", inline=True)
 def move_at(address, out):
-    """Return the move at ``address``: a square, PASS ("PA"), NO_MOVE ("--") or NO_MOVE + 1; its end goes to ``out``."""
+    """Return the move at ``address``: a square, PASS ("PA"), NO_MOVE ("--"), or NO_MOVE + 1 for other characters; the
+    address after it goes to ``out``.
+    """
     first = ldu8(address)
     second = ldu8(address + U(1))
     st64(out, address + U(2))
@@ -331,7 +335,8 @@ def text_line(line, end, discs, to):
     """Read the line at address ``line``. Returns the address after it, or 0 if it is unusual, wrong or too near
     ``end``.
 
-    ``to`` gets the canonical board, then LINE_ words, with the leaf's move on that board.
+    ``discs`` is that of `text_load`. ``to`` gets the canonical board, then LINE_ words, with the leaf's move on that
+    board.
     """
     if line + U(MOST_LINE) > end:
         return 0

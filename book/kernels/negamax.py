@@ -85,7 +85,9 @@ def wide_at(ctx, place):
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def count_of(ctx, record, which):
-    """Return a path count (``which`` is WINS .. LINES) of ``record``."""
+    """Return a path count (``which`` is WINS .. LINES) of ``record``; 0 if a damaged record points outside of the wide
+    table.
+    """
     if flags_of(record) & U(WIDE):
         place = narrow_count_of(record, U(0))
         # A damaged file that was not checked must not lead outside.
@@ -169,13 +171,11 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
     stopped: before ``end`` only if the wide table is full.
 
     If ``order`` is 0 these are the rows ``start..end``, to be checked. ``margins`` are those of `margin_at`. ``rule`` 0
-    is Edax's (the leaf counts), RULE_EGAROUCID Egaroucid's (only links count; a position without links keeps its score,
-    and lines count positions); with RULE_CHECK_ONLY nothing is stored. ``filters`` are those of `gather_children`;
-    ``block`` holds NEGAMAX_ words.
+    is Edax's (links and leaf count), RULE_EGAROUCID Egaroucid's (only links count, and lines count positions); with
+    RULE_CHECK_ONLY nothing is stored. ``filters`` are those of `gather_children`; ``block`` holds NEGAMAX_ words.
 
-    A leaf whose move has become a link is dropped. A child without a score is passed over. A position with neither
-    links nor leaf, which waits for its search, keeps its score; one whose links have no score loses it. A score set by
-    hand stays.
+    A leaf whose move has become a link is dropped, a child without a score passed over. If nothing counts, a position
+    without links keeps its score if it has one; others take their leaf's score, or none. A score set by hand stays.
     """
     families = stack_buf(FAMILIES)
     counts = stack_buf(COUNTS_BYTES)

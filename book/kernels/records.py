@@ -164,8 +164,8 @@ def clamped(score):
 
 @kernel("i64(i64,i64)", inline=True)
 def by_level(level, empties):
-    """Return the index of ``level``, limited to NO_LEVEL and the `LEVELS` - 1 levels after it, and 0 to 64 empty
-    squares in a table by both.
+    """Return the index in a table by level and by 0 to 64 empty squares; a ``level`` outside the `LEVELS` levels from
+    NO_LEVEL on counts as the nearest of them.
     """
     if level < NO_LEVEL:
         level = NO_LEVEL

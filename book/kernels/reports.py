@@ -214,8 +214,8 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
 def judge_moves(ctx, pairs, count, out):
     """Compare ``count`` moves, each a canonical position and the one it leads to (32 bytes), with the book.
 
-    The words at ``out`` grow by the number of positions outside the book; at `JUDGED_GOOD` by that of moves as good as
-    their position's score; at `JUDGED_OTHER` by that of other moves.
+    The word at ``out`` grows by the number of positions outside the book, that at `JUDGED_GOOD` by the number of moves
+    at least as good as their position's score, that at `JUDGED_OTHER` by the number of other moves.
     """
     children = stack_buf(MOST_LINKS)
     k = U(0)

@@ -53,7 +53,9 @@ CHUNK_MASK = (1 << CHUNK_BITS) - 1
 
 @kernel("void(u64,u64,u64)", inline=True)
 def ensure(ctx, address, size):
-    """Verify the blocks that hold ``size`` bytes, if they belong to a mapped file and are not verified."""
+    """Verify the blocks that hold the ``size`` bytes at ``address``, if they belong to a mapped file and are not
+    verified.
+    """
     guard = ld64(ctx + U(GUARD))
     if guard != U(0):
         check_range(guard, address, size)
@@ -260,9 +262,9 @@ def found_at(ctx, slot, p, o):
 
 @kernel("void(u64,u64,u64,u64)", inline=True)
 def index_row(ctx, segment, h, row):
-    """Insert a new row into its segment, which has a free slot.
+    """Insert a new row, whose board has hash ``h``, into the index of ``segment``, which has a free slot.
 
-    In a damaged file it may have none; the row then takes the place of another.
+    A damaged file's segment may have none: the row then takes the place of another.
     """
     tags = tags_of(segment)
     capacity = capacity_of(segment)
@@ -309,10 +311,11 @@ def insert_row(ctx, p, o):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def insert_records(ctx, records, start, count, overwrite, out):
-    """Insert the canonical records ``start..count`` at address ``records``. Returns the record where it stopped.
+    """Insert the canonical records ``start..count`` of those at address ``records``. Returns the number of the record
+    where it stopped, ``count`` at the end.
 
     ``out`` gets INSERTED_REASON (0, or the answer of `insert_row`), and INSERTED_KNOWN grows by the number of positions
-    that were in the table: these keep all but their board unless ``overwrite``.
+    that were in the table; unless ``overwrite``, these keep their data.
     """
     k = i2u(start)
     end = i2u(count)
@@ -334,7 +337,9 @@ def insert_records(ctx, records, start, count, overwrite, out):
 
 @kernel("void(u64,u64,u64,u64,u64)")
 def rehash_segment(ctx, number, tags, rows, capacity):
-    """Move segment ``number`` into the zeroed arrays of ``capacity`` slots at ``tags`` and ``rows``."""
+    """Move segment ``number`` into the zeroed arrays of ``capacity`` slots at ``tags`` and ``rows``; entries for rows
+    that do not exist are dropped.
+    """
     segment = ld64(ctx + U(SEGMENTS)) + number * U(SEGMENT_BYTES)
     old_tags = tags_of(segment)
     old_rows = slots_of(segment)

@@ -147,8 +147,10 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
     """Follow a row's links for each of the marks ``sides`` with which it was reached. Returns 1 if its leaf is to grow,
     else 0.
 
-    A child that is followed gets the other mark. If it is new, its row goes on the ``stack`` (a word with the number of
-    rows, then the rows), unless that is 0. ``rules`` are the SELECT_ words of `select_rows`.
+    A child that is followed gets the other mark. If the mark is new to it, its row goes on the ``stack`` (a word with
+    the number of rows, then the rows), unless that is 0. A row with fewer than SELECT_LEAST empty squares, or where the
+    game is over, is neither followed nor grown. ``rules`` is the address of the SELECT_ words, ``family`` of the row's
+    family.
     """
     record = row_at(ctx, row)
     mode = lds64(rules + U(SELECT_MODE))
@@ -215,10 +217,11 @@ def select_rows(ctx, order, marks, start, end, rules, filters):
     """Walk rows ``order[end - 1]`` down to ``order[start]``, follow links from the marked rows, and mark the rows to
     grow with EXPAND.
 
-    Mark 1: reached with the first side to move, mark 2: with the other. DEVIATE follows and grows moves within the
-    tolerance of the position's score and inside the window (SELECT_LOW to SELECT_HIGH); ENHANCE those that may be best
-    given the bounds; PLAY follows everything and grows positions without links; EXTEND follows everything and grows
-    leaves as good as the score. Returns the number of rows to grow. ``filters`` are those of `gather_children`.
+    Mark 1 stands for a row reached with the side to move whose tolerance and window come first in ``rules``, mark 2 for
+    the other side. DEVIATE follows and grows moves within the tolerance of the position's score, if both scores are
+    inside the window (SELECT_LOW to SELECT_HIGH); ENHANCE moves that may be best given the bounds; PLAY follows all
+    links and grows positions without links; EXTEND follows all links and grows leaves as good as the score. Returns the
+    number of rows to grow. ``filters`` are those of `gather_children`.
     """
     families = stack_buf(FAMILIES)
     chosen = 0
@@ -278,9 +281,10 @@ def select_below(ctx, marks, stack, most, rules, filters):
 def list_lost(ctx, start, end, keep, out, filters):
     """Note each kept row of ``start..end`` (its byte at ``keep`` is KEPT) that has a link to a removed row.
 
-    A note has `NOTE` bytes at ``out``: the row; move, score and level of the best link that it loses; the number of
-    links that it keeps. The move is KEEPS_LEAF if the row's leaf is as good, and there is no score if the lost score
-    rested on one set by hand. Returns the number of notes.
+    A note has `NOTE` bytes at ``out``: the row; move, score for the mover and level of the best link that it loses; the
+    number of links that it keeps. Links without a score, or to a row GONE_BY_HAND, are passed over. The move is
+    KEEPS_LEAF if the row's leaf is at least as good, or if no lost link is left; then the score is NO_SCORE. The level
+    is the lower of row and child. Returns the number of notes. ``filters`` are those of `gather_children`.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

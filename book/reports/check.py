@@ -53,7 +53,7 @@ class BookProblem(NamedTuple):
 class Verification(NamedTuple):
     """The result of `verify`. ``problems`` break a rule of the format.
 
-    The number of leaves that wait for a search (``open``) and of scores that wait for a negamax (``stale``) are no
+    Leaves that wait for a search (their number is ``open``) and scores that wait for a negamax (``stale``) are no
     problems, because a file's format may lack the values that they follow from.
     """
 

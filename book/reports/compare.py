@@ -51,8 +51,8 @@ class Merged(NamedTuple):
 def better(ours: PositionEntry, theirs: PositionEntry, *, keep_ours: bool = False) -> PositionEntry:
     """Return the entry to keep of two for one position; leaf and score are chosen separately.
 
-    A score set by hand ranks above every other, ours above theirs; then the higher level, ours if they are equal. With
-    ``keep_ours`` ours is returned as it is.
+    A score set by hand ranks above every other, ours above theirs; then the higher level, ours if they are equal.
+    Levels of different scales are first brought to ours (`in_scale`). With ``keep_ours`` ours is returned as it is.
     """
     if keep_ours:
         return ours
@@ -80,8 +80,9 @@ def merge(
 ) -> Merged:
     """Add every position of ``other`` to ``book``; a position of both gets the `better` entry. Then run negamax.
 
-    Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are added
-    at the end, so that a merge that was cancelled and repeated adds them once.
+    Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). A cancellation leaves
+    the positions merged so far. Game results are added at the end, so that a merge that was cancelled and repeated adds
+    them once.
     """
     replaced = kept = conflicting = 0
     size = len(book)

@@ -137,7 +137,7 @@ def entry_text(book: Book, entry: PositionEntry) -> str:
 def show_lines(book: Book, player: int, opponent: int, *, black: bool) -> list[str]:
     """Return Edax's lines about a position: level, score, moves, lines; then results of games, if any.
 
-    There are none if `Book.view` returns None. ``black`` says whose moves they are (`moves_text`).
+    Returns no lines if `Book.view` returns None. ``black`` says whether Black is to move (`moves_text`).
     """
     entry = book.view(player, opponent)
     if entry is None:
@@ -268,8 +268,8 @@ def _different(pairs: list[Words]) -> Words:
 
 
 def problems(book: Book, empties: int, count: int, progress: ProgressCallback = no_progress) -> Iterator[str]:
-    """Yield at most ``count`` positions with ``empties`` empty squares and a single best move, as lines of a problem
-    file.
+    """Yield at most ``count`` positions with ``empties`` empty squares, two or more known moves and a single best one,
+    as lines of a problem file.
     """
     number = 0
     for row in _rows_with(book, empties, progress):
@@ -294,8 +294,8 @@ def _rows_with(book: Book, empties: int, progress: ProgressCallback) -> Iterator
 
 
 def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:
-    """Yield at most ``limit`` lines of the book, as moves on the given board, that lose at most ``loss`` discs with
-    each move.
+    """Yield at most ``limit`` lines of links, as moves on the given board, in which each move loses at most ``loss``
+    discs against the best; a line ends where no such link follows.
 
     Of several moves that lead to the same position, only one is followed.
     """

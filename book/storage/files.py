@@ -86,7 +86,8 @@ def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
 def keep_backups(path: Path, count: int = BACKUPS) -> None:
     """Keep the file at ``path`` as ``path.1``, after renaming ``path.1`` to ``path.2`` and so on up to ``path.COUNT``.
 
-    Does nothing without the file, or if ``count`` is 0. The file stays at ``path`` too. Raises OSError.
+    Does nothing without the file, or if ``count`` is 0. The file stays at ``path`` too. Raises OSError if a file cannot
+    be renamed or linked.
     """
     if not count or not path.exists():
         return

@@ -185,8 +185,8 @@ def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
 def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCallback = no_progress) -> Scan:
     """Return the content of the journal in ``data``; ``path`` is only for messages.
 
-    Raises `Unreadable` for any damage but a torn end; with ``salvage`` everything from a damaged entry on counts as the
-    torn end.
+    Raises `Unreadable` for any damage but a torn end, which includes an incomplete last group. With ``salvage``
+    everything from the first entry with a wrong checksum on counts as the torn end.
     """
     if len(data) < HEADER.size:
         raise Unreadable(path, len(data), f"the file ends inside the header of {HEADER.size} bytes")

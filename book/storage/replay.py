@@ -50,8 +50,8 @@ def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) ->
 
 
 def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
-    """Remove the canonical positions ``keys``, uint64 (n, 2); leaves that others get from them come later in the
-    journal.
+    """Remove the canonical positions ``keys``, uint64 (n, 2). The leaves that other positions get from them are in
+    later entries of the journal.
     """
     marked = np.zeros(len(book), bool)
     for start, end in slices(len(keys), _STEP, "replay", progress):
@@ -61,7 +61,7 @@ def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
 
 
 def replay(book: Book, frames: list[journal.Frame], path: Path, progress: ProgressCallback = no_progress) -> None:
-    """Apply journal entries to a book, then negamax. Raises `Unreadable`, with ``path``, for impossible numbers."""
+    """Apply journal entries to a book, then run negamax. Raises `Unreadable`, with ``path``, for impossible numbers."""
     for kind, group in itertools.groupby(frames, lambda frame: frame.kind):
         if kind == FrameKind.STATES:
             _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), path, progress)

@@ -403,7 +403,7 @@ def check(path: Path, progress: ProgressCallback = no_progress) -> None:
 
 
 def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_progress) -> Mapped:
-    """Open a book's file by mapping it. Raises `Unreadable` for damage, as far as it is found.
+    """Open a book's file by mapping it. Raises `Unreadable` if it cannot be read, and for damage as far as it is found.
 
     All blocks are verified first, or, without ``check``, each block of an indexed file before its first use
     (`blocks.Blocks`).

@@ -1,8 +1,9 @@
 """A book on the disk: its file, the journal of later changes, the lock, and recovery after a crash.
 
-``NAME`` is the file, ``NAME.journal`` the changes since it was written, ``NAME.lock`` the writer's lock, ``NAME.1`` to
-``NAME.3`` are earlier files. A change is in the journal within `GROUP_SECONDS`; opening replays it. Nothing else is
-ever written: closing does not save (`Store.fold` does), and a file that cannot be read is left alone.
+``NAME`` is the file, ``NAME.journal`` the changes since it was written, ``NAME.lock`` the writer's lock. ``NAME.1`` to
+``NAME.3`` are earlier files, ``NAME.journal.torn-1`` ... the ends of journals that crashes cut short. A change is in
+the journal within `GROUP_SECONDS`; opening replays it. Nothing else is ever written: closing does not save
+(`Store.fold` does), and a file that cannot be read is left alone.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class Store:
         is unknown.
         """
         self.reason = ""
-        """Why the book was opened for reading; "" if it was not."""
+        """Why the book can only be read; "" if it can be written, or if reading was asked for."""
         self._size = mapped.header.size
         self._identity = mapped.header.book
         self._sequence = mapped.header.sequence
@@ -136,7 +137,7 @@ class Store:
 
     @property
     def failure(self) -> str:
-        """Why the last changes are in memory only; "" if all are on the disk."""
+        """Why the last write failed, so that changes are in memory only; "" as long as writes succeed."""
         recorder = self._recorder
         return str(recorder.refuse) if recorder is not None and recorder.refuse is not None else ""
 
@@ -159,7 +160,7 @@ class Store:
 
     @property
     def unwritten(self) -> bool:
-        """Whether a change was not written to the journal, nor elsewhere (`rescued`)."""
+        """Whether a failed write left changes that were not written elsewhere either (`rescued`)."""
         return bool(self.failure) and self._writer is not None and self._writer.sequence > self._rescued
 
     @property
@@ -203,7 +204,8 @@ class Store:
             message(str(blocks.damage), level="error", event="book")
 
     def _begin_writing(self, scan: journal.Scan | None, identity: int, sequence: int) -> None:
-        """Make the journal ready for changes: create it if it is missing, or move a torn end to another file.
+        """Begin to write changes to the journal: create it if ``scan`` is None, or first move its torn end to another
+        file. ``identity`` and ``sequence`` are those of the book's file.
 
         Raises `WriteFailed`; the journal is then unchanged.
         """
@@ -242,7 +244,8 @@ class Store:
         """Put all changes so far on the disk, and return when they are there.
 
         Raises `WriteFailed`: until a later commit succeeds, changes are refused and the failed ones are kept in memory.
-        Inside `Book.together` it does nothing: those changes are written afterwards, all or none.
+        It does nothing in a book opened for reading, and inside `Book.together`, whose changes are written afterwards,
+        all or none.
         """
         recorder = self._recorder
         if recorder is None or recorder.held_here:
@@ -280,10 +283,12 @@ class Store:
             self._rescued = self._writer.sequence
 
     def save(self, *, backups: int = BACKUPS, progress: ProgressCallback = no_progress) -> None:
-        """Write the whole book to its file, keep earlier files as backups (``NAME.1`` ...), and begin a new journal.
+        """Write the whole book to its file, keep at most ``backups`` earlier files (``NAME.1`` ...), and begin a new
+        journal with the remembered searches and steps.
 
         The caller prevents changes meanwhile. Changes that the journal could not take are in the new file. Raises
-        `ReadOnly` and `WriteFailed`; the old file and the journal are then kept, as after a cancellation.
+        `ReadOnly` if the book was opened for reading or is closed, and `WriteFailed`; the old file and the journal are
+        then kept, as after a cancellation.
         """
         if self._writer is None:
             self.book.recorder.allow()
@@ -307,7 +312,7 @@ class Store:
         """Write the journal's changes into the file (`save`), which is then complete by itself; does nothing if there
         are none or writing has failed.
 
-        The earlier file is kept if it would allow to undo a command. Raises as `save` does.
+        The earlier file is kept as a backup only if the journal has an `undoable` command. Raises as `save` does.
         """
         if self._writer is not None and not self.failure and self._writer.sequence > self._folded:
             self.save(backups=BACKUPS if self.undoable() else 0)

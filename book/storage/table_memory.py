@@ -224,8 +224,8 @@ class TableMemory:
     def change_all(self, progress: ProgressCallback = no_progress) -> None:
         """Prepare for changes of many records.
 
-        Each changed record of a mapped file takes ordinary memory, so if they would exceed the arena's limit all are
-        copied to files, which the system can write out. Raises `WriteFailed`.
+        Each changed record of a mapped file takes ordinary memory; so if all records would exceed the arena's limit,
+        they are copied to files, which the system can write out. Raises `WriteFailed` if there is no room for these.
         """
         if not self._mapped or not ARENA.beyond(len(self._chunks) * CHUNK_ROWS * RECORD.itemsize):
             return
@@ -288,7 +288,7 @@ class TableMemory:
     def grow(self, reason: int) -> None:
         """Make room as the answer of the kernel `insert_row` asks: `SEGMENT_FULL` or `CHUNK_MISSING`.
 
-        Raises MemoryError beyond `MAX_ROWS` positions.
+        Raises MemoryError beyond `MAX_ROWS` positions, and `WriteFailed` if the arena has no room.
         """
         if reason == layout.SEGMENT_FULL:
             number = int(self._context[_FULL])
@@ -378,7 +378,7 @@ class TableMemory:
         self._context[COUNT] = count
 
     def become(self, other: TableMemory) -> None:
-        """Take over the content of ``other``, with its rows' numbers; it must not be used afterwards."""
+        """Take over the content of ``other``, with its rows' numbers; ``other`` must not be used afterwards."""
         self.removals += 1
         with self.lock:
             for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):
@@ -407,7 +407,7 @@ class TableMemory:
 
     @property
     def context(self) -> int:
-        """The address of the table for the kernels, for use under `lock`. Raises `Damaged` in a damaged book.
+        """The address of the table's context (`layout`), for the kernels. Raises `Damaged` in a damaged file.
 
         A pass over many positions asks for it again for each part, to notice damage.
         """
@@ -416,9 +416,9 @@ class TableMemory:
 
     @property
     def context_at_places(self) -> int:
-        """The address of the table for the kernels, for walks along lines from a position.
+        """The address of the table's context, for kernels that walk along lines from a position.
 
-        It does not raise: in a damaged book, positions of damaged blocks are not found.
+        It does not raise: in a damaged file, positions of damaged blocks are not found.
         """
         return self._context_at
 
