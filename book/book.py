@@ -377,7 +377,7 @@ class Book:
         return rows
 
     def counts(self, progress: ProgressCallback = no_progress) -> Counts:
-        """Return the counts of positions, links, leaves and so on; if unknown, a pass over the table counts them."""
+        """Return the book's counts, new positions included; if they are unknown, a pass over the table makes them."""
         if self._counts is None or not self._counts.catch_up(self.table):
             self._counts = counted(self.table, progress)
         return self._counts
@@ -559,7 +559,9 @@ class Book:
         return Removed(count, int(np.count_nonzero(new)), rows)
 
     def rebuild(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> None:
-        """Remove the marked rows and build a new index, for a table whose index is damaged. No links become leaves."""
+        """Remove the marked rows and build a new index, for a table whose index is damaged. No links become leaves;
+        all scores are stale afterwards.
+        """
         self._begin_change()
         fresh = self.table.without(marked, progress)
         self.recorder.removed(self._keys(marked))

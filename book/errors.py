@@ -40,7 +40,10 @@ class ReadOnly(BookError):
 
 
 class WriteFailed(BookError):
-    """The disk refused a write or a sync: acknowledged changes are safe, the present and later changes are not."""
+    """The disk refused a write or a sync, or there is no memory for a table.
+
+    Changes that were acknowledged are safe, the present and later ones are not.
+    """
 
 
 class NotInBook(BookError):

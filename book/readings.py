@@ -72,7 +72,8 @@ def reading(level: int, empties: int) -> int:
 
 @cache
 def readings() -> npt.NDArray[np.uint8]:
-    """Return the readings uint8 (scale, kind, level, empty squares), as the kernel `grade_rows` reads them.
+    """Return a table uint8 (scale, kind, level, empty squares) of `SOLVED`, `READ` and `GUESSED` for the kernel
+    `grade_rows`.
 
     The scales are ours and Egaroucid's, the kinds a position and its leaf; levels begin at `NO_LEVEL`.
     """

@@ -202,7 +202,9 @@ class BookTable(TableMemory):
     # ------------------------------------------------------------------------------------------------ records
 
     def chunk(self, number: int) -> Records:
-        """Return a chunk's `RECORD`s in use, from row ``number * CHUNK_ROWS`` on; they share the table's memory."""
+        """Return a chunk's `RECORD`s in use, from row ``number * CHUNK_ROWS`` on; they share the table's memory. Raises
+        `Damaged` in a damaged file.
+        """
         return self._chunk_of(number)[: max(0, len(self) - number * CHUNK_ROWS)]
 
     def chunks(self) -> Iterator[Records]:
@@ -232,7 +234,7 @@ class BookTable(TableMemory):
         return PositionEntry(*values)
 
     def records(self, rows: Rows) -> Records:
-        """Return copies of the `RECORD`s of ``rows``, in that order."""
+        """Return copies of the `RECORD`s of ``rows``, in that order. Raises `Damaged` in a damaged file."""
         copied = np.zeros(len(rows), RECORD)
         for number, here, places in by_chunk(rows):
             copied[here] = self._chunk_of(number)[places]
@@ -286,7 +288,7 @@ class BookTable(TableMemory):
         return copied
 
     def write(self, row: int, entry: PositionEntry) -> None:
-        """Replace everything but the board of a row by the data of ``entry``."""
+        """Replace everything but the board in a row's record by the data of ``entry``; its game results stay."""
         with self.lock:
             chunk = self._chunks[row >> CHUNK_BITS]
             place = row & CHUNK_ROWS - 1
@@ -416,10 +418,6 @@ class BookTable(TableMemory):
         self._keep_results()
         for number, here, places in by_chunk(rows):
             self._results_in(number)[places] = results[here]
-
-    def set_results(self, row: int, results: tuple[float, float, float]) -> None:
-        """Store the games won, drawn and lost by the side to move in a row's position."""
-        self.set_results_of(np.array([row], np.int64), np.array([results], RESULT))
 
     def replay(
         self, player: int, opponent: int, moves: bytes, least_empties: int = 0

@@ -247,7 +247,7 @@ def _pieces(stream: BufferedReader) -> Iterator[bytes]:
 
 
 def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
-    """Read Edax's text form, boards in any orientation, then negamax. Raises `Unreadable`, which names the line.
+    """Read Edax's text form, boards in any orientation, and run negamax. Raises `Unreadable`, which names the line.
 
     Options that the file lacks follow from its positions (`guessed_options`). Leaves given as ``--`` stay open. The
     file is read piece by piece.

@@ -82,7 +82,7 @@ def add_games(
     search: bool = True,
     played: int = 1,
 ) -> AddedGames:
-    """Add the positions of many games within the book's depth, then search open leaves (if ``search``) and negamax.
+    """Add the positions of many games within the book's depth, search open leaves (if ``search``) and run negamax.
 
     With ``played`` above 1 only positions that at least this number of the games reach are added, the most played
     first, so that these are searched first too.

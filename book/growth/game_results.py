@@ -155,9 +155,9 @@ def count(book: Book, games: Games, *, all_games: bool = False, progress: Progre
     """Count ``games``, none of which the book has counted yet, in one step for the journal. Returns the number of their
     positions in the book.
 
-    Games to learn from make their lines less attractive after all games were counted, so that the order of games does
-    not matter. With ``all_games``, a position without any results also gets those of games counted earlier. A
-    cancellation changes nothing.
+    Games with the mark ``learned`` then make their lines less attractive to their losers, after all games were counted,
+    so that the order of games does not matter. With ``all_games``, a position without any results also gets those of
+    games counted earlier. A cancellation changes nothing.
     """
     counted_games = book.games
     new = tally(book, games, progress)
@@ -191,7 +191,7 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
 
 
 def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:
-    """Return the rows of a tally, and the book's results there without those of the tally."""
+    """Return the rows of the tally ``gone``, and the book's results of these rows without those of the tally."""
     results = book.table.results_of(gone.rows)
     results["won"] /= gone.won
     results["lost"] /= gone.lost

@@ -99,7 +99,7 @@ def _select_below(
 
 
 def _leaf_children(book: Book, rows: Iterable[int]) -> Iterator[tuple[Position, int]]:
-    """Yield the canonical position after each row's leaf, with the leaf's score for the side to move there."""
+    """Yield the canonical position after each row's leaf, with the leaf's score for the side to move in it."""
     for row in rows:
         entry = book.table.entry(row)
         child = book.table.play(entry.player, entry.opponent, entry.leaf_move)
@@ -152,8 +152,8 @@ def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absol
 def enhance(
     book: Book, root: Position, worker: Worker, midgame_error: int | None = None, endcut_error: int | None = None
 ) -> CommandOutcome:
-    """Add every leaf that could be best within the error margins, until there is none. Raises `NotInBook` and
-    `OutOfRange`.
+    """Add every leaf below ``root`` that could be best within the error margins, until there is none. Raises
+    `NotInBook` and `OutOfRange`.
 
     Margins that are given become the book's.
     """
@@ -207,8 +207,8 @@ def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Calla
 
 
 def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progress) -> list[Position]:
-    """Return the positions, within the book's depth, that `fill` adds next: those between two of the book ``depth``
-    plies apart.
+    """Return the positions that `fill` adds next: those, within the book's depth, between two positions of the book
+    ``depth`` plies apart.
     """
     found: dict[Position, None] = {}
     for row in range(len(book)):

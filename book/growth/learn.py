@@ -171,7 +171,7 @@ class _Rounds(LongCommand):
         return (PASS, -score) if task.passed else (move, score)
 
     def finish_round(self, entries: Iterable[PositionEntry]) -> None:
-        """Add or replace entries of the book and drop the remembered searches, in one step; then negamax."""
+        """Add or replace entries of the book and drop the remembered searches, in one step; then run negamax."""
         with self.book.together():
             for entry in entries:
                 if self.book.table.find_canonical(entry.player, entry.opponent) < 0:
@@ -226,7 +226,9 @@ def repair_level(level: int) -> int:
 
 
 class Expansion(NamedTuple):
-    """A leaf to follow: the position after it, its score for the side to move there, discs that may still be lost."""
+    """A leaf to follow: the position after it, the score for the side to move in that position, and the number of discs
+    that may still be lost.
+    """
 
     player: int
     opponent: int

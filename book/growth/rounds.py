@@ -300,8 +300,8 @@ class GrowthCommand(LongCommand):
         return self.leaf_task(row)
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
-        """Add those of canonical positions that are not in the book, with a provisional score (or `NO_SCORE`). Returns
-        their number.
+        """Add those of ``positions``, canonical and each with a provisional score (or `NO_SCORE`), that are not in the
+        book. Returns their number.
 
         All are added or none, because the next round's choice depends on all of them.
         """
@@ -323,7 +323,9 @@ class GrowthCommand(LongCommand):
         choose: Callable[[], Iterable[tuple[Position, int]]] = lambda: (),
         begin: Callable[[], object] = lambda: None,
     ) -> CommandOutcome:
-        """Call ``begin``; then search missing leaves, negamax and add what ``choose`` returns until nothing is new."""
+        """Call ``begin``; then search missing leaves, run negamax and add what ``choose`` returns, until nothing is
+        new.
+        """
 
         def work() -> None:
             begin()

@@ -23,7 +23,9 @@ Marks = npt.NDArray[np.uint8]
 
 
 class Shrunk(NamedTuple):
-    """The result: ``removed`` positions, ``leaves`` that were links, and ``open`` positions that now lack a leaf."""
+    """Numbers of positions ``removed``, of ``leaves`` that were links, and of ``open`` positions that now lack a leaf
+    though a move leads out of the book.
+    """
 
     removed: int
     leaves: int
@@ -39,7 +41,7 @@ def root_row(book: Book, position: tuple[int, int]) -> int:
 
 
 def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> Shrunk:
-    """Remove every row that is not marked in ``keep``, then negamax."""
+    """Remove every row that is not marked in ``keep``, then run negamax."""
     removed = book.remove(~keep, progress)
     book.negamax(progress=progress)
     faults = book.faults_among(removed.rows, progress)

@@ -199,7 +199,7 @@ def dat_links_end(record):
 
 @kernel("i64(u64)", inline=True)
 def dat_link_score(link):
-    """Return the score of a link or of the leaf."""
+    """Return the score of the link or leaf at address ``link``."""
     return ldi8(link)
 
 

@@ -145,7 +145,7 @@ def prefetch_key(ctx, p, o):
 @kernel("i64(u64,u64,i64,u64)")
 def find_rows(ctx, keys, count, out):
     """Write the row of each of ``count`` canonical positions at ``keys`` to ``out``, 64 bits each, -1 if it is not in
-    the book. Returns how many are.
+    the book. Returns the number of those in the book.
     """
     hashes = stack_buf(256)
     slots = stack_buf(256)

@@ -159,9 +159,7 @@ def put_value(to, record, margins):
 
 @kernel("void(u64,u64,u64,i64,u64,u64)", inline=True)
 def tally_import(out, p, o, level, own, other):
-    """Count a new position in the importing kernel's words ``out``; ``own`` and ``other`` are masks of both sides'
-    legal moves.
-    """
+    """Count a new position in the IMPORT_ words ``out``; ``own`` and ``other`` are masks of both sides' legal moves."""
     empties = 64 - popc(p | o)
     if empties < u2i(word_of(out, IMPORT_LEAST_EMPTIES)):
         set_word(out, IMPORT_LEAST_EMPTIES, i2u(empties))
@@ -173,7 +171,8 @@ def tally_import(out, p, o, level, own, other):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,u64)")
 def egbk_load(ctx, data, start, count, bare, margins, out):
-    """Insert records ``start..count`` at address ``data``. Returns the record where it stopped.
+    """Insert records ``start..count`` of those at address ``data``. Returns the number of the record where it stopped,
+    ``count`` at the end.
 
     ``bare`` records have no leaf; ``margins`` are those of `margin_at`; ``out`` gets IMPORT_ words. Of records with the
     same position the value and the leaf of the highest level are kept, of equal levels the last.

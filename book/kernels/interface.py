@@ -28,7 +28,9 @@ def canonical_of(player, opponent, out):
 
 @kernel("i64(u64,i64,u64)")
 def canonicalise(keys, count, stride):
-    """Make ``count`` (player, opponent) pairs, ``stride`` bytes apart, canonical in place. Returns how many changed."""
+    """Make ``count`` pairs (player, opponent), at ``keys`` and every ``stride`` bytes after it, canonical in place.
+    Returns the number of pairs that changed.
+    """
     changed = 0
     k = U(0)
     while k < i2u(count):

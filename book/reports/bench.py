@@ -155,7 +155,9 @@ def _peak(work: Callable[[], object]) -> int:
 
 
 def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
-    """Yield measurements of the book of all positions up to ``plies`` (1..12); its files are in ``folder``."""
+    """Yield measurements of the book of all positions up to ``plies``; its files are in ``folder``. Raises `OutOfRange`
+    for other than 1 to 12 plies.
+    """
     within("plies", plies, 1, 12)
     bench = _BookBench(plies, repeat)
     book, thread, wall = bench.book, time.thread_time, time.perf_counter

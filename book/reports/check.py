@@ -164,7 +164,7 @@ def repair(book: Book, progress: ProgressCallback = no_progress) -> Repaired:
     """Repair the faults that `verify` finds, without searching.
 
     Impossible boards and positions that cannot be found are removed, bad leaves dropped, numbers out of range reset to
-    unknown, human marks made consistent; then negamax.
+    unknown, human marks made consistent; then negamax is run.
     """
     book.forget_state()
     bad = np.zeros(len(book), bool)

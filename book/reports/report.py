@@ -74,7 +74,7 @@ def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
 
 
 def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bool = True) -> BookSummary:
-    """Return the summary of a book; a pass over the book counts what its `Book.counts` do not know.
+    """Return the summary of a book; what its `Book.counts` lack is counted by a pass over the book, and kept in them.
 
     Without ``reached``, positions that no line reaches are not counted if their number is unknown.
     """

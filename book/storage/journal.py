@@ -283,12 +283,11 @@ def rewrite(path: Path, book: int, base: int, frames: list[Frame]) -> None:
 
 
 class Writer:
-    """Appends frames to a journal: `append` collects them, `collect` closes a group, `write` puts all closed groups on
-    the disk.
+    """Appends frames to a journal: `append` holds them in memory, `collect` hands them to the next `write`, which puts
+    them on the disk.
 
-    A group that could not be written is kept and written again, whole, by the next `write`. `append` and `collect` are
-    called under the recorder's lock, `write` by one thread at a time. Raises `WriteFailed` if the file cannot be
-    opened.
+    Frames that could not be written are all written again by the next `write`. `append` and `collect` are called under
+    the recorder's lock, `write` by one thread at a time. Raises `WriteFailed` if the file cannot be opened.
     """
 
     def __init__(self, path: Path, found: Scan) -> None:
@@ -296,11 +295,11 @@ class Writer:
         self.sequence = found.base + len(found.frames)
         self._checksum = found.checksum
         self._pending = bytearray()
-        """Frames that `collect` has not closed."""
+        """Frames that `collect` has not handed over."""
         self._group: list[tuple[FrameKind, bytes]] | None = None
         """Entries of the open group, not yet frames; None outside a group."""
         self._unwritten = b""
-        """Closed frames for the next `write`, those of a failed one included."""
+        """Frames for the next `write`, those of a failed one included."""
         self._failed = False
         """Whether the last write failed and may have left a part behind byte `size`."""
         self.size = found.end
@@ -352,7 +351,9 @@ class Writer:
         return bool(self._unwritten)
 
     def write(self) -> None:
-        """Write and sync the groups closed by `collect`. Raises `WriteFailed`; they are then kept for the next call."""
+        """Write and sync the frames that `collect` has handed over. Raises `WriteFailed`; they are then kept for the
+        next call.
+        """
         content = self._unwritten
         if not content:
             return

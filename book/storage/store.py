@@ -324,7 +324,9 @@ class Store:
         return frames, [place for place, frame in enumerate(frames) if frame.kind is journal.FrameKind.COMMAND]
 
     def undoable(self) -> list[str]:
-        """Return the commands since the file was written that `undo` takes back, oldest first. Raises `WriteFailed`."""
+        """Return the texts of the commands since the file was written that `undo` takes back, oldest first. Raises
+        `WriteFailed` if the last changes cannot be written before.
+        """
         frames, places = self._commands()
         lines = [frames[place].payload.decode(errors="replace") for place in places]
         return [line for line in lines if line.split(" ")[0] in UNDOABLE]

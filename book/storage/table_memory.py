@@ -352,8 +352,8 @@ class TableMemory:
         wide: Words,
         results: list[Records],
     ) -> None:
-        """Become the table with ``count`` rows whose parts are given, as `state` returns them; without ``segments``
-        this table keeps its own index.
+        """Become the table with ``count`` rows whose parts are given, as `state` returns them; without ``chunks``,
+        ``segments`` or ``results`` this table keeps its own.
 
         All chunks but the last lie one after another in memory.
         """

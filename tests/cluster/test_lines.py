@@ -8,7 +8,8 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from desdaemon.book.growth.rounds import Question, SearchLine, Worker
+from desdaemon.book.changes import Question
+from desdaemon.book.growth.rounds import SearchLine, Worker
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.cluster.pool import ClusterPool
 from desdaemon.cluster.window import Costs, Search, SearchWindow, WorkerAnswer

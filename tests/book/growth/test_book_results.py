@@ -61,7 +61,7 @@ def test_forty_losses_are_felt_in_the_opening_of_a_book_of_24_plies() -> None:
     positions = game_positions(book, moves)
     add_games(book, [BookGame(bytes(moves))], Worker(toy))
     for row in range(len(book)):
-        book.table.set_results(row, (100, 0, 100))
+        book.set_results(row, (100, 0, 100))
     for _ in range(40):
         adjust(book, positions, 0)
 
