@@ -37,7 +37,9 @@ def __getattr__(name: str) -> Any:
 
 
 def connect(endpoint: str | None = None, **options: Any) -> Client:
-    """Return a `Client` of the daemon at an endpoint, by default the one on this machine; see `AsyncClient.connect`."""
+    """Return a `Client` of the daemon at an endpoint, by default of the one on this machine. ``options`` and exceptions
+    are those of `AsyncClient.connect`.
+    """
     from .blocking import Client
 
     return Client.connect(endpoint, **options)

@@ -17,8 +17,8 @@ __all__ = ["Parser", "add_daemon", "check_writable", "connected", "real", "whole
 
 
 def check_writable(option: str, path: str) -> None:
-    """Raise `BadInput`, naming ``option``, for a file that could not be written at the end of a run; ``-`` and "" are
-    no files.
+    """Raise `BadInput`, naming ``option``, unless ``path`` is a regular file that can be written or a new one in a
+    folder that can. ``-`` and "", which name no file, always pass.
     """
     if path in ("", "-"):
         return
@@ -32,8 +32,8 @@ def check_writable(option: str, path: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write to standard output and flush; a closed pipe is no error. Raises `BadInput` for any other one, such as a
-    full disk.
+    """Write to standard output and flush; a closed pipe is ignored. Raises `BadInput` for other errors, such as a full
+    disk; standard output then leads nowhere.
     """
     try:
         sys.stdout.write(text)
@@ -47,7 +47,10 @@ def print_text(text: str) -> None:
 
 
 def read_secret(path: str, what: str) -> str:
-    """Return the first line of a file that only this user may read; messages call it ``what``. Raises `BadInput`."""
+    """Return the first line of a file, up to 4,096 characters; messages call it ``what``.
+
+    Raises `BadInput` if the file cannot be read or others may read it, or if the line is empty or not printable.
+    """
     try:
         with Path(path).open(encoding="utf-8") as file:
             if platform.open_to_others(os.fstat(file.fileno()), 0o077):

@@ -8,8 +8,9 @@
 
 Any number of requests may be made at once; if there are more than the daemon takes from one client, the rest wait here.
 
-When the connection breaks, a new one is made, to the daemon that then runs there. Requests that change nothing are sent
-again, and their partials may start over; the others raise `ConnectionLost`, because they may have been carried out.
+When the connection breaks, a new one is made, to the daemon that then runs at the endpoint. Requests in flight that
+change nothing are sent again, and their partials may start over; others in flight raise `ConnectionLost`, because they
+may have been carried out.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ F = TypeVar("F")
 _NOT_GREETED = Hello("", "", 0, "", (), (), {})
 _CHECK_S = 0.25
 _WINDOW_BEFORE_HELLO = 8
-# Places for `ping` and `cancel`, which never wait here, out of those that the daemon grants a client.
+# Requests in flight, out of those that the daemon grants a client, kept free for `ping` and `cancel`, which are sent at
+# once.
 _RESERVED = 2
 _MOST_PROMPT = 64
 
@@ -74,7 +76,9 @@ def _body(number: int, op: str, args: Data) -> bytes:
 
 
 class AsyncClient:
-    """A client of one daemon. ``hello`` is its greeting, ``connections`` the number of connections made so far."""
+    """A client of one daemon. ``hello`` is the daemon's last greeting, ``connections`` the number of connections made
+    so far.
+    """
 
     def __init__(self, seek: Callable[[], DaemonAddress], patience_s: float) -> None:
         self.hello = _NOT_GREETED
@@ -112,10 +116,10 @@ class AsyncClient:
         """Return a client of the daemon at an endpoint, such as ``tcp://host:6464``, by default of the one on this
         machine.
 
-        ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) if the file lacks it; without
-        ``key`` a new pair of keys is made for it. Requests wait up to ``patience_s`` for a lost daemon to come back.
-        Raises `NoDaemon`, also after ``timeout_s`` without an answer, and `DaemonError` with code ``forbidden`` for
-        refused keys.
+        ``key`` is the client's key file. ``server_key``, the daemon's public key (Z85), replaces the one in that file;
+        without ``key`` the client gets a new pair of keys. Requests wait up to ``patience_s`` for a lost daemon to come
+        back. Raises `NoDaemon`, also after ``timeout_s`` without an answer, and `DaemonError`, with code ``forbidden``
+        for keys that are unusable or refused.
         """
         client = cls(lambda: find(endpoint, key, server_key), patience_s)
         try:
@@ -135,8 +139,8 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connection: running analyses are cancelled, book jobs go on in the daemon. Unfinished requests
-        raise `ConnectionLost`. Does nothing in a process that inherited the client.
+        """Close the connection: running analyses are cancelled, book jobs go on in the daemon. Unfinished and later
+        requests raise `ConnectionLost`. Does nothing in a process that inherited the client, or when called again.
         """
         if os.getpid() != self._process:
             # In a fork the connection belongs to the other process.
@@ -166,8 +170,8 @@ class AsyncClient:
         read_partial: Callable[[Data], P | None] = _as_it_is,  # type: ignore[assignment]
         read_final: Callable[[Data], F] = _as_it_is,  # type: ignore[assignment]
     ) -> AsyncHandle[P, F]:
-        """Make a request. ``read_partial`` and ``read_final`` convert the data of replies for the handle; a partial
-        read as None is left out.
+        """Make a request and return its handle at once; it is sent when the daemon has room for it. ``read_partial``
+        and ``read_final`` convert the data of replies for the handle; a partial read as None is left out.
 
         Raises `DaemonError` for arguments that cannot be sent, and `Forked` in a process that inherited the client.
         """
@@ -186,21 +190,23 @@ class AsyncClient:
         return handle
 
     async def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
-        """Return the final data of any operation. Raises the reply's error, or `TimedOut` after ``timeout_s``, which
-        cancels the request.
+        """Make a request for any operation and return the final's data. Raises `DaemonError`: the reply's error,
+        `ConnectionLost`, or `TimedOut` after ``timeout_s`` (None: never), when the request is cancelled.
         """
         handle: AsyncHandle[Data, Data] = self.start(op, args)
         return await handle.result(timeout_s)
 
     async def ping(self, timeout_s: float | None = 5.0) -> float:
-        """Return the milliseconds of a round trip to the daemon. Raises `TimedOut` after ``timeout_s``."""
+        """Return the milliseconds of a round trip to the daemon, with a wait for a lost connection. Raises `TimedOut`
+        after ``timeout_s`` (None: never).
+        """
         began = self._loop.time()
         await self.request("ping", timeout_s=timeout_s)
         return 1000 * (self._loop.time() - began)
 
     def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
-        """Analyse the position after ``moves`` from ``board`` (None: the standard start). If ``partial_ms`` is given,
-        partials tell the progress.
+        """Start to analyse the position after ``moves`` from ``board`` (None: the standard start). If ``partial_ms`` is
+        given, partials tell the progress.
         """
         return self.start("analyze", analyze_args(board, moves, limits), results.analysed, results.analysed)
 
@@ -211,8 +217,8 @@ class AsyncClient:
         plies: Iterable[int] | None = None,
         **limits: Unpack[AnalysisLimits],
     ) -> GameAnalysis:
-        """Analyse plies of a game from ``board`` (None: the standard start), by default all. Each finished ply is a
-        partial; the final has all.
+        """Start to analyse a game from ``board`` (None: the standard start): the positions after the numbers of moves
+        in ``plies``, passes counted, by default all. Each finished ply is a partial; the final has all.
 
         If ``partial_ms`` is given, further partials, whose ``done`` is false, tell the progress of each ply.
         """
@@ -220,26 +226,30 @@ class AsyncClient:
         return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
 
     def analyze_many(self, positions: Iterable[ListedPosition], **limits: Unpack[AnalysisLimits]) -> ListAnalysis:
-        """Analyse up to 1,000 positions in one request; the final has an analysis of each, in order.
+        """Start to analyse up to 1,000 positions in one request; the final has an analysis of each, in order.
 
-        If ``partial_ms`` is given, a partial comes for each finished position, and partials whose ``done`` is false
-        tell the progress of others. ``item`` is the place in the list; after a cancel some places are missing.
+        Only if ``partial_ms`` is given, a partial comes for each finished position, and partials whose ``done`` is
+        false tell the progress of others. ``item`` is the place in the list, from 0; after a cancel some are missing.
         """
         return self.start("analyze", list_args(positions, limits), results.analysed, results.list_analysed)
 
     async def legal(self, board: str | None = None, moves: str = "") -> Legal:
-        """Return the legal moves of a position, its board and discs, and whether the game is over."""
+        """Return the legal moves, board and discs of the position after ``moves`` from ``board`` (None: the standard
+        start), and whether the game is over.
+        """
         return await self.start("legal", position_args(board, moves), _as_it_is, results.legal)
 
     async def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> BookPosition:
-        """Return the book's data about a position; ``children`` adds those of each legal move."""
+        """Return the book's data about the position after ``moves`` from ``board`` (None: the standard start); its
+        ``found`` is false if the book has none. ``children`` adds data about each legal move that the book knows.
+        """
         args = position_args(board, moves)
         args |= {"children": True} if children else {}
         return await self.start("book.get", args, _as_it_is, results.book_position)
 
     async def look_up(self, lines: Iterable[str]) -> list[BookPosition]:
-        """Return the book's data about the positions after these lines from the standard start, requested all at
-        once.
+        """Return the book's data about the positions after ``lines``, texts of moves from the standard start; all are
+        requested together. ``found`` is false for a position that the book does not have.
         """
         handles = [
             self.start("book.get", position_args(None, line), _as_it_is, results.book_position) for line in lines
@@ -247,7 +257,7 @@ class AsyncClient:
         return [await handle for handle in handles]
 
     def book(self, command: str, **args: Any) -> BookJob:
-        """Run a book command, such as ``deviate``, as a job; partials tell its progress.
+        """Start a book command, such as ``deviate``. One that takes time is a job, whose progress partials tell.
 
         Arguments are named as the daemon's `help book` names them, with ``_`` for ``-``.
         """
@@ -258,22 +268,23 @@ class AsyncClient:
     async def analyze_batch(
         self, items: Iterable[BatchItem] | None = None, *, file: str | None = None, **limits: Unpack[BatchLimits]
     ) -> int:
-        """Analyse many positions as a job of the lowest priority. Returns its number, valid after restarts too.
+        """Start to analyse many positions as a job of the lowest priority. Returns the job's number, which stays valid
+        when the daemon restarts.
 
         ``file`` names a file in the daemon's data folder in place of ``items``. Results are kept until `batch_forget`.
         """
         return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
 
     async def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
-        """Return at most ``limit`` results of a batch, in order of arrival, after the cursor ``after``; 0 is the
-        beginning.
+        """Return at most ``limit`` results of a batch, in the order in which they were found, after the cursor
+        ``after``: 0, or that of the page before. Does not wait for results.
         """
         args = {"job": job, "after": after, "limit": limit}
         return await self.start("batch.results", args, _as_it_is, results.batch_page)
 
     async def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> AsyncIterator[BatchResult]:
-        """Yield the results of a batch after the cursor ``after``, as they arrive, until the batch is over. While none
-        is new it asks every ``poll_s`` seconds.
+        """Yield the results of a batch after the cursor ``after`` (0: from the beginning), as they are found, until
+        there will be no more. While none is new, the daemon is asked every ``poll_s`` seconds.
         """
         while True:
             page = await self.batch_results(job, after)
@@ -286,25 +297,29 @@ class AsyncClient:
                 await asyncio.sleep(poll_s)
 
     async def batch_forget(self, job: int) -> bool:
-        """Cancel a batch, if it runs, and remove its results. Returns True; raises `DaemonError` for an
-        unknown batch.
+        """Cancel a batch, if it runs, and remove its results. Returns True; raises `DaemonError` for an unknown
+        batch.
         """
         return bool((await self.request("batch.forget", {"job": job}))["forgotten"])
 
     async def cache_clear(self) -> int:
-        """Clear the daemon's cache of analyses. Returns the number removed; needs the role admin."""
+        """Clear the daemon's cache of analyses. Returns the number of positions removed; needs the role admin."""
         return int((await self.request("cache.clear"))["forgotten"])
 
     async def jobs(self) -> list[Data]:
-        """Return the daemon's list of book jobs and batches."""
+        """Return the book jobs that wait, run or have ended recently, and the batches that are kept, a map each."""
         return list((await self.request("jobs"))["jobs"])
 
     async def cancel_job(self, job: int) -> bool:
-        """Cancel a book job or a batch of any client. Returns whether it was running."""
+        """Cancel a book job or a batch, whoever began it. Returns False if it had ended already; needs the role editor,
+        or the key of the batch.
+        """
         return bool((await self.request("cancel", {"job": job}))["cancelled"])
 
     async def text(self, line: str) -> tuple[str, str]:
-        """Run a command of the text protocol in this client's session. Returns its answers and error messages."""
+        """Run a command of the text protocol in this client's session. Returns what it printed and its error messages,
+        "" if none.
+        """
         data = await self.request("text", {"line": line})
         return str(data.get("out", "")), str(data.get("err", ""))
 
@@ -321,9 +336,10 @@ class AsyncClient:
         await self.request("shutdown")
 
     async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
-        """Yield events as they arrive, of topics such as ``job.<id>``, ``book``, ``status``; without topics all.
+        """Yield topic and data of events as they arrive, of topics such as ``job.<id>``, ``book``, ``status``; without
+        topics all.
 
-        They come from the daemon of the present connection; requests may go to another one later.
+        Events come from the daemon of the present connection, even if requests go to another one later.
         """
         import zmq.asyncio
 
@@ -441,7 +457,9 @@ class AsyncClient:
         self._pump()
 
     def _lose(self) -> None:
-        """Handle a broken connection: repeatable requests wait, in order, for the next one, and the others fail."""
+        """Replace a broken connection by a new one: repeatable requests in flight wait for it, in order and in front of
+        the requests not yet sent; the others in flight fail.
+        """
         self._ready = False
         self._drop_link()
         due = self._loop.time() + self._patience_s
@@ -464,8 +482,8 @@ class AsyncClient:
         self._make_link()
 
     def _check(self) -> None:
-        """Do this four times a second: while there is no connection, look for the daemon at a new endpoint, and fail
-        requests that have waited too long.
+        """Call this again four times a second. Until the daemon has greeted, look for it, also at a new endpoint, and
+        fail requests that have waited too long.
         """
         self._checking = self._loop.call_later(_CHECK_S, self._check)
         if self._ready:

@@ -5,7 +5,7 @@
             print(partial.best)
         print(analysis.result().best)
 
-It is an `AsyncClient` on a thread of its own, and may be used from several threads.
+A `Client` runs an `AsyncClient` on a thread of its own; several threads may use it.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class _Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop's thread and wait for its result; an interrupt cancels it.
+        """Run a coroutine on the loop's thread and return its result or raise its exception; an interrupt cancels it.
 
-        Raises `Forked` in a process that inherited the client, and `ConnectionLost` once it is closed.
+        Raises `Forked` in a process that inherited the client, and `ConnectionLost` once the loop is closed.
         """
         if self.inherited:
             work.close()
@@ -96,7 +96,7 @@ class Handle(Generic[P, F]):
 
     @property
     def done(self) -> bool:
-        """Whether the final or an error has arrived."""
+        """Whether the request has ended, with a final or an error."""
         return self._handle.done
 
     @property
@@ -105,10 +105,10 @@ class Handle(Generic[P, F]):
         return list(self._handle.warnings)
 
     def cancel(self, *, keep: bool = False) -> bool:
-        """Cancel the request. Returns whether it was running.
+        """Cancel the request. Returns False if it had ended already.
 
-        Then `result` raises `Cancelled`, whose ``found`` has the results so far; with ``keep`` it returns the results
-        of an analysis that has any.
+        Then `result` raises `Cancelled`, whose ``found`` has the results so far of an analysis; with ``keep`` `result`
+        returns them instead, if there are any.
         """
         return self._loop.run(self._handle.cancel(keep=keep))
 
@@ -117,7 +117,9 @@ class Handle(Generic[P, F]):
         return self._loop.run(self._handle.wait(timeout_s))
 
     def result(self, timeout_s: float | None = None) -> F:
-        """Return the final. Raises the reply's error, or after ``timeout_s`` `TimedOut`, which cancels the request."""
+        """Wait for the final and return it. Raises `DaemonError`: the reply's error, `ConnectionLost`, or `TimedOut`
+        after ``timeout_s`` (None: never). A timeout or an interrupt cancels the request.
+        """
         return self._loop.run(self._handle.result(timeout_s))
 
     def __iter__(self) -> Iterator[P]:
@@ -179,7 +181,7 @@ def _follows(
 
 class Client:
     """A client of one daemon. Its methods are those of `AsyncClient`: coroutines become methods that wait for the
-    answer, and methods that start a request return a `Handle` at once.
+    answer, asynchronous iterators plain ones, and methods that start a request return a `Handle` at once.
     """
 
     def __init__(self, loop: _Loop, client: AsyncClient) -> None:
@@ -214,14 +216,16 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connection: running analyses are cancelled, book jobs go on in the daemon. May be called again."""
+        """Close the connection: running analyses are cancelled, book jobs go on in the daemon. Does nothing in a
+        process that inherited the client, or when called again.
+        """
         if not self._loop.closed and not self._loop.inherited:
             self._loop.run(self._client.close())
             self._loop.close()
 
     @property
     def hello(self) -> Hello:
-        """The daemon's greeting."""
+        """The daemon's last greeting."""
         return self._client.hello
 
     @property
@@ -230,11 +234,13 @@ class Client:
         return self._client.connections
 
     def start(self, op: str, args: Data | None = None) -> Handle[Data, Data]:
-        """Make any request without waiting for its replies, whose data come as the daemon sends them."""
+        """Make a request for any operation without waiting for its replies; partials and final are the maps that the
+        daemon sends.
+        """
         return Handle(self._loop, self._loop.call(lambda: self._client.start(op, args)))
 
     def book(self, command: str, **args: Any) -> BookJob:
-        """Run a book command, such as ``deviate``, as a job; partials tell its progress. Arguments are those of
+        """Start a book command, such as ``deviate``, without waiting for its end; arguments and partials are those of
         `AsyncClient.book`.
         """
         return Handle(self._loop, self._loop.call(lambda: self._client.book(command, **args)))

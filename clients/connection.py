@@ -34,9 +34,9 @@ class ClientKeys(NamedTuple):
 
 
 class DaemonAddress(NamedTuple):
-    """The endpoints and keys of a daemon.
+    """A daemon's endpoints for requests and events, and the keys to use.
 
-    Without keys the connection is not encrypted. ``owner`` is the daemon's pid, 0 if unknown.
+    Without keys, and over ``ipc:``, the connection is not encrypted. ``owner`` is the daemon's pid, 0 if unknown.
     """
 
     requests: str
@@ -46,12 +46,12 @@ class DaemonAddress(NamedTuple):
 
 
 def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: str | None) -> DaemonAddress:
-    """Return the address of the daemon at an endpoint; for None, that of the daemon that this machine's connection file
-    names.
+    """Return the address of the daemon at an endpoint, without looking whether one is there; without an endpoint, that
+    of the running daemon that this user's connection file names, with the key file named there by default.
 
-    ``key`` is a key file as `desdaemon keys new` writes it, ``server_key`` the daemon's public key if the file lacks
-    it; without ``key`` a new pair of keys is made for it. A key file that the connection file names is the default.
-    Raises `NoDaemon`, and `DaemonError` (``forbidden``) for keys that cannot be used.
+    ``key`` is a key file as `desdaemon keys new` writes it. ``server_key``, the daemon's public key, replaces the one
+    in that file; without ``key`` a new pair of keys is made. Raises `NoDaemon` for a wrong endpoint or if no daemon
+    runs, and `DaemonError` (``forbidden``) for keys that cannot be used.
     """
     keys = _read_keys(Path(key), server_key) if key else None
     if server_key and not key:
@@ -99,8 +99,8 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
 
 
 def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> None:
-    """Set a socket's keys, keep-alive and reconnection, and connect it. For an unusable endpoint or key close it and
-    raise `NoDaemon`.
+    """Set a socket's keys, keep-alive and reconnection, and connect it; ``endpoint`` is one of those of ``target``. For
+    an unusable endpoint or key close the socket and raise `NoDaemon`.
 
     libzmq's heartbeats are off and its receive queue is unbounded, because a heartbeat that meets a full queue and a
     broken connection aborts the process (``stream_engine_base.cpp``). The daemon bounds its replies.
@@ -130,7 +130,9 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
 
 
 class DaemonLink:
-    """A DEALER socket that connects once, so that libzmq never repeats a request. After `LOST` make a new link."""
+    """A DEALER socket for one connection: close the link after `LOST` and make a new one, so that libzmq never repeats
+    a request. ``refusal`` is the reason why reconnecting is useless, "" if it is not.
+    """
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: DaemonAddress) -> None:
         self.target = target
@@ -164,7 +166,9 @@ class DaemonLink:
                 return bodies
 
     def news(self) -> list[str]:
-        """Return the connection's new events, `CONNECTED` or `LOST`; set ``refusal`` if reconnecting is useless."""
+        """Return the connection's events since the last call, `CONNECTED` and `LOST`; set ``refusal`` if the daemon
+        refuses the keys.
+        """
         events: list[str] = []
         while True:
             try:
@@ -189,7 +193,9 @@ class DaemonLink:
                     self.refusal = f"{self.target.requests}: {self._reason(mismatch)}"
 
     def _reason(self, mismatch: bool) -> str:
-        """Return the reason of a failed handshake; ``mismatch`` tells that only one side uses keys."""
+        """Return the probable reason of failed handshakes, with advice; ``mismatch`` tells that only one side uses
+        keys.
+        """
         if not self.target.keys:
             return "the daemon needs a key: pass one that it allows with --key (`desdaemon keys new` makes one)"
         if mismatch:

@@ -17,7 +17,7 @@ class DaemonError(Exception):
     """A request without a result. ``code`` is the reason as a word, ``field`` the argument at fault or "".
 
     ``found`` has the results so far, in the form of the final, of an analysis that was cancelled or ended with the
-    daemon; else None.
+    daemon; None for other requests and without results.
     """
 
     def __init__(self, code: str, message: str, field: str = "") -> None:
@@ -69,7 +69,7 @@ class NoDaemon(DaemonError):
 
 
 def from_reply(error: object) -> DaemonError:
-    """Return the exception for the map `error` of a reply."""
+    """Return the exception for the map ``error`` of a reply; anything else counts as an error ``internal``."""
     fields = error if isinstance(error, dict) else {}
     code, message, field = (str(fields.get(name) or "") for name in ("code", "message", "field"))
     return Cancelled(message, field) if code == "cancelled" else DaemonError(code or "internal", message, field)

@@ -19,7 +19,8 @@ _MOST_PARTIALS_KEPT = 1_000
 class AsyncHandle(Generic[P, F]):
     """A request in flight: iterate its partials of type P, await its final of type F, or `cancel` it.
 
-    Of partials that nobody takes the newest thousand are kept. ``warnings`` are the daemon's, in order.
+    Iteration ends with the request, also if it fails. Of partials that nobody takes the newest thousand are kept.
+    ``warnings`` are the daemon's, in order.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class AsyncHandle(Generic[P, F]):
 
     @property
     def done(self) -> bool:
-        """Whether the final or an error has arrived."""
+        """Whether the request has ended, with a final or an error."""
         return self._final.done()
 
     def outcome(self) -> F:
@@ -57,26 +58,29 @@ class AsyncHandle(Generic[P, F]):
         return self._final.result()
 
     def when_done(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` soon after the final or an error has arrived."""
+        """Have the event loop call ``callback`` when the request has ended, or soon if it has already."""
         self._final.add_done_callback(lambda future: callback())
 
     async def cancel(self, *, keep: bool = False) -> bool:
-        """Cancel the request. Returns whether it was running.
+        """Cancel the request. Returns False if it had ended already.
 
-        Then `result` raises `Cancelled`, whose ``found`` has the results so far; with ``keep`` it returns the results
-        of an analysis that has any.
+        Then `result` raises `Cancelled`, whose ``found`` has the results so far of an analysis; with ``keep`` `result`
+        returns them instead, if there are any.
         """
         return not self.done and await self._send_cancel(self, keep)
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the final or an error. Returns True, or False after ``timeout_s``; None waits without end."""
+        """Wait for the final or an error, and raise nothing. Returns True, or False after ``timeout_s`` (None: never),
+        which does not cancel the request.
+        """
         await asyncio.wait((self._final,), timeout=timeout_s)
         return self.done
 
     async def result(self, timeout_s: float | None = None) -> F:
-        """Return the final. Raises the reply's error, or after ``timeout_s`` `TimedOut`, which cancels the request.
+        """Wait for the final and return it. Raises `DaemonError`: the reply's error, `ConnectionLost`, or `TimedOut`
+        after ``timeout_s`` (None: never).
 
-        Cancelling the waiting task cancels the request too.
+        A timeout cancels the request; so does cancelling the waiting task.
         """
         try:
             done, _ = await asyncio.wait((self._final,), timeout=timeout_s)
@@ -108,8 +112,8 @@ class AsyncHandle(Generic[P, F]):
         return self._partials.popleft()
 
     def take(self, reply: Data) -> bool:
-        """Take a reply of the daemon: keep a partial, end the request with a final or an error. Returns whether the
-        request is done.
+        """Take a reply of the daemon: keep a partial, end the request with a final, an error or an unreadable reply.
+        Returns whether the request is done.
         """
         self.warnings += map(str, reply.get("warnings") or ())
         data = reply.get("data")

@@ -16,11 +16,11 @@ class AnalysisLimits(TypedDict, total=False):
     """The arguments of an analysis, all optional.
 
     ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` or ``time_ms`` limits it; without any of them
-    the daemon's level does, and with ``until="cancelled"`` it searches until `cancel`. ``game_nodes`` are for all plies
-    of a game together. ``multipv`` moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``,
-    ``ignore`` or ``only``. ``partial_ms`` is the least time between partials; a higher ``priority`` goes first. Up to
-    ``threads`` search the position together, 0 (the default) for all idle ones; ``deterministic`` results are the same
-    every time, on every machine.
+    the daemon's level does, and with ``until="cancelled"`` the daemon searches until `cancel`. ``game_nodes`` are for
+    all plies of a game together. ``multipv`` moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is
+    ``use``, ``ignore`` or ``only``. ``partial_ms`` is the least time between partials; a higher ``priority`` goes
+    first. Up to ``threads`` threads search the position together, 0 (the default) for all idle ones; ``deterministic``
+    results are the same every time, on every machine.
     """
 
     level: int
@@ -41,7 +41,9 @@ class AnalysisLimits(TypedDict, total=False):
 
 
 class BatchLimits(TypedDict, total=False):
-    """The arguments of an analysis for each item of a batch: those of `AnalysisLimits` that apply, and ``plies``."""
+    """The arguments of an analysis for each item of a batch: those of `AnalysisLimits` that apply, and ``plies``, the
+    plies of each item's game to analyse.
+    """
 
     level: int
     depth: int
@@ -62,7 +64,9 @@ BatchItem = str | Mapping[str, str | int]
 
 
 def batch_args(items: Iterable[BatchItem] | None, file: str | None, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `analyze.batch`, for ``items`` or the ``file`` that the daemon reads."""
+    """Return the arguments of `analyze.batch`, for ``items`` or the ``file`` in the daemon's data folder; the daemon
+    refuses both, and neither.
+    """
     args: dict[str, Any] = dict(limits)
     if items is not None:
         args["items"] = [{"moves": item} if isinstance(item, str) else dict(item) for item in items]
@@ -91,9 +95,10 @@ def analyze_args(board: str | None, moves: str, limits: Mapping[str, Any]) -> di
 
 
 def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `analyze` for plies of a game, None for all: ply n is the position after n moves.
+    """Return the arguments of `analyze` for ``plies`` of a game, None for all: ply n is the position after n moves.
 
-    Passes count as moves, even those that ``moves`` leaves out.
+    Passes count as moves, even those that ``moves`` leaves out. If ``moves`` cannot be read, None stands for ply 0, and
+    the daemon will report the error.
     """
     if plies is None:
         plies = range(_length(board, moves) + 1)
@@ -101,7 +106,7 @@ def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits
 
 
 def _length(board: str | None, moves: str) -> int:
-    """Return the number of moves in a game, passes counted; 0 if unreadable, which the daemon will report."""
+    """Return the number of moves in a game, passes counted; 0 if it is unreadable."""
     try:
         return len(play_moves(START if board is None else parse_board(board), parse_moves(moves)).moves)
     except BadInput:

@@ -58,9 +58,10 @@ class BatchResult(NamedTuple):
 
 
 class BatchPage(NamedTuple):
-    """A page of a batch's results, with the ``cursor`` of the next page; ``done`` tells that it is the last.
+    """A page of a batch's results, with the ``cursor`` of the next page; ``done`` tells that this page is the last.
 
-    ``answered`` of ``items`` positions have a result or an error.
+    ``state`` is ``queued``, ``running``, ``done`` or ``cancelled``; ``answered`` of ``items`` positions have a result
+    or an error.
     """
 
     results: tuple[BatchResult, ...]
@@ -72,8 +73,8 @@ class BatchPage(NamedTuple):
 
 
 class JobDone(NamedTuple):
-    """The outcome of a book command: its ``job``, 0 if it was none; positions added, changed and in the book; seconds;
-    and all ``data``.
+    """The outcome of a book command: the numbers of positions added, changed and in the book, and the seconds it took;
+    0 where the daemon tells none. ``job`` is 0 if it was no job; ``data`` is the whole final.
     """
 
     job: int
@@ -102,7 +103,7 @@ def analysed(data: Data) -> Analysed:
 
 
 def analysed_and_done(data: Data) -> Analysed | None:
-    """Read a partial of `analyze` about a ply of a game; None if the ply is not done."""
+    """Read a partial of `analyze` about a ply of a game; return None if the ply is not done."""
     return analysed(data) if data.get("done", True) else None
 
 
@@ -166,7 +167,7 @@ def progress(data: Data) -> JobProgress:
 
 
 def job_done(data: Data) -> JobDone:
-    """Read the final of a book command; ``job`` is 0 for one that was carried out at once."""
+    """Read the final of a book command, with 0 for numbers that it lacks."""
     fields = {"job": 0, "added": 0, "changed": 0, "positions": 0, "time_s": 0.0, **data}
     reply: JobDone = _of(JobDone, fields, data=data)
     return reply

@@ -100,7 +100,7 @@ class Analysed(NamedTuple):
     """True: the game is over."""
 
     score: int | None = None
-    """Final score (discs, seen by the mover)."""
+    """Final score of a game that is over (discs, seen by the mover)."""
 
     cached: bool = False
     """True: answered from the cache."""
@@ -122,7 +122,7 @@ class Analysed(NamedTuple):
 
     @property
     def best(self) -> AnalysedMove | None:
-        """The best move, None where the game is over."""
+        """The best move; None where the game is over, or ``book`` ``only`` has none."""
         return self.moves[0] if self.moves else None
 
 
@@ -298,10 +298,10 @@ class JobProgress(NamedTuple):
     """Workers of the cluster that searches (workers)."""
 
     slots: int = 0
-    """Searches that they do at a time (searches)."""
+    """Searches that workers do at once (searches)."""
 
     busy: float = 0.0
-    """Part of their time spent in searches (0 to 1)."""
+    """Part of workers' time in searches (0 to 1)."""
 
     step: str = ""
     """Step of a schedule, in words."""
@@ -316,4 +316,4 @@ class JobProgress(NamedTuple):
     """Searches since the job began (searches)."""
 
     budget: float = 0.0
-    """Part of its budget that is spent (0 to 1)."""
+    """Spent part of the job's budget (0 to 1)."""

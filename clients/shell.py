@@ -1,8 +1,8 @@
 """`desdaemon shell`: the text protocol of a daemon, here or elsewhere, with history and completion.
 
 Each line is sent as the operation `text`: answers go to standard output, error messages to standard error, and the exit
-status tells of errors. An interrupt sends `stop`, a second one cancels. With ``--json`` a line is an operation and a
-JSON map of arguments, and every reply is a line of JSON.
+status tells of errors. An interrupt sends `stop`, a second one cancels the command. With ``--json`` a line is an
+operation and a JSON map of arguments, every reply is a line of JSON, and an interrupt cancels the request.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the shell. Returns 0, or 1 if a daemon or command failed; a bad command line ends the program with
-    status 2.
+    """Run the shell. Returns 0, or 1 if no daemon was reached or a line failed; a bad command line ends the program
+    with status 2.
     """
     named = command_line().parse_args(arguments)
     try:
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
 
 
 class Shell:
-    """Carries out lines, one after another."""
+    """Carries out lines, one after another: text commands or, if ``structured``, operations with arguments as JSON."""
 
     def __init__(self, client: Client, structured: bool) -> None:
         self.client = client
@@ -64,7 +64,9 @@ class Shell:
         self._connections = client.connections
 
     def run(self, lines: Iterator[str]) -> int:
-        """Carry out lines; without ``--json`` one that is `quit` ends them. Returns 1 if any failed, else 0."""
+        """Carry out lines up to the last, also after one has failed; without ``--json`` up to `quit`. Returns 1 if any
+        failed, else 0.
+        """
         failed = False
         for line in lines:
             if not self._structured and read_line(line).name == "quit":
@@ -180,8 +182,8 @@ class Shell:
         platform.complete_with_tab(readline)
 
     def candidates(self, line: str, word: str) -> list[str]:
-        """Return the words that ``word``, the last one of ``line``, may become: commands or, with ``--json``,
-        operations.
+        """Return the words that ``word``, the last one of ``line``, may become: a command or an argument of one; with
+        ``--json`` an operation if ``word`` is the first, else none.
         """
         if not self._structured:
             return candidates(line, word)
@@ -198,7 +200,9 @@ class _Shown:
         self._length = 0
 
     def write(self, start: int, text: str) -> None:
-        """Write the new part of ``text``, which begins at character ``start`` of the output."""
+        """Write what is new of ``text``, which begins at character ``start`` of the output; nothing if characters
+        before it are missing.
+        """
         if start <= self._length < start + len(text):
             sys.stdout.write(text[self._length - start :])
             sys.stdout.flush()
@@ -242,7 +246,9 @@ def _nth(words: list[str], index: int) -> str | None:
 
 
 def _operation_of(line: str) -> tuple[str, dict[str, Any]]:
-    """Parse ``analyze {"level": 3}`` into the name and the map. Raises `BadInput`."""
+    """Parse ``analyze {"level": 3}`` into the name and the map, empty if there is none. Raises `BadInput` for arguments
+    that are no JSON map.
+    """
     op, _, rest = line.strip().partition(" ")
     try:
         args = json.loads(rest) if rest.strip() else {}

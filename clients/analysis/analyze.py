@@ -43,8 +43,8 @@ _OUTPUTS = ("html", "json", "csv", "save")
 def main(arguments: list[str]) -> int:
     """Analyse games. Returns the exit status; a bad command line ends the program with status 2.
 
-    The status is 0; 1 if the games or the daemon cannot be used; 128 plus the signal's number after a signal, once the
-    results so far are written.
+    The status is 0; 1 if the games, the daemon or an output cannot be used, which is told; 128 plus the signal's number
+    after a signal, once the results so far are written.
     """
     options = _checked(command_line(), arguments)
     signals = StoppedBySignals(ProcessGroups())
@@ -144,7 +144,9 @@ def _mention(line: str) -> None:
 
 
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
-    """Yield the games of the option ``--player``, by default all; report unreadable ones."""
+    """Yield the games in which a player's name contains the option ``--player``, by default all; report unreadable
+    ones.
+    """
     name = options.player.casefold()
     for game in games_of(options.words, _mention):
         players = (game.record.black.casefold(), game.record.white.casefold())
@@ -206,7 +208,6 @@ def _analyzed(
     options: argparse.Namespace, game: FileGame, judge: OwnEngine | RemoteDaemon, signals: StoppedBySignals, label: str
 ) -> GameAnalysis:
     """Return the analysis of a game, or of its first moves after a signal; ``label`` begins the line of progress."""
-
     line = ProgressLine()
 
     def show(done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""The analysis of a game: judged moves, all or the first ones, and a summary for each player."""
+"""The analysis of a game, or of its first moves: the judged moves, and a summary for each player."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class GameAnalysis(NamedTuple):
         return summary(self.steps, black)
 
     def scores(self) -> list[BlackScore]:
-        """Return Black's score before each move and, if known, at the end."""
+        """Return Black's score before each analysed move and, if they end the game, its result."""
         scores = [step.black_score for step in self.steps]
         final = self.game.record.final
         return [*scores, black_score(final)] if final.over else scores
@@ -84,8 +84,9 @@ def analyze_game(
 ) -> GameAnalysis:
     """Analyse every move of a game; ``effort`` as in `Judge.judge`.
 
-    ``tell`` is called with the numbers of moves done and in all. After an error or an interrupt the analysis of the
-    first moves is returned if ``stopped`` returns true; otherwise the exception is raised.
+    ``tell`` is called with the numbers of moves done and in all, passes left out. After a `DaemonError` or a
+    `KeyboardInterrupt` the analysis of the first moves, perhaps none, is returned if ``stopped`` returns true;
+    otherwise the exception is raised.
     """
     record = game.record
     total = sum(played.move != PASS for played in record.moves)
@@ -105,8 +106,8 @@ def analyze_game(
 
 
 def _steps(record: GameRecord, judged: dict[int, JudgedMove]) -> Iterator[JudgedMove]:
-    """Yield all moves up to the first that was not judged. A pass has the score of the next position, seen from the
-    side that passes; as the last move of the record it has the score 0 and no depth.
+    """Yield all moves up to the first that was not judged, or a pass just before it. A pass has the score of the next
+    position, seen from the side that passes; as the last move of the record it has the score 0 and the depth -1.
     """
     position = record.initial
     for ply, played in enumerate(record.moves, 1):

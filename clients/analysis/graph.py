@@ -47,7 +47,9 @@ def _described(scores: list[BlackScore]) -> str:
 
 
 def _solved_from(steps: tuple[JudgedMove, ...]) -> int:
-    """Return the index of the first move from which on all positions have exact scores."""
+    """Return the index of the first move from which on all scores are exact, passes aside; the number of moves if the
+    last is not.
+    """
     index = len(steps)
     while index and (steps[index - 1].sure in ("exact", "")):
         index -= 1

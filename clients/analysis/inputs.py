@@ -20,7 +20,8 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
     """Yield the games that a command line's words, joined by blanks, name: a file or a pipe, ``-`` for standard input,
     or moves such as ``f5 d6 c3``.
 
-    ``bad`` is called with a line for each game that cannot be read. Raises `BadInput`.
+    ``bad`` is called with a line for each game that cannot be read. Raises `BadInput`, here or on the way, for a name
+    that is none of these, and for a file that is unreadable, too large or not of games.
     """
     name = " ".join(words)
     if name == STANDARD_INPUT:
@@ -54,8 +55,8 @@ def _moves(text: str) -> GameRecord:
 
 
 def _bytes_of(descriptor: int, name: str) -> bytes:
-    """Return what a descriptor yields up to its end, unpacked if it is packed. Raises `BadInput`, also for more than
-    `LARGEST_FILE` bytes.
+    """Return what a descriptor yields up to its end, unpacked if it is packed. Raises `BadInput` if it cannot be read
+    or unpacked, and for more than `LARGEST_FILE` bytes.
     """
     parts: list[bytes] = []
     size = 0

@@ -41,7 +41,7 @@ def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
     """Return the page of a game as HTML.
 
     ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` stand for those of a position; ``index`` is
-    the address of the page about all games. "" leaves out links to it.
+    the address of the page about all games. "" for either leaves its links out. The analysis has at least one step.
     """
     black, white = side_names(analysis.game)
     final = analysis.whole.record.final
@@ -137,7 +137,7 @@ def _sentence_at(analysis: GameAnalysis, ply: int) -> str:
 
 
 def _sentence(step: JudgedMove) -> str:
-    """Return a sentence about the position before a move."""
+    """Return, as text, a sentence about a move, with its score and, if it lost discs, the best move's."""
     side = "Black" if step.position.black_to_move else "White"
     if step.move == PASS:
         return f"{step.ply}. {side} has to pass."
@@ -273,7 +273,9 @@ class PlayerRow(NamedTuple):
 
 
 def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
-    """Return the named players, the most accurate first; accuracy is the mean over all their choices."""
+    """Return the named players, the most accurate first; a player's accuracy is the mean over all choices, 100 without
+    any.
+    """
     results: dict[str, list[tuple[int, float, int]]] = {}
     for row in rows:
         for name, account in zip((row.black, row.white), row.summaries, strict=True):
@@ -341,7 +343,7 @@ def _game_table(rows: Sequence[GameRow]) -> str:
 
 
 def _cost(row: GameRow, side: int) -> int:
-    """Return the discs that the costliest move of Black (``side`` 0) or White (1) lost."""
+    """Return the discs that the costliest move of Black (``side`` 0) or White (1) lost, 0 if none did."""
     return int(row.worst[side].rpartition(" ")[2] or 0)
 
 

@@ -1,6 +1,6 @@
 """Reports on analyses besides the pages: a table for the terminal, CSV, comments in a file of the game.
 
-`Collection` writes those on many games in one run.
+`Collection` writes all reports on many games, the pages too.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def _row(step: JudgedMove, bar: str, most: int) -> str:
 
 
 def _bar(score: int, largest: int) -> str:
-    """Return a bar from the middle: to the right for Black, to the left for White; ``largest`` is the score of a whole
-    half.
+    """Return a bar from the middle: to the right if Black's ``score`` is at least 0, else to the left; a score of
+    ``largest`` fills a half.
     """
     length = round(abs(score) * _HALF / largest)
     if score >= 0:
@@ -88,7 +88,7 @@ def _bar(score: int, largest: int) -> str:
 
 
 def summary_lines(analysis: GameAnalysis) -> list[str]:
-    """Return a table of the players, and a line for the worst move of each."""
+    """Return a table of the players, and for each who lost discs a line about the worst move."""
     names = dict(zip((True, False), side_names(analysis.game), strict=True))
     width = max(map(len, names.values()))
     grades = "  ".join(f"{MARKS[name]:>2}" for _, name in GRADES)
@@ -116,7 +116,7 @@ _NOTE_MOVES = 12
 
 
 def note_format(path: str) -> str:
-    """Return the format of a file for comments, one of `NOTE_FORMATS`, by its name. Raises `BadInput`."""
+    """Return the format of a file for comments, one of `NOTE_FORMATS`, by its name. Raises `BadInput` for any other."""
     format = format_to_write(path)
     if format not in NOTE_FORMATS:
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(NOTE_FORMATS)}")
@@ -159,8 +159,8 @@ def _about(analysis: GameAnalysis) -> str:
 def _note(step: JudgedMove) -> str:
     """Return a comment such as ``-30 exact ?? loses 28; best G7 -2: G7 f7 E8``; "" for a pass or an only move.
 
-    It has the move's score, how sure that is, the grade, the loss, the better move with its score, and the line of best
-    play.
+    The comment has the move's score and how sure it is; if the move lost discs, also grade, loss, and the best move
+    with its score and line.
     """
     if step.move == PASS or step.choices < 2:
         return ""
@@ -183,7 +183,7 @@ CSV_COLUMNS = (
 
 
 def csv_line(analysis: GameAnalysis) -> str:
-    """Return a game as a line of `CSV_COLUMNS`; ``worst`` is a ply, 0 for none."""
+    """Return a game as a line of CSV with `CSV_COLUMNS`; ``worst`` is a ply, 0 for none, an unknown result is empty."""
     record, game = analysis.whole.record, analysis.whole
     cells: list[object] = [game.number, record.black, record.white, game.event, game.date]
     cells += ["" if analysis.result is None else analysis.result, moves_text([played.move for played in record.moves])]
@@ -232,11 +232,12 @@ def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
 
 
 class Collection:
-    """Writes the reports on many games, each when it is ready; the end of the context writes the index.
+    """Writes the reports on many games, each when it is ready; the end of the context, also by an exception, closes the
+    files and writes the index if there was a game.
 
     ``json_file`` and ``csv_file`` get a line for each game, ``notes`` the games with comments in ``note_format``, the
     folder ``html`` a page for each game and ``index.html``. Any of the three files may be ``-``, standard output;
-    if none is, a text table with a row for each game is printed there.
+    if none is, standard output gets a text table with a row for each game.
     """
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:
@@ -287,11 +288,6 @@ class Collection:
             between = "\n" if self._note_format == "pgn" and len(self._rows) > 1 else ""
             self._write(self._notes, between + with_notes(analysis, self._note_format))
         self._write(self._text, text_line(row))
-
-    @property
-    def count(self) -> int:
-        """The number of games so far."""
-        return len(self._rows)
 
     def __enter__(self) -> Collection:
         return self

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class OwnEngine:
-    """An engine in this process. Threads and weights come from the configuration file unless they are given; with
-    ``book`` so does the book, without it there is none.
+    """An engine in this process. Threads and weights come from the user's configuration file unless they are given (not
+    None or ""); with ``book`` the book comes from it too, otherwise there is none.
     """
 
     def __init__(self, threads: int | None, eval_file: str, *, book: bool) -> None:
@@ -62,7 +62,9 @@ class RemoteDaemon:
         self.engine = f"{client.hello.name} {client.hello.version}"
 
     def judge(self, record: GameRecord, effort: Data) -> Iterator[JudgedMove]:
-        """Yield a judgement of each move. A played move that is not best is analysed as soon as the best is known."""
+        """Yield a judgement of each move, in order, without passes. A played move that is not best is analysed as soon
+        as the best is known. Raises `DaemonError`.
+        """
         moves = [played.move for played in record.moves]
         positions = [record.initial]
         for move in moves:

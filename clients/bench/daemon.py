@@ -32,10 +32,10 @@ _ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Make a block that SIGTERM and SIGINT, unless ignored, end by `SystemExit`, so that the processes it has started
-    are ended.
+    """Make a block that SIGTERM and SIGINT, unless ignored, leave by `SystemExit` with 128 plus the signal's number, so
+    that the block ends the processes it has started.
 
-    Its status is that of a program ended by the signal; later signals are ignored. Main thread only.
+    Later ones of these signals are ignored until the end of the block. Main thread only.
     """
     heeded = [number for number in _ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
 
@@ -58,7 +58,7 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def random_line(dice: random.Random, plies: int) -> str:
-    """Return ``plies`` random legal moves from the standard start as text; lines with a pass are not chosen."""
+    """Return a line of ``plies`` random legal moves from the standard start, without a pass, as text."""
     while True:
         player, opponent = rules.START
         moves: list[int] = []
@@ -70,14 +70,14 @@ def random_line(dice: random.Random, plies: int) -> str:
 
 
 class BenchDaemon:
-    """`desdaemon serve` as a process with an empty book, from the beginning of a ``with`` block to its end; ``folder``
-    has all its files.
+    """`desdaemon serve` as a process with an empty book, from the beginning of a ``with`` block to its end; all its
+    files are in ``folder``, an empty one. Entering raises `DaemonError` if the daemon does not start or reply.
     """
 
     def __init__(self, folder: Path, threads: int) -> None:
         self.threads = threads
         self._folder = folder
-        # Each of a thousand connections takes a descriptor there and two here.
+        # Each of a thousand connections takes a descriptor in the daemon and two in this process.
         platform.raise_open_files()
 
     def __enter__(self) -> BenchDaemon:
@@ -86,7 +86,7 @@ class BenchDaemon:
         file = self._folder / "run" / "connection.json"
         environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(self._folder / "run")}
         arguments = ["serve", "--bind", "tcp://127.0.0.1:0", "--data", str(data), "-n", str(self.threads)]
-        # So small that it is full within a minute: then the memory is that of a daemon which has run for days.
+        # A cache of analyses that is full within a minute: then the memory is that of a daemon which has run for days.
         arguments += ["--limit", f"analyses_bytes={4 << 20}"]
         with (self._folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
@@ -105,7 +105,7 @@ class BenchDaemon:
 
     def _prepare(self, file: Path) -> None:
         """Wait for the daemon's endpoints, give it an empty book, and load its engine by a search. Raises `NoDaemon` if
-        it does not start.
+        there are no endpoints after `_START_S` seconds, `DaemonError` if it does not reply.
         """
         due = time.monotonic() + _START_S
         while not file.exists():
@@ -170,7 +170,7 @@ class BenchDaemon:
 
 
 class BenchPeer:
-    """A DEALER socket that times requests."""
+    """A DEALER socket that times requests; without ``context`` it has a ZeroMQ context of its own."""
 
     def __init__(self, endpoint: str, context: zmq.Context[zmq.Socket[bytes]] | None = None) -> None:
         self._own = context is None
@@ -213,7 +213,9 @@ class BenchPeer:
                 return reply
 
     def ask(self, op: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request and return the data of its final. Raises `DaemonError`."""
+        """Send a request and return the data of its final. Raises `DaemonError` for an error, or after `_REPLY_S`
+        seconds without a reply.
+        """
         reply = self._final(self.send(op, args))
         if reply["type"] == "error":
             raise from_reply(reply["error"])
@@ -221,7 +223,9 @@ class BenchPeer:
         return data
 
     def timed(self, op: str, args: dict[str, Any] | None = None) -> float:
-        """Send a request and return the seconds to its final or error."""
+        """Send a request and return the seconds to its final or error. Raises `DaemonError` after `_REPLY_S` seconds
+        without a reply.
+        """
         began = time.perf_counter()
         self._final(self.send(op, args))
         return time.perf_counter() - began
@@ -234,8 +238,8 @@ class BenchPeer:
             time.sleep(0.02)
 
     def throughput(self, op: str, choices: list[dict[str, Any]], count: int, window: int) -> float:
-        """Send ``count`` requests whose arguments are those of ``choices`` in turn, with ``window`` in flight. Returns
-        the replies a second. Raises `DaemonError` if the last reply is no final.
+        """Send ``count`` requests whose arguments are those of ``choices`` in turn, with ``window`` in flight; there
+        must be no partials. Returns the replies a second. Raises `DaemonError` if the last reply is no final.
         """
         bodies = [
             codec.encode({"v": constants.VERSION, "id": number, "op": op, "args": choices[number % len(choices)]})
@@ -262,7 +266,7 @@ class BenchPeer:
     @staticmethod
     def finish_all(peers: list[BenchPeer]) -> list[float]:
         """Wait for all peers' finals. Returns the seconds from each one's `begin`, in order of arrival. Raises
-        `DaemonError`.
+        `DaemonError` for an error, or after `_REPLY_S` seconds without a reply.
         """
         poller = zmq.Poller()
         waiting = {peer._socket: peer for peer in peers}
@@ -283,7 +287,7 @@ class BenchPeer:
         return waits
 
     def first_reply(self, op: str, args: dict[str, Any]) -> float:
-        """Send a request and return the seconds to its first reply of any kind."""
+        """Send a request and return the seconds to its first reply of any kind; later ones are left unread."""
         began = time.perf_counter()
         number = self.send(op, args)
         while self._reply()["id"] != number:
@@ -291,7 +295,7 @@ class BenchPeer:
         return time.perf_counter() - began
 
     def cancelled(self) -> float:
-        """Cancel the last request. Returns the seconds until it ends."""
+        """Cancel the request that was sent last. Returns the seconds until its final or error."""
         number = self._last
         began = time.perf_counter()
         self.send("cancel", {"target": number})

@@ -1,7 +1,7 @@
-"""`desdaemon bench server`: latency and throughput of a daemon whose search threads are all busy.
+"""`desdaemon bench server`: latency and throughput of a daemon under load.
 
 The daemon is started in folders of its own and measured by plain sockets on the same machine; client and daemon share
-its processors.
+the machine's processors.
 """
 
 from __future__ import annotations
@@ -43,14 +43,16 @@ class MeasuredFigure(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether the figure meets its aim."""
+        """Whether the figure meets its aim; true without an aim."""
         if self.aim is None:
             return True
         return self.value >= self.aim if self.at_least else self.value <= self.aim
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """Return the value that ``percent`` percent of the values do not exceed."""
+    """Return one of ``values``, of which there is at least one: at least ``percent`` percent of them do not exceed
+    it.
+    """
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
 
 
@@ -59,7 +61,9 @@ Measure = Callable[[BenchDaemon, int], list[MeasuredFigure]]
 
 
 def command_line(program: str = "desdaemon bench server", measurements: Mapping[str, Measure] | None = None) -> Parser:
-    """Return the parser of the command line of ``program``, with the names of the measurements."""
+    """Return the parser of the command line of ``program``, with the names of the measurements (None: those of
+    `MEASUREMENTS`).
+    """
     names = sorted(measurements or MEASUREMENTS)
     parser = Parser(program, description="Measure a daemon under load from many clients.")
     parser.add_argument(
@@ -189,7 +193,7 @@ def _partials(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 
 
 def _batches(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Measure four clients that look up positions in lists; the number of requests is divided by ``divisor``."""
+    """Measure four clients that look up positions in lists."""
     with BenchPeer(daemon.ipc) as admin:
         lines = [random_line(random.Random(seed), 12) for seed in range(1500)]
         for line in lines[:40]:

@@ -47,7 +47,7 @@ class Api:
         """``token`` is sent with each request; ``tell`` gets a message about each wait. Setting ``closing`` ends waits
         and streams.
 
-        Raises `BadInput` for an address that is not https, unless it is on this machine.
+        Raises `BadInput` for an ``url`` other than ``https://HOST``; on this machine http will do.
         """
         try:
             parts = urlsplit(url)
@@ -66,8 +66,8 @@ class Api:
         self._posts = threading.Lock()
 
     def get(self, path: str) -> Any:
-        """Return the answer to a GET, decoded from JSON. Raises `ApiRefusal`, and `InterruptedError` if ``closing`` is
-        set when the request would have to be repeated.
+        """Return the JSON object that answers a GET, an empty one for an empty answer. Raises `ApiRefusal`, and
+        `InterruptedError` if ``closing`` is set when the request would have to be repeated.
         """
         return self._patiently(lambda: self._once("GET", path, None))
 
@@ -79,7 +79,8 @@ class Api:
             self._patiently(lambda: self._once("POST", path, form or {}))
 
     def lines(self, path: str) -> Iterator[dict[str, Any]]:
-        """Yield the objects of the stream at ``path`` without end; a stream that ends or breaks is asked for again.
+        """Yield the JSON objects of the stream at ``path`` without end; a stream that ends or breaks is asked for again
+        after a pause.
 
         Raises `ApiRefusal`, and `InterruptedError` once ``closing`` is set, which a silent stream may notice only after
         `SILENCE_S`.

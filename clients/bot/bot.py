@@ -52,7 +52,9 @@ _FAULTS = 3
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the bot. Returns 0 at its end, 1 if it cannot go on; a bad command line ends the program with status 2."""
+    """Run the bot until a signal ends it. Returns 0, or 1 if the bot cannot go on, which is told; a bad command line,
+    or an unusable file with the token, ends the program with status 2.
+    """
     parser = command_line()
     options = parser.parse_args(arguments)
     groups = ProcessGroups()
@@ -127,10 +129,10 @@ class Bot:
         """Accepted challenges whose games have not begun."""
 
     def run(self, *, upgrade: bool = False) -> None:
-        """Answer challenges and start their games until the bot is told to end.
+        """Answer challenges and start their games, without end.
 
         Raises `BadInput` if the account is not a bot's and ``upgrade`` does not make it one, for good; `ApiRefusal` if
-        the site refuses the account or the stream; `InterruptedError` once the event of ``api`` is set.
+        the site refuses the account or the stream; `InterruptedError` once the event ``closing`` of `Api` is set.
         """
         account = self._api.get("/api/account")
         self._account = str(account.get("id", ""))
@@ -234,8 +236,10 @@ class _Game:
         """The moves that the engine knows."""
 
     def play(self, over: Callable[[Over], None]) -> None:
-        """Play the game to its end, then call ``over``. Raises `ApiRefusal`, `BadInput`, `EngineFault`, and
-        `InterruptedError` when the bot ends first.
+        """Play the game to its end, then call ``over`` and end the engine.
+
+        Raises `ApiRefusal` if the site refuses the stream, `BadInput` for a stream that cannot be read, `EngineFault`
+        after a resignation, and `InterruptedError` when the bot ends first.
         """
         try:
             for message in self._api.lines(self._stream):
@@ -262,7 +266,7 @@ class _Game:
 
     def _chosen(self, turn: BotTurn) -> int:
         """Return PASS if it is forced, else the engine's move. An engine that fails is started anew; at the third fault
-        in one move the bot resigns and `EngineFault` is raised.
+        at one move the bot resigns and `EngineFault` is raised.
         """
         position = turn.record.final
         if position.must_pass:
@@ -322,8 +326,8 @@ def _rules(accept: str, rated: bool, clock: str) -> Rules:
 
 @contextlib.contextmanager
 def _stopped_by_signals(bot: Bot) -> Iterator[None]:
-    """Make a block that a signal to end the process interrupts; then it waits for the games in play and is left as
-    usual. A second signal leaves it at once by `KeyboardInterrupt`.
+    """Make a block that a signal to end the process ends: then the games in play are waited for, and the program goes
+    on after the block. A second signal leaves at once by `KeyboardInterrupt`. Main thread only.
     """
     previous: dict[int, Any] = {}
 

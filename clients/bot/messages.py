@@ -72,8 +72,8 @@ class Challenge(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The rules by which challenges are accepted; by default none is. Only Othello with a clock of ``least_s`` to
-    ``most_s`` seconds at the start ever is.
+    """The rules by which challenges are accepted; the defaults accept none. Only games of Othello with a clock of
+    ``least_s`` to ``most_s`` seconds at the start can be accepted.
     """
 
     people: bool = False
@@ -134,10 +134,10 @@ class GameTable:
         """Whether the first message has come."""
 
     def hear(self, message: Mapping[str, Any]) -> BotTurn | Over | None:
-        """Take a message of the game's stream. Returns the bot's turn or the end of the game; None for all else, such
-        as chat and the opponent's turn.
+        """Take a message of the game's stream. Returns the bot's turn or the end of the game; None for all other
+        messages, such as chat, the opponent's turn, and any before the first ``gameFull``.
 
-        Raises `BadInput` for another variant, for a game of others, and for what cannot be read.
+        Raises `BadInput` for another variant, for a game of others, and for a game that cannot be read.
         """
         kind = message.get("type")
         state: Any = message

@@ -62,8 +62,8 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Play until `quit`, a signal or the last match. Returns 0, or 1 if that failed; a bad command line ends the
-    program with status 2.
+    """Play until `quit`, a signal or the last match. Returns 0, or 1 after an error, which is told, such as a wrong
+    value of an option; a command line that cannot be parsed ends the program with status 2.
     """
     named = command_line().parse_args(arguments)
     try:
@@ -81,8 +81,8 @@ def main(arguments: list[str]) -> int:
 
 
 def play_as_edax(settings: SessionSettings) -> int:
-    """Play with Edax's ``ggs-`` options; ``ggs-open on`` accepts unrated matches of 1 to 30 minutes on 8x8 boards.
-    Returns 0, or 1 if that failed.
+    """Play with Edax's ``ggs-`` options; ``ggs-open on`` accepts unrated matches of 1 to 30 minutes on 8x8 boards,
+    otherwise none is accepted. Returns 0, or 1 after an error, which is told.
     """
     host, port, login, password, log, open = (
         settings.text(option)
@@ -111,8 +111,8 @@ def play(
     settings: SessionSettings,
     margin_s: float,
 ) -> int:
-    """Play with an engine in this process that keeps ``margin_s`` seconds on the clock. Returns 0, or 1 after an error,
-    which is reported. Raises `BadInput` for an unusable login, file or setting.
+    """Play, until the player ends, with an engine in this process that keeps ``margin_s`` seconds on the clock. Returns
+    0, or 1 after an error, which is told. Raises `BadInput` for an unusable login, file or setting.
     """
     if not re.fullmatch(r"\S{1,20}", login) or not login.isprintable():
         raise BadInput(f"login {quoted(login)}: expected a name without blanks")
@@ -146,8 +146,8 @@ def _settings(named: argparse.Namespace) -> SessionSettings:
 
 
 def read_place(text: str) -> tuple[str, int]:
-    """Return host and port of ``HOST:PORT``; the port is `DEFAULT_PORT` if omitted, and an IPv6 host is in brackets.
-    Raises `BadInput`.
+    """Return host and port of ``HOST:PORT``; the port is `DEFAULT_PORT` if omitted, and an IPv6 host is in brackets,
+    which are removed. Raises `BadInput` for any other text.
     """
     match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^\s\[\]:]+)(?::(\d{1,5}))?", text)
     if not match or not 0 < int(match[2] or DEFAULT_PORT) < 65_536:
@@ -156,7 +156,9 @@ def read_place(text: str) -> tuple[str, int]:
 
 
 def read_times(text: str) -> tuple[float, float]:
-    """Return the least and the greatest time, in ms, of a range such as ``1:00-30:00``. Raises `BadInput`."""
+    """Return the least and the greatest time, in ms, of a range such as ``1:00-30:00``. Raises `BadInput` for any other
+    text.
+    """
     try:
         least, most = (ggs.parse_clock(time).main for time in text.split("-"))
     except ValueError:

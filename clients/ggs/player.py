@@ -164,8 +164,8 @@ class Player:
         return []
 
     def lost(self, reason: str) -> list[Instruction]:
-        """Note that the connection has ended or was refused: stop the searches, and call again after a pause that
-        doubles each time, up to `LONGEST_WAIT_S`.
+        """Note that the connection has ended or was refused: stop the searches, and call again after a pause, 1 s at
+        first, that doubles each time until a login, up to `LONGEST_WAIT_S`.
 
         If no call has been answered yet, the program ends with ``reason``.
         """
@@ -210,7 +210,7 @@ class Player:
     # Messages
 
     def told(self, message: ggs.Message, now: float) -> list[Instruction]:
-        """Take a message of the server."""
+        """Take a message of the server. Returns instructions, as each method here does."""
         match message:
             case ggs.Prompt():
                 return self._prompt(message.wanted)
@@ -242,7 +242,7 @@ class Player:
         return [End(reason)] if self._calls == 1 else self.lost(reason)
 
     def _ready(self, now: float) -> list[Instruction]:
-        # The first one follows the prompt for the password.
+        # The first `Ready` follows the prompt for the password.
         if not self._welcomed or self._online:
             return []
         self._online = True

@@ -57,7 +57,7 @@ class ServerSession:
         self._ended: str | None = None
 
     async def run(self) -> str:
-        """Play until the player ends. Returns the error that ended it, or ""."""
+        """Play until the player ends or a file cannot be written. Returns the error, or ""."""
         self._do(Connect(0.0))
         ticking = asyncio.create_task(self._tick())
         try:

@@ -54,7 +54,9 @@ class Thinker:
         return self._engines[board]
 
     async def think(self, search: StartSearch) -> Answer:
-        """Return the move for a position, from the book or a search."""
+        """Return the move for a position that has one: from the book, if the settings use it and it has the position,
+        else by a search.
+        """
         from desdaemon.api import Board
 
         began = time.monotonic()

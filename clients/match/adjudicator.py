@@ -32,7 +32,9 @@ class Adjudicator:
         self._asked = 0
 
     def solve(self, position: Position) -> MoverScore:
-        """Return the exact score, discs for the side to move. Raises `BadInput` if the child fails."""
+        """Return the exact score of a position that is not over, in discs for the side to move. Raises `BadInput` if
+        the child fails or was stopped.
+        """
         with self._lock:
             self._asked += 1
             args = {"board": board_text(position), "level": 60, "book": "ignore"}

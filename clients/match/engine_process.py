@@ -47,7 +47,7 @@ class EngineFault(Exception):
 
 
 def command_of(text: str) -> list[str]:
-    """Return the words of a command line as a shell splits them. Raises `BadInput`.
+    """Return the words of a command line as a shell splits them. Raises `BadInput` without any, and for an open quote.
 
     A first word `OWN` becomes this program, with ``-gtp`` unless its options choose a protocol, and with ``-n 1``
     unless they set the number of threads.
@@ -84,11 +84,10 @@ class EngineProcess:
     def __init__(
         self, command: list[str], log: Path | None = None, *, quiet: bool = True, groups: ProcessGroups = GROUPS
     ) -> None:
-        """Start the program in a process group of its own; the file ``log`` gets the dialogue and the program's
-        standard error.
+        """Start the program in a process group of its own; the dialogue is appended to the file ``log``.
 
-        Standard error is read for `error_line` or, unless ``quiet``, passed through. Raises `BadInput` if there is no
-        such program, `EngineFault` once ``groups`` was stopped.
+        With ``quiet`` the program's standard error goes to `error_line` and ``log``, otherwise to that of this program.
+        Raises `BadInput` if there is no such program, `EngineFault` once ``groups`` was stopped.
         """
         self.command = command
         self._groups = groups
@@ -125,7 +124,7 @@ class EngineProcess:
 
     @property
     def error_line(self) -> str:
-        """The last line of standard error after a colon and a blank, or ""."""
+        """A colon, a blank and the last line of standard error, for the end of a message; "" without a line."""
         return f": {self._error_lines[-1]}" if self._error_lines else ""
 
     def _read(self, descriptor: int) -> None:
@@ -161,7 +160,7 @@ class EngineProcess:
             raise self._crash() from None
 
     def forget(self) -> None:
-        """Drop the output that was not read."""
+        """Drop the output that `until` has not matched yet."""
         with self._news:
             self._said.clear()
 
@@ -192,7 +191,7 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return EngineFault("crash", f"it has closed its output{self.error_line}")
         if self._error_reader:
-            # Its children may hold the stream open.
+            # The program's children may hold the stream open.
             self._error_reader.join(_LAST_LINES_S)
         if status < 0:
             return EngineFault("crash", f"it has been ended by {signal.Signals(-status).name}{self.error_line}")

@@ -58,7 +58,10 @@ class EngineClient(ABC):
 
     @abstractmethod
     def send_move(self, position: Position, move: int) -> None:
-        """Tell the program that ``move`` was played in ``position``, by the other side, the opening or the rules."""
+        """Tell the program that ``move`` was played in ``position``, by the other side, the opening or the rules.
+
+        Raises `EngineFault` if the program refuses the move, ends or does not answer.
+        """
 
     @abstractmethod
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
@@ -92,7 +95,7 @@ class GtpPlayer(EngineClient):
         self._ask("boardsize 8")
 
     def _ask(self, line: str, seconds: float = ANSWER_S) -> str | None:
-        """Return the answer to a command; None if the program refuses it."""
+        """Return the answer to a command; None if the program refuses it. Raises `EngineFault` after ``seconds``."""
         self.process.send(line)
         match, _ = self.process.until(self._ANSWER, seconds)
         return match[2].decode("utf-8", "replace").strip() if match[1] == b"=" else None
@@ -125,7 +128,7 @@ class GtpPlayer(EngineClient):
 
     def send_move(self, position: Position, move: int) -> None:
         """Tell the program of a move. A program that refuses a pass is taken to pass by itself, and is told of no more
-        passes.
+        passes; one that refuses another move raises `EngineFault`.
         """
         colour = _colour(position)
         if move != PASS:
@@ -206,7 +209,7 @@ class NBoardPlayer(EngineClient):
 
 
 class TextPlayer(EngineClient):
-    """Edax's text dialogue, in which the program makes its own moves unasked."""
+    """Edax's text dialogue, in mode 3: the program moves only when told ``go``, and then on its own board too."""
 
     _MOVE = re.compile(rb"\bplays[ \t]+(\w+)[ \t]*\r?\n")
     _SEARCHED = re.compile(rb"^[ \t]*\d+(?:@[ \t]*\d+%)?[ \t]+[<>=]?([+-]\d+)[ \t]", re.MULTILINE)
@@ -276,10 +279,11 @@ def start_player(
 
 
 def detected_protocol(command: list[str], groups: ProcessGroups = GROUPS) -> str:
-    """Return the protocol that a program speaks: the one in its command line, or the one that it answers.
+    """Return the protocol that a program speaks: the one that its command line names, or the one that it answers.
 
-    It is asked in GTP, then in NBoard's protocol; if it answers neither, Edax's is assumed. Raises `BadInput` if there
-    is no such program, `EngineFault` once ``groups`` was stopped.
+    A program whose command line names none is started and asked in GTP, then in NBoard's protocol, and ended; if it
+    answers neither within `_PROBE_S` seconds, Edax's is assumed. Raises `BadInput` if there is no such program,
+    `EngineFault` once ``groups`` was stopped.
     """
     program, *words = command[0].lower().rpartition("/")[2], *(word.lower().lstrip("-") for word in command[1:])
     for protocol in PLAYERS:

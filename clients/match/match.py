@@ -101,7 +101,7 @@ def main(arguments: list[str]) -> int:
                     result = outcome(
                         journal.games, setting.schedule, _names(setting, journal.games), ending.program, setting.sprt
                     )
-                    # The match has closed its own groups.
+                    # The match has ended its own process groups.
                     counting = ProcessGroups()
                     signals.stop = counting.stop
                     counted = count_games(options.book_results, list(_file_games(result)), options.journal, counting)
@@ -248,7 +248,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(options: argparse.Namespace) -> _Asked:
-    """Return the options, checked. Raises `BadInput`."""
+    """Return the options, checked; with ``--tune`` the program stands twice. Raises `BadInput` for a wrong one."""
     commands = [command_of(text) for text in options.programs]
     tuned = [parse_parameter(text) for text in options.tune]
     if tuned:
@@ -312,8 +312,8 @@ def _controls(options: argparse.Namespace, count: int) -> list[TimeControl]:
 
 
 def _concurrency(text: str, commands: list[list[str]]) -> int:
-    """Return the number of games at a time. For ``cores`` it is the number of cores divided by the most threads that a
-    program has, because only one side of a game thinks. Raises `BadInput`.
+    """Return the number of games at a time, 1 to 256. For ``cores`` it is the number of cores divided by the most
+    threads that a program has, at least 1, because only one side of a game thinks. Raises `BadInput` for other text.
     """
     if text == "cores":
         return max(1, _cores() // max(map(_threads, commands)))
@@ -329,7 +329,7 @@ def _cores() -> int:
 
 
 def _threads(command: list[str]) -> int:
-    """Return the search threads that a command line of this program sets; 1 for other programs."""
+    """Return the search threads that a command line of this program sets; 1 if it sets none, and for other programs."""
     if command[: len(OWN_COMMAND)] != OWN_COMMAND:
         return 1
     threads = 1
@@ -354,7 +354,7 @@ def _setting(
     asked: _Asked, options: argparse.Namespace, groups: ProcessGroups, adjudicator: Adjudicator
 ) -> tuple[Setting, Openings]:
     """Return the match and its openings, and make the folders for logs and pages. Raises `BadInput` for files and
-    programs that cannot be used.
+    programs that cannot be used, `EngineFault` once ``groups`` was stopped.
     """
     if options.save:
         format_to_write(options.save)
@@ -388,7 +388,7 @@ def _setting(
 
 
 def _folder(option: str, path: str) -> Path | None:
-    """Return an option's folder, made if need be; None if ``path`` is "". Raises `BadInput`."""
+    """Return an option's folder, made if need be; None if ``path`` is "". Raises `BadInput` if it cannot be made."""
     try:
         if path:
             Path(path).mkdir(parents=True, exist_ok=True)
@@ -444,7 +444,9 @@ def _identities(setting: Setting) -> list[dict[str, Any]]:
 
 
 def _described(setting: Setting, programs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, object]:
-    """Return the terms by which a journal recognises its match. The number of games is among them only for a tuning."""
+    """Return the terms by which a journal recognises its match. The number of games is one of them only for a tuning;
+    names, concurrency, patience and SPRT are none.
+    """
     openings: dict[str, object] = {"seed": options.seed}
     if xot.named(options.openings):
         openings["sha256"] = hashlib.sha256(repr(xot.lines(options.openings)).encode()).hexdigest()
@@ -542,7 +544,9 @@ def _file_games(result: MatchOutcome, event: str = "match") -> Iterator[FileGame
 
 
 def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
-    """Return the programs' names, given or reported, made distinct."""
+    """Return the programs' names: those given, else reported in ``games``, else of their files. Equal names get the
+    options that differ or a number.
+    """
     said: dict[int, str] = {}
     for number, game in sorted(games.items()):
         place = setting.schedule.place(number)
@@ -560,7 +564,7 @@ def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
 
 
 def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str]:
-    """Return, by place, the options that not all programs at these places have, and their level or time."""
+    """Return, by place, the options, with level or time, that not all programs at these places have, as one text."""
     options: dict[int, list[str]] = {}
     for place in places:
         words = options.setdefault(place, [])

@@ -69,7 +69,9 @@ def listed_openings(count: int, seed: int = 1) -> Openings:
 
 
 def xot_openings(name: str, count: int, seed: int = 1) -> Openings:
-    """Return up to ``count`` openings of a list of XOT, in an order that depends on ``seed``. Raises `BadInput`."""
+    """Return up to ``count`` different openings of a list of XOT, in an order that depends on ``seed``. Raises
+    `BadInput` if the list is missing or has an illegal line.
+    """
     lines = xot.lines(name)
     openings: dict[Key, GameRecord] = {}
     for number in _drawn(len(lines), len(lines), random.Random(seed)):
@@ -119,7 +121,8 @@ def _lengthened(lines: list[str], count: int, chance: random.Random) -> list[Gam
 def openings_of_file(path: str, plies: int = 60) -> Openings:
     """Return the games of a file, cut after ``plies`` moves, or its positions, each final position once.
 
-    Positions are lines of OBF or FEN, in a file named so or a text whose first line is one. Raises `BadInput`.
+    Positions are lines of OBF or FEN, in a file named so or a text whose first line is one. Openings in which the game
+    is over are left out. Raises `BadInput` for an unreadable file, and if no opening is left.
     """
     openings: dict[Key, GameRecord] = {}
     coinciding = finished = 0
@@ -142,7 +145,9 @@ def _cut(path: str, plies: int) -> Iterator[GameRecord]:
 
 
 def _positions(path: str) -> list[GameRecord]:
-    """Return the positions of a file of positions; [] for a file of games."""
+    """Return the positions of a file of positions, without moves; [] for a file of games. Raises `BadInput` if the file
+    or one of its positions is unreadable.
+    """
     extension = extension_of(path)
     if extension not in (*POSITION_FORMATS, "txt", ""):
         return []

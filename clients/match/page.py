@@ -1,7 +1,7 @@
 """The pages of a match: an index with the running games, cross table, Elo and list of games; and a page for each game.
 
-They need no other file and no network. While the match runs the index reloads itself, so that no server is needed; for
-other machines a server of files is enough.
+The pages need no other file and no network. While the match runs the index reloads itself, so that no server is needed;
+for readers on other machines a server of files is enough.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MOST_POINTS = 200
 """Most points of the graph of Elo."""
 
 _ICON = '<link rel="icon" href="data:,">\n'
-"""Without it browsers ask a server for one."""
+"""An empty icon; without one browsers ask a server for it."""
 
 _RELOADING = """<script>
 addEventListener("DOMContentLoaded",()=>{
@@ -52,7 +52,9 @@ setInterval(()=>{if(location.hash!=="#still"){name=key(document.activeElement);l
 })</script>
 <noscript><meta http-equiv="refresh" content="3"></noscript>
 """
-"""Reloads the page, and gives the focus back to the link or table that had it."""
+"""Reloads the page every two seconds, and gives the focus back to the link or table that had it; not while the address
+ends in ``#still``. Without scripts the page reloads every three seconds.
+"""
 
 _STATES = {
     "finished": "finished",
@@ -67,7 +69,9 @@ Rating = tuple[float, float, float]
 
 
 class MatchPage:
-    """Writes the pages of a match. For the match's main thread."""
+    """Writes the pages of a match; methods raise `BadInput` if a file cannot be written. Only the match's main thread
+    may call them.
+    """
 
     def __init__(
         self,
@@ -88,8 +92,8 @@ class MatchPage:
         self._shown_at = -math.inf
 
     def resume(self, games: dict[int, Finished]) -> None:
-        """Write the index and the pages of the games in the journal, and rate earlier numbers of them for the graph of
-        Elo.
+        """Write the index and the pages of ``games``, those of the journal, and compute the ratings after smaller
+        numbers of games, at most `_MOST_POINTS` of them, for the graph of Elo.
         """
         for count in range(1, len(games), 1 + len(games) // _MOST_POINTS):
             self._evaluate(dict(islice(games.items(), count)), -1)
@@ -166,7 +170,7 @@ class MatchPage:
         )
 
     def _write(self, name: str, text: str) -> None:
-        """Replace a file unless it has this content. Raises `BadInput`."""
+        """Replace a file unless it has this content. Raises `BadInput` if that fails."""
         path, content = self._folder / name, text.encode()
         try:
             if not (path.is_file() and path.read_bytes() == content):
@@ -180,7 +184,9 @@ def _file(number: int) -> str:
 
 
 def _clock(game: RunningGame, side: int, thinking: bool) -> str:
-    """Return the time that a side has left or, without a limit, has used."""
+    """Return as text the time that ``side`` (0 Black, 1 White) has left or, without a limit, has used; it goes on now
+    if the side is ``thinking``.
+    """
     elapsed = 1000 * (time.monotonic() - game.begun) if thinking else 0.0
     limited = game.left[side] < math.inf
     ms = max(0.0, game.left[side] - elapsed) if limited else game.used[side] + elapsed
@@ -203,7 +209,7 @@ def _evaluations(record: GameRecord, scores: Iterable[float | None], *, black: b
 
 
 def _said(score: float, *, black: bool) -> str:
-    """Return an evaluation as text for the side of the program that gave it; ``score`` is for Black."""
+    """Return an evaluation as text, seen from the side of its program (``black``); ``score`` is for Black."""
     return signed(score if black else 0.0 - score)
 
 
@@ -237,7 +243,7 @@ def _standings(result: MatchOutcome) -> str:
 
 def elo_graph(growth: Mapping[int, list[Rating]], names: list[str]) -> str:
     """Return, as HTML, the graph of Elo by number of games: of two programs the first one's, with its 95 % interval,
-    else a line for each program.
+    else a line for each program. Values beyond the scale, at most some 800 Elo, are put on its edge.
     """
     counts = sorted(growth)
     counts = sorted({*counts[:: 1 + len(counts) // _MOST_POINTS], counts[-1]})
@@ -356,7 +362,7 @@ def _positions(record: GameRecord) -> list[Position]:
 
 
 def _places(game: Finished) -> list[dict[str, object]]:
-    """Return the positions of the game for the page's script."""
+    """Return the positions of the game for the page's script, as `ending` takes them."""
     record = game.record
     positions = _positions(record)
     moves = [*(played.move for played in record.moves), record.moves[-1].move if record.moves else PASS]
@@ -377,7 +383,7 @@ def _places(game: Finished) -> list[dict[str, object]]:
 
 
 def _sentence(game: Finished, index: int, position: Position) -> str:
-    """Return a sentence about a move, by its index."""
+    """Return, as plain text, a sentence about the move number ``index``, from 0, which was played in ``position``."""
     side = "Black" if position.black_to_move else "White"
     move, ms = game.record.moves[index]
     if move == PASS:

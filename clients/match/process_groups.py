@@ -74,15 +74,18 @@ class ProcessGroups:
                 self._dismiss_guard()
                 raise
             self._running[process.pid] = process
-            # If this process is killed before the guard knows of the program, only the end of its input tells it.
+            # If this process is killed before the guard knows of the program, only the end of the program's input ends
+            # it.
             self._tell(f"+{process.pid}")
-            # A signal handler may have called `stop` since the first look.
+            # A signal handler may have called `stop` since the first check.
             if self._stopped:
                 platform.end_group(process)
             return process
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill a group if it has not ended; a thread that waits for its program sees the end of the output."""
+        """Kill the group of ``process``, which `start` returned, and forget it; a thread that waits for the program
+        sees the end of the output.
+        """
         with self._lock:
             platform.end_group(process)
             self._running.pop(process.pid, None)
@@ -114,8 +117,8 @@ class ProcessGroups:
 
 
 class StoppedBySignals:
-    """A context in which SIGINT, SIGTERM and SIGHUP end the groups' programs and call `stop`. Its end stops the groups
-    too.
+    """A context in which SIGINT, SIGTERM and SIGHUP call ``stop``, which may be set, and then end the groups' programs.
+    The end of the context stops the groups too.
 
     ``number`` is the first signal received, 0 before. A second one raises `KeyboardInterrupt`. Ignored signals stay
     ignored. Outside the main thread signals are left as they are.
@@ -148,4 +151,4 @@ class StoppedBySignals:
 
 
 GROUPS = ProcessGroups()
-"""The groups of commands that do not end all groups at once."""
+"""The groups for callers that never end all groups at once."""

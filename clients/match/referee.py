@@ -32,10 +32,10 @@ MOST_SOLVED = 10
 class MatchTerms(NamedTuple):
     """Rules that all games of a match share.
 
-    ``margin`` is the delay that a move may have, ``patience`` the time limit of a side without a clock, and
-    ``overhead`` how long a side's answer is awaited after its time is up, all in ms. From ``adjudicate`` empty squares
-    on (0 means never) the game ends with the score by ``solver``, which returns the exact score for the side to move or
-    raises `BadInput`.
+    ``margin`` is the delay that a move may have, ``patience`` the longest wait for a move of a side without a time
+    limit, and ``overhead`` how long an answer is awaited after the side's time is up, all in ms. From ``adjudicate``
+    empty squares on (0 means never) the game ends with the score by ``solver``, which returns the exact score for the
+    side to move or raises `BadInput`; without a solver, or with few empty squares, this process solves.
     """
 
     margin: float = 0.0
@@ -142,7 +142,9 @@ def play_game(
 
 
 def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: MatchTerms) -> tuple[str, float]:
-    """Return a player's answer and its time in ms. Waits as long as the terms allow."""
+    """Return a player's answer and its time in ms. Raises `EngineFault`, as `EngineClient.answer`, after the longest
+    time that the terms allow.
+    """
     limit = watch.left
     longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.overhead
     begun = time.monotonic()
@@ -151,7 +153,9 @@ def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: M
 
 
 def _understood(text: str, position: Position) -> tuple[int, str]:
-    """Return the move in an answer, and a fault or ""."""
+    """Return the move in an answer, PASS if it is unreadable, and what is wrong with it, "" if it is legal. A pass is
+    wrong.
+    """
     try:
         move = parse_move(text)
     except BadInput:

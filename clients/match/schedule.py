@@ -59,7 +59,7 @@ class Schedule(NamedTuple):
                 yield number
 
     def place(self, number: int) -> ScheduledGame:
-        """Return the game with that number."""
+        """Return the game with a number, which may be beyond the end of the match."""
         pairings = self.pairings
         pair, second = divmod(number, 2)
         turn, pairing = divmod(pair, len(pairings))

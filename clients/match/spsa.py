@@ -24,7 +24,7 @@ _ALPHA, _GAMMA = 0.602, 0.101
 
 
 class TunedOption(NamedTuple):
-    """An option with whole numbers for values: the range in which it is tuned, and the value with which that starts."""
+    """An option whose values are whole numbers: the range in which it is tuned, ends included, and the first value."""
 
     name: str
     low: int
@@ -33,7 +33,7 @@ class TunedOption(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """The values of the two programs that play a pair of games."""
+    """The values of the two programs that play a pair of games, in the order of the options."""
 
     plus: tuple[int, ...]
     minus: tuple[int, ...]
@@ -54,7 +54,9 @@ class Tuning:
         self._squares = [0.0] * len(parameters)
 
     def trial(self, iteration: int) -> Trial:
-        """Return what plays in an iteration: the values rounded up or down by lot, both programs' alike."""
+        """Return the values that play each other in an iteration, rounded up or down by a lot that both programs share,
+        and kept within the options' ranges.
+        """
         lots = random.Random(f"{self._seed} {iteration} rounding")
         plus: list[int] = []
         minus: list[int] = []
@@ -66,7 +68,9 @@ class Tuning:
         return Trial(tuple(plus), tuple(minus))
 
     def update(self, iteration: int, result: float) -> None:
-        """Take the result of an iteration: the wins of `Trial.plus` minus its losses."""
+        """Move ``values``, within their ranges, by the result of an iteration: the wins of `Trial.plus` minus its
+        losses.
+        """
         last = self._iterations
         rate = min(0.2, 40 / last) * ((last / 10 + last) / (last / 10 + iteration)) ** _ALPHA
         for at, (one, change) in enumerate(zip(self.parameters, self._changes(iteration), strict=True)):

@@ -44,7 +44,9 @@ class TimeControl(NamedTuple):
 
 
 class Stopwatch:
-    """One side's clock in a game, kept by the referee's thread."""
+    """One side's clock in a game, kept by the referee's thread: the time ``used`` and the ``longest`` move in ms, and
+    the number of ``moves``.
+    """
 
     def __init__(self, control: TimeControl, margin: float) -> None:
         """``margin`` are the ms that a move may be late without losing the game."""

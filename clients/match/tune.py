@@ -26,8 +26,8 @@ _PARAMETER = re.compile(r"([a-z-]+)=(-?\d{1,15}):(-?\d{1,15})(?::(-?\d{1,15}))?"
 
 
 def parse_parameter(text: str) -> TunedOption:
-    """Return the option of ``name=low:high`` or ``name=low:high:start``, which starts in the middle if not told; raises
-    `BadInput`.
+    """Return the option of ``name=low:high`` or ``name=low:high:start``; without a start it is the middle. Raises
+    `BadInput` for other text, an option without whole numbers, and a range that the option does not allow.
     """
     match = _PARAMETER.fullmatch(text)
     if not match:
@@ -48,7 +48,9 @@ class Tuner:
     def __init__(
         self, setting: Setting, parameters: list[TunedOption], journal: Journal, groups: ProcessGroups, seed: int
     ) -> None:
-        """``setting`` has the program to tune twice. Complete pairs of games in ``journal`` are learned at once."""
+        """``setting`` has the program to tune twice. Pairs of games that are complete in ``journal`` are learned from
+        at once.
+        """
         self._setting = setting
         self._journal = journal
         self._groups = groups
@@ -61,8 +63,8 @@ class Tuner:
                 self._learn(number // 2 + 1)
 
     def run(self) -> Ending:
-        """Play what is left, and add the games to the journal. Returns how the tuning ended; stops the groups. Call it
-        once.
+        """Play the pairs that the journal lacks, and add their games to it. Returns how the tuning ended: ``finished``,
+        ``error`` or ``stopped``. Stops the process groups; call it once.
         """
         games = self._journal.games
         todo = (one for one in range(1, self._pairs + 1) if 2 * one - 1 not in games or 2 * one - 2 not in games)

@@ -65,12 +65,12 @@ class Ending(NamedTuple):
 
 
 def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequential | None:
-    """Return the state of the sequential test; None if there is none."""
+    """Return the state of the sequential test of the first pairing; None if the match has no test."""
     return statistics.sequential(tallies[0].paired_sample, *setting.sprt) if setting.sprt else None
 
 
 def started(program: Program, groups: ProcessGroups, log: Path | None = None) -> EngineClient:
-    """Start a program. Raises `BadInput` if it does not start."""
+    """Start a program. Raises `BadInput` if it does not start or does not speak its protocol."""
     try:
         player = start_player(program.command, program.protocol, log, groups)
     except EngineFault as fault:
@@ -131,13 +131,15 @@ class Match:
             self._line.clear()
 
     def stop(self) -> None:
-        """End the match with the games played so far. For signal handlers."""
+        """End the match with the games played so far. Signal handlers may call this."""
         self._stopping.set()
-        # Wakes workers that wait for no program: those between two games or not started yet.
+        # Wakes `_collect`.
         self._done.put(None)
 
     def _collect(self, games: int, working: int) -> Ending:
-        """Collect finished games until all are played or the match is decided."""
+        """Add finished games to journal and page until ``games`` have come, the match is decided or stopped, or an
+        error ends it. Returns how it ended.
+        """
         while games and working:
             self._line.show(self._progress())
             result = self._next()
@@ -167,7 +169,9 @@ class Match:
         return Ending("error", message="all programs have ended")
 
     def _next(self) -> tuple[int, Finished] | Exception | None:
-        """Wait for the next message of a worker, None for its end, and keep the page up to date. On the main thread."""
+        """Wait, on the main thread, for a worker's next message: a game with its number, an error, or None for the
+        worker's end. Meanwhile keep the page up to date.
+        """
         while True:
             try:
                 return self._done.get(timeout=SIGNALS_S)
@@ -180,7 +184,9 @@ class Match:
             self._page.show(self._journal.games, dict(self._running))
 
     def _judged(self, ended: bool) -> Ending | None:
-        """Count the games so far, and return how the match ends after them, None if it goes on."""
+        """Count the games so far, and return how the match ends after them, None if it goes on. ``ended`` tells that
+        all are played.
+        """
         self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
         failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
         if failed >= 0:
@@ -191,7 +197,7 @@ class Match:
         return Ending("finished") if ended else None
 
     def _changed_name(self, number: int, game: Finished) -> str:
-        """Return an error if a program reports another name than in earlier games; else ""."""
+        """Return an error if a program reports another name than in earlier games; else "". The first name is noted."""
         place = self._setting.schedule.place(number)
         for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
             first_name = self._names.setdefault(program, name)

@@ -120,7 +120,7 @@ def discs(position: Position) -> str:
 
 
 def signed(score: float) -> str:
-    """Return a score with its sign, which is a minus sign and no hyphen if negative; 0 has none."""
+    """Return a score with its sign, "0" without one; the minus sign is U+2212 instead of a hyphen."""
     return f"{score:+g}".replace("-", "\u2212") if score else "0"
 
 

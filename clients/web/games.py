@@ -76,7 +76,8 @@ def write(args: Data) -> Data:
     """Answer `web.write`: ``games`` in a ``format`` of `BASE_FORMATS`, as ``text``, or as ``data`` (base64) if the
     format is binary.
 
-    The arguments have passed `allowed.check`. Raises `BadInput`.
+    The arguments have passed `allowed.check`. Raises `BadInput` without games, for a board, move or date that is wrong,
+    and for a game that the format cannot express.
     """
     format, given = args["format"], args["games"]
     if not given:
@@ -158,4 +159,4 @@ ANSWERS: dict[str, Callable[[Data], Data]] = {
     "web.names": names,
     "web.start": start,
 }
-"""The operations that the gateway answers itself."""
+"""The operations that are answered without the tab or the daemon."""

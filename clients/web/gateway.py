@@ -224,7 +224,7 @@ class _MatchPages(_Entrance):
     """The handler of the pages that `desdaemon match --page` writes."""
 
     def get(self, name: str) -> None:
-        """Send a page as it is now; ``name`` "" is the match's first page."""
+        """Send a page as it is now, or status 404 if there is none; ``name`` "" is the match's first page."""
         try:
             data = Path(self.gateway.settings.match, name or "index.html").read_bytes()
         except OSError:
@@ -290,7 +290,9 @@ class _Socket(_Guarded, WebSocketHandler):
         return True
 
     def get_compression_options(self) -> dict[str, Any] | None:
-        """Disable compression: frames are short, and compressing text together with a secret helps to guess it."""
+        """Return None, which disables compression: frames are short, and compressing text together with a secret helps
+        to guess the secret.
+        """
         return None
 
     def open(self, *args: str, **kwargs: str) -> None:

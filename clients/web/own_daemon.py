@@ -42,15 +42,17 @@ class OwnDaemon:
     """
 
     def __init__(self, options: Sequence[str] = ()) -> None:
-        """Start the daemon and wait until it listens. ``options`` are those of `desdaemon serve`. Raises `NoDaemon`."""
+        """Start the daemon and wait until it listens. ``options`` are those of `desdaemon serve`. Raises `NoDaemon` if
+        the daemon ends or does not listen within `_START_S` seconds.
+        """
         self._folder = tempfile.TemporaryDirectory(prefix="desdaemon-web-")
         folder = Path(self._folder.name)
         self.key: str | None = None
         connection = folder / "connection.json"
-        # In the default folder a running daemon may number its jobs.
+        # The default data folder may belong to a running daemon.
         command = [*OWN_COMMAND, "serve", "--supervise", "--data", str(Path(folders.data()) / "web")]
         command += ["--log-level", "warning", *options]
-        # Apart from the connection file of a daemon that runs already.
+        # The connection file of a daemon that runs already stays as it is.
         environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(folder)}
         try:
             self._process = GROUPS.start(command, None, environment)

@@ -80,7 +80,9 @@ def page_files() -> dict[str, PageFile]:
 
 
 def _light(name: str, data: bytes) -> bytes:
-    """Return a script or style sheet without comments and indentation; lines keep their numbers."""
+    """Return a script or style sheet without indentation, blocks and lines of comment, so that lines keep their
+    numbers; other files unchanged.
+    """
     if not name.endswith((".js", ".css")):
         return data
     text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), data.decode())

@@ -212,7 +212,7 @@ def _no_constant(name: str) -> None:
 
 
 def _parsed(frame: str | bytes) -> Data:
-    """Return the map in a frame. Raises `RequestError`."""
+    """Return the map in a frame. Raises `RequestError` for bytes and for text that is no JSON map."""
     if isinstance(frame, bytes):
         raise RequestError("bad_request", "binary data: expected a text frame with JSON")
     try:

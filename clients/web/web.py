@@ -96,8 +96,8 @@ def main(arguments: list[str]) -> int:
 
 @contextlib.contextmanager
 def _daemon(named: argparse.Namespace) -> Iterator[str]:
-    """Yield the endpoint of the daemon to use. One that is started here ends with the block, and its key becomes
-    ``named.key``.
+    """Yield the endpoint of the daemon to use. A daemon that is started here ends with the block, its key becomes
+    ``named.key``, and its book is made if the file is missing. Raises `NoDaemon` if that fails.
     """
     if named.endpoint:
         yield named.endpoint
@@ -172,7 +172,9 @@ async def _serve(
 
 
 def _open_browser(folder: Path, address: str) -> None:
-    """Open the browser by a file that only this user can read, because other users can see command lines."""
+    """Open the browser, if there is one, by a file in ``folder`` that only this user can read, because other users can
+    see command lines.
+    """
     file = folder / "desdaemon.html"
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as page:
         page.write(f'<!DOCTYPE html><meta http-equiv="refresh" content="0;url={escape(address)}">\n')

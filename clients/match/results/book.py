@@ -25,8 +25,8 @@ _TIMEOUT_S = 3600.0
 
 
 def _asked(file: str, groups: ProcessGroups, requests: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Start a daemon, wait until the book is open, and make the requests. Returns the data of the replies, beginning
-    with that of opening the book; raises `BadInput`.
+    """Start a daemon, open the book ``file``, make the requests and end the daemon. Returns the data of the finals,
+    that of opening the book first. Raises `BadInput` for an error, or if the daemon fails.
     """
     replies = []
     process = EngineProcess([*OWN_COMMAND, "--protocol", "json", "-book-learn-results", "on"], groups=groups)
@@ -63,7 +63,8 @@ def count_games(file: str, games: Sequence[FileGame], journal: str, groups: Proc
 
     Adds their positions down to the book's depth and makes lines of lost games less attractive to the losers. Nothing
     is searched: positions without a leaf wait for `book fix`. A file beside the ``journal``, if there is one, lists the
-    games counted, so that a resumed match does not count them again. Raises `BadInput`.
+    games counted, so that a resumed match does not count them again. Raises `BadInput` if the book or that file cannot
+    be used.
     """
     list_file = Path(f"{journal}.counted") if journal else None
     counted: set[int] = set()

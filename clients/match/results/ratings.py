@@ -76,8 +76,8 @@ def _games(pairing: Pairing) -> float:
 def _errors(programs: int, played: list[Pairing], elo: list[float], extra: float) -> list[float]:
     """Return the 95 % error of each program's rating.
 
-    From the covariance: the inverse of the information matrix, times the matrix of squared sums over clusters of
-    (points minus expected points), times the inverse again.
+    The covariance is the inverse of the information matrix, times the matrix of squared sums over clusters of (points
+    minus expected points), times the inverse again.
     """
     information = [[0.0] * programs for _ in range(programs)]
     squares = [[0.0] * programs for _ in range(programs)]
@@ -86,7 +86,8 @@ def _errors(programs: int, played: list[Pairing], elo: list[float], extra: float
         played_clusters = [cluster for cluster in clusters if cluster]
         games = sum(2 * weight for cluster in played_clusters for _, weight in cluster)
         rests = [sum(2 * weight * (point - expected) for point, weight in cluster) for cluster in played_clusters]
-        # As in `statistics.elo`: if all went alike, as if one cluster had differed by half a point a pair.
+        # If all clusters went alike, the spread is as if one had differed by half a point a pair, as in
+        # `statistics.elo`.
         spread = max(sum(rest**2 for rest in rests), (0.25 * games / len(played_clusters)) ** 2)
         _add(information, first, second, _SLOPE**2 * (games + extra) * expected * (1 - expected))
         _add(squares, first, second, _SLOPE**2 * spread)
@@ -108,8 +109,8 @@ def _add(matrix: list[list[float]], first: int, second: int, value: float) -> No
 
 
 def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Return the solution with mean 0 of ``matrix`` times it = ``right``. Rows of the matrix sum to 0, so otherwise it
-    would be undetermined.
+    """Return the vector with mean 0 whose product with ``matrix`` is ``right``. The matrix's rows sum to 0, so that
+    without the mean the vector would be undetermined.
     """
     size = len(matrix)
     scale = max(max(row) for row in matrix) or 1.0

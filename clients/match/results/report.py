@@ -159,7 +159,9 @@ def ranking(result: MatchOutcome) -> list[int]:
 
 
 def cross_table(result: MatchOutcome) -> dict[tuple[int, int], str]:
-    """Return the points of each program against each other as text, such as ``3.5/8`` for eight games."""
+    """Return the points of each program against each other, by both numbers, as text, such as ``3.5/8`` for eight
+    games. Programs that do not meet have no entry.
+    """
     cells = {}
     for (first, second), one in zip(result.schedule.pairings, result.tallies, strict=True):
         cells[first, second] = f"{one.points:g}/{one.games}"

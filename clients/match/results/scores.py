@@ -140,7 +140,7 @@ def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lamb
 
 @functools.cache
 def _final(record: GameRecord) -> tuple[int, ...]:
-    """Return a key of a game's end: the last position and an earlier one, equal for mirror images."""
+    """Return a key of a game's end: the last position and the one `_LAST_MOVES` before, equal for mirror images."""
     earlier = record._replace(moves=record.moves[:-_LAST_MOVES]).final
     final = record.final
     return (*canonical(final.black, final.white), *canonical(earlier.black, earlier.white))
@@ -149,7 +149,9 @@ def _final(record: GameRecord) -> tuple[int, ...]:
 def _clusters(
     points: dict[int, float], finals: dict[int, tuple[int, tuple[int, ...]]], opening_of: Callable[[int], int]
 ) -> list[Cluster]:
-    """Return results in clusters: games that share an opening, or the same final position and colours."""
+    """Return results in clusters: games that share an opening, or the key ``finals`` of colours and end, directly or by
+    way of other games.
+    """
     parents: dict[object, object] = {}
 
     def root(key: object) -> object:

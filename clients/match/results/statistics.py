@@ -98,7 +98,7 @@ def elo(results_so_far: Sample) -> Elo | None:
     weight, mean, squares, clusters, results = results_so_far
     if not results:
         return None
-    # If all clusters went alike the next may differ: as if one of them had, by half a point a pair.
+    # If all clusters went alike the next may differ: the spread is as if one had differed by half a point a pair.
     squares = max(squares, (0.25 * weight / clusters) ** 2)
     games = 2 * weight * clusters / results
     if mean in (0.0, 1.0):

@@ -86,7 +86,7 @@ export class App {
     if (!this.keeping) this.keeping = window.setTimeout(() => this.keep(), 400);
   }
 
-  /** Store the game, and the results of its line, in the browser. */
+  /** Store the game, and the results of its line, in the browser; put a link to the position into the address. */
   keep() {
     clearTimeout(this.keeping);
     this.keeping = 0;
@@ -192,7 +192,8 @@ export class App {
     if (this.setup) this.setup.end(false);
   }
 
-  /** Start from a random opening of XOT, or without its list from eight random moves that leave neither side far ahead. */
+  /** Start from a random opening of XOT, or without its list from eight random moves that leave neither side far ahead,
+   * if `XOT_TRIES` tries find such moves. */
   async randomStart() {
     if (this.busy) return;
     this.busy = true;
@@ -235,7 +236,7 @@ export class App {
     if (kind === "moved") speak(this.turnText());
   }
 
-  /** Show new results of a position. @param {string} key */
+  /** Show new results of a position; on the board if it is the present one. @param {string} key */
   learnt(key) {
     if (key === this.game.key()) {
       this.board.draw();
@@ -322,7 +323,7 @@ export class App {
     this.panes.server.shown();
   }
 
-  /** Apply the preferences of colours, contrast and motion. */
+  /** Apply the preferences of colours and contrast, and show on its button whether hints are on. */
   look() {
     const root = document.documentElement;
     const theme = this.preferences.get("theme");
@@ -376,7 +377,7 @@ export class App {
     return t("gameOver", { result });
   }
 
-  /** Return the name of the last named position on the way here. */
+  /** Return the name of the last named position on the way here, "" without one. */
   openingName() {
     for (let node = /** @type {any} */ (this.game.now); node; node = node.parent) {
       const name = this.nameOf(node.cells, node.side);
@@ -415,7 +416,7 @@ export class App {
     byId("connection").className = `chip ${kind}`;
   }
 
-  /** Show a message of one line. @param {string} text */
+  /** Show a message of one line for eight seconds, in place of the one before; "" shows none. @param {string} text */
   tell(text) {
     byId("notice").textContent = text;
     byId("notice").hidden = !text;

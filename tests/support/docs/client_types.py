@@ -39,7 +39,7 @@ EXTRAS = {
     "analysis": '''
     @property
     def best(self) -> AnalysedMove | None:
-        """The best move, None where the game is over."""
+        """The best move; None where the game is over, or ``book`` ``only`` has none."""
         return self.moves[0] if self.moves else None
 '''
 }

@@ -30,8 +30,8 @@ _CLUSTER = (
     Field(
         "workers", "int", "Workers of the cluster that searches.", "workers", absent="there is none", since="cluster"
     ),
-    Field("slots", "int", "Searches that they do at a time.", "searches", absent="there is none", since="cluster"),
-    Field("busy", "float", "Part of their time spent in searches.", "0 to 1", absent="there is none", since="cluster"),
+    Field("slots", "int", "Searches that workers do at once.", "searches", absent="there is none", since="cluster"),
+    Field("busy", "float", "Part of workers' time in searches.", "0 to 1", absent="there is none", since="cluster"),
 )
 
 _WHOLE: Shape = (
@@ -39,7 +39,7 @@ _WHOLE: Shape = (
     Field("round", "int", "Round of the command.", "rounds", absent=_NO_ROUNDS, since="book.budget"),
     Field("added", "int", "Positions added since the job began.", "positions", absent=_NO_ROUNDS, since="book.budget"),
     Field("searches", "int", "Searches since the job began.", "searches", absent=_NO_ROUNDS, since="book.budget"),
-    Field("budget", "float", "Part of its budget that is spent.", "0 to 1", absent="it has none", since="book.budget"),
+    Field("budget", "float", "Spent part of the job's budget.", "0 to 1", absent="it has none", since="book.budget"),
 )
 """The progress of a whole job, before a restart too."""
 
@@ -181,7 +181,7 @@ SHAPES: dict[str, Shape] = {
         Field("time_ms", "float", "Time searched, without time in the queue.", "ms"),
         Field("canonical", "str", "The position as its eight mirror images share it, the side to move as `X`."),
         Field("over", "bool", "True: the game is over.", absent="it is not", since="1.1"),
-        Field("score", "int", "Final score.", "discs", MOVER, absent="the game is not over", since="1.1"),
+        Field("score", "int", "Final score of a game that is over.", "discs", MOVER, absent="not `over`", since="1.1"),
         Field("cached", "bool", "True: answered from the cache.", absent="it was not", since="analyze.cache"),
         Field(
             "threads",

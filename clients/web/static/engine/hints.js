@@ -34,7 +34,8 @@ export class Hints {
     if (this.key !== this.app.game.key()) this.begin();
   }
 
-  /** Analyse the position on the board from now on. */
+  /** Analyse the position on the board in place of the one before; none while hints are off, the page is hidden or another
+   * task has the engine. */
   begin() {
     this.stop();
     const { app } = this;
@@ -70,7 +71,7 @@ export class Hints {
   /** @param {string} key @param {any} data @param {number} count of legal moves */
   take(key, data, count) {
     const moves = data.moves ?? [];
-    // A partial with the book's moves only comes first.
+    // The first partial may have only the moves that the book knows.
     if (this.app.knowledge.add(key, moves, moves.length === count)) this.app.learnt(key);
   }
 }

@@ -56,7 +56,7 @@ export class Player {
     this.resting = false;
   }
 
-  /** Think if it is the engine's turn and play is not paused. */
+  /** Think if it is the engine's turn, play is not paused, and no other task has the engine. */
   consider() {
     if (this.itsTurn && !this.paused && !this.app.game.over && !this.app.busy) this.think();
   }
@@ -99,7 +99,7 @@ export class Player {
     this.app.thinking(false);
   }
 
-  /** Charge the time since the last look to the side whose clock runs. */
+  /** Charge the time since the last call to the side whose clock runs; from now on that of the side to move runs. */
   count() {
     const now = performance.now();
     if (!this.paused) this.used[this.counting] += now - this.since;

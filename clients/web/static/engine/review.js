@@ -47,8 +47,8 @@ export function accuracy(taken) {
   return chosen.length && chosen.every((step) => step.judged) ? `${Math.round(sum / chosen.length)} %` : "";
 }
 
-/** Return whether a move differs from the best one: neither a pass nor its mirror image. @param {Node} node @param {string} move
- * @param {string} best */
+/** Return whether a move is neither a pass nor the best one nor a mirror image of the best one. @param {Node} node
+ * @param {string} move @param {string} best */
 function differs(node, move, best) {
   if (move === PASS || move === best) return false;
   const [one, two] = [move, best].map((each) => canonical(after(node.cells, node.side, each) ?? "", other(node.side)));
@@ -83,7 +83,7 @@ export class Review {
     const last = line[line.length - 1];
     const keys = line.map((node) => app.game.key(node));
     this.done = 0;
-    // Each position, and each move that is not the best by itself.
+    // Each position; then each played move is searched by itself, unless it is the best.
     this.total = 2 * line.length - 1;
     app.hints.stop();
     const asked = (this.running = app.socket.ask(
@@ -113,7 +113,8 @@ export class Review {
     app.hints.begin();
   }
 
-  /** Search each played move that was not best by itself, as deep as the best one. @param {Node[]} line @param {any} asked */
+  /** Search, by itself and at the level of the others, each played move that was not best, unless it has such a result
+   * already. @param {Node[]} line @param {any} asked */
   async searchPlayed(line, asked) {
     const { app } = this;
     const others = line.slice(0, -1).flatMap((node, at) => {
@@ -138,7 +139,7 @@ export class Review {
     this.running = null;
   }
 
-  /** Go to the next mistake (1) or the one before (-1). @param {number} by */
+  /** Go to the next mistake (1) or the one before (-1). Returns whether there is one. @param {number} by */
   mistake(by) {
     const judged = steps(this.app);
     const now = this.app.game.now.ply;

@@ -22,7 +22,7 @@ export class Socket extends EventTarget {
     super();
     /** Whether gateway and daemon can be reached. */
     this.connected = false;
-    /** The last messages, for the log that users see, newest last. @type {{at: number, out: boolean, text: string}[]} */
+    /** The last 200 messages, for the log that users see, newest last. @type {{at: number, out: boolean, text: string}[]} */
     this.log = [];
     /** @type {Map<number, Pending>} */
     this.pending = new Map();
@@ -54,7 +54,8 @@ export class Socket extends EventTarget {
     setTimeout(() => this.connect(), pause);
   }
 
-  /** Ask the page's address why the socket was refused, which a socket does not tell. */
+  /** Ask for the page, to see whether the gateway refuses this browser, which a socket does not tell: then "shut" is
+   * dispatched. */
   async askWhy() {
     try {
       const answer = await fetch("/", { method: "HEAD", cache: "no-store" });

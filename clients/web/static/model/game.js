@@ -30,7 +30,7 @@ export class Game extends EventTarget {
   }
 
   /** @param {string} kind "moved" (another node is looked at), "played" (along an existing branch), "tree" (nodes were
-   * added or removed), "new" (another game) */
+   * added, removed or reordered), "new" (another game) */
   tell(kind) {
     this.dispatchEvent(new CustomEvent("change", { detail: kind }));
   }
@@ -114,7 +114,8 @@ export class Game extends EventTarget {
     return nodes;
   }
 
-  /** Go to the branch beside this one. @param {number} by 1 or -1 */
+  /** Go to the next branch (1) or the one before (-1) at the last fork on the way here, if there is one; after the last
+   * branch comes the first. @param {number} by */
   branch(by) {
     let node = this.now;
     while (node.parent && node.parent.children.length < 2) node = node.parent;
@@ -189,7 +190,8 @@ export class Game extends EventTarget {
     }
   }
 
-  /** Begin with a board and moves as the gateway reads them, and look at the start or, `toEnd`, the end.
+  /** Begin with a board and moves as the gateway reads them, up to the first illegal one, and look at the start or,
+   * `toEnd`, the end.
    * @param {{board?: string, moves?: string, black?: string, white?: string, event?: string, date?: string}} data
    * @param {boolean} [toEnd] */
   open(data, toEnd = false) {

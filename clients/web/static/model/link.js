@@ -15,7 +15,7 @@ export function fragment(game) {
   return text ? `#${text}` : "";
 }
 
-/** Return the board and moves in a fragment; null without any. @param {string} text */
+/** Return the board and moves in a fragment, "" for either; null without both, and for a wrong board. @param {string} text */
 export function parsed(text) {
   const parts = new URLSearchParams(text.replace(/^#/, ""));
   const board = parts.get("b") ?? "";

@@ -86,7 +86,8 @@ export function finalScore(cells) {
   return black === white ? 0 : black > white ? black - white + empty : black - white - empty;
 }
 
-/** Return the moves in a text such as f5d6c3. @param {string} text @returns {string[]} */
+/** Return the moves in a text such as f5d6c3, in lower case; other text is passed over. @param {string} text
+ * @returns {string[]} */
 export const movesOf = (text) => text.toLowerCase().match(/[a-h][1-8]|pa|ps/g)?.map((one) => (one === "ps" ? PASS : one)) ?? [];
 
 /** Return a square under a symmetry 0..7: bit 0 mirrors files, bit 1 ranks, bit 2 swaps both.

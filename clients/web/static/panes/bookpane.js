@@ -52,7 +52,8 @@ export class BookPane {
     await this.look();
   }
 
-  /** Return the commands for the form; for a read-only book those that change nothing. @param {any} book */
+  /** Offer the commands in the form; for a read-only book only those that change nothing, and `reopen` unless it is the
+   * book that ships. @param {any} book */
   choices(book) {
     const again = book.path === BUILTIN ? "" : "reopen";
     const usable = this.commands.filter((one) => book.writable || !one.writes || one.name === again);
@@ -64,7 +65,7 @@ export class BookPane {
     this.form();
   }
 
-  /** Ask for the book's data about the position on the board. */
+  /** Show the book's data about the position on the board, unless the pane is hidden. */
   async look() {
     const { app } = this;
     if (byId("pane-book").hidden) return;

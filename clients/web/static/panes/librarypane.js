@@ -88,7 +88,7 @@ export class LibraryPane {
     }
   }
 
-  /** Have the gateway read games, part by part: a single game is opened, several go into the list.
+  /** Have the gateway read games, part by part: the first is opened, and several go into the list.
    * @param {Iterable<any>|AsyncIterable<any>} sources the arguments of `web.read`, and `bytes`
    * @param {(game: any, bytes: Uint8Array) => void} [named] called with each game */
   async read(sources, named = () => {}) {
@@ -174,7 +174,7 @@ export class LibraryPane {
     this.draw();
   }
 
-  /** Return the games with all words of the search in names, date or moves. */
+  /** Return the games with all words of the search in names, event, date or moves. */
   matching() {
     const words = byId("kept-filter").value.toLowerCase().split(/\s+/);
     return this.games.filter((game) => {
@@ -280,7 +280,8 @@ function titled(game) {
   return [black || white ? `${black || "?"} – ${white || "?"}` : "", event, game.moves?.slice(0, 24)].filter(Boolean).join(" · ");
 }
 
-/** Return the board as a complete SVG: the page's drawing with discs, marks and hints. @param {App} app */
+/** Return the board as the text of an SVG file: the page's drawing with discs, the last move and, if they are on, hints.
+ * @param {App} app */
 export function picture(app) {
   const drawing = /** @type {any} */ (byId("board").querySelector("svg.board")).cloneNode(true);
   drawing.setAttribute("xmlns", "http://www.w3.org/2000/svg");

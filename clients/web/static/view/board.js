@@ -147,7 +147,7 @@ export class Board {
     this.box.dataset.side = side;
   }
 
-  /** Return the cells to draw, and the numbers on squares of a previewed line. */
+  /** Return the cells to draw, the side to move, and by square the numbers of the moves of a previewed line. */
   shown() {
     const { game, setup } = this.app;
     /** @type {Map<number, string>} */

@@ -18,8 +18,8 @@ const LEAST = 20;
 /** @param {number} at @param {number} count */
 const xOf = (at, count) => LEFT + (at * (WIDTH - LEFT - RIGHT)) / Math.max(1, count - 1);
 
-/** Return the graph as the report of a game has it. @param {Step[]} steps @param {number} now the ply looked at
- * @param {"score"|"loss"} kind @param {(ply: number) => void} go */
+/** Return the graph of scores or of losses as SVG; `go` is called with the ply that is pressed. @param {Step[]} steps
+ * @param {number} now the ply looked at @param {"score"|"loss"} kind @param {(ply: number) => void} go */
 export function graph(steps, now, kind, go) {
   const count = Math.max(steps.length, LEAST + 1);
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: "graph", "aria-label": described(steps, kind) });
@@ -29,7 +29,7 @@ export function graph(steps, now, kind, go) {
   for (let ply = 10; ply < count; ply += 10) {
     picture.append(svg("text", { class: "tick ply", x: xOf(ply, count), y: HEIGHT - 6, text: ply }));
   }
-    picture.append(svg("path", { class: "cursor", d: `M${xOf(now, count)} ${TOP}V${bottom}` }));
+  picture.append(svg("path", { class: "cursor", d: `M${xOf(now, count)} ${TOP}V${bottom}` }));
   /** @param {PointerEvent} event */
   const follow = (event) => {
     const box = picture.getBoundingClientRect();
