@@ -346,7 +346,9 @@ def time_text(ms: float) -> str:
 
 
 def parse_played(text: str) -> tuple[int, float | None, float]:
-    """Return move, score and ms of ``f5/1.50/3.47`` (seconds), whose numbers may be missing; raises ValueError."""
+    """Return move, score and ms of ``f5/1.50/3.47`` (seconds); a missing score is None, a missing time 0. Raises
+    ValueError.
+    """
     move, score, seconds = (*text.split("/"), "", "")[:3]
     return parse_move(move), _number(score) if score else None, 1000 * _number(seconds or "0")
 

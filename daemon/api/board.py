@@ -128,8 +128,8 @@ class Board:
         return [square_text(square).lower() for square in rules.squares(turned)]
 
     def play(self, moves: str) -> Board:
-        """Return the board after one move or several; forced passes may be left out. Raises `BadInput` for an illegal
-        move.
+        """Return the board after one move or several, its line longer by them; forced passes may be left out. Raises
+        `BadInput` for an illegal move or other text.
         """
         return self._at(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves)).moves])
 
@@ -165,7 +165,9 @@ class Board:
     # As a value and a picture
 
     def mirrored(self, symmetry: int) -> Board:
-        """Return board and line under a symmetry 0..7: bit 0 mirrors A-H, bit 1 mirrors 1-8, bit 2 swaps the axes."""
+        """Return board and line under a symmetry 0..7: bit 0 mirrors A-H, bit 1 mirrors 1-8, bit 2 swaps the axes.
+        Raises `BadInput` for another number.
+        """
         if not 0 <= symmetry < 8:
             raise BadInput(f"symmetry {symmetry}: expected 0 to 7")
         player, opponent, black = self._initial

@@ -93,7 +93,9 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """End all searches, which return their results so far. Later searches raise `BadInput`."""
+        """End all searches, which return their results so far. Later searches raise `BadInput`; evaluations and
+        look-ups go on.
+        """
         self._closed = True
         self.stop()
 
@@ -303,7 +305,7 @@ class Engine:
     # The book
 
     def look_up(self, board: Board | str) -> BookEntry | None:
-        """Return the book's entry of a board; None if there is none or no book."""
+        """Return the book's entry of a board; None if the book has none, or the engine no book."""
         board, book = Board.of(board), self._book
         if book is None:
             return None
@@ -447,8 +449,8 @@ def _name(move: int) -> str:
 
 
 def _mask(board: Board, allow: Iterable[str] | None) -> int:
-    """Return the moves to search as a mask, all squares for None or a forced pass. Raises `BadInput` for an illegal
-    move.
+    """Return the moves to search as a mask: all squares if ``allow`` is None, empty or a forced pass. Raises `BadInput`
+    for an illegal move.
     """
     if allow is None:
         return rules.FULL

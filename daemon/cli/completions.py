@@ -39,7 +39,9 @@ def main(arguments: list[str]) -> int:
 
 
 def switches(command: SubCommand) -> list[Switch]:
-    """Return the options of a sub-command, from its parser or else its usage."""
+    """Return the options of a sub-command, from its parser or else its usage, where all count as followed by a value
+    and have no help.
+    """
     parser = command.parser()
     if parser is None:
         names = re.findall(r"--[a-z][a-z-]+", command.usage())

@@ -70,7 +70,9 @@ def program() -> NoReturn:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run desdaemon. Returns the exit status: 0, 1 for a file that cannot be used, 2 for a bad command line."""
+    """Run desdaemon with the arguments ``argv``, by default the process's. Returns the exit status: 0, 1 for a file or
+    an output that cannot be used, 2 for a bad command line; an interrupt ends the process with 130.
+    """
     program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
     arguments = sys.argv[1:] if argv is None else argv
     _prepare_streams()

@@ -67,12 +67,12 @@ _WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--metrics", "-
 
 
 class Unservable(BadInput):
-    """Options are valid, but no client could reach such a daemon."""
+    """Valid options with which no client could reach the daemon."""
 
 
 def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
-    """Return the settings and the options of the server. Raises `BadInput` for wrong ones, `Unservable` if nobody could
-    connect.
+    """Return the settings and the options of the server; `n-tasks` becomes the number of searches at a time, each with
+    one thread. Raises `BadInput` for wrong options, `Unservable` if nobody could connect.
     """
     given, insecure, rest = split_options(arguments)
     try:

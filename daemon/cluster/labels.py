@@ -33,7 +33,7 @@ def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sco
     each chunk with its scores, in order of arrival; None instead of scores that a stop prevented.
 
     ``tls`` is the folder of certificates or "". A search's table has 2 to the power ``hash_bits`` entries. Raises
-    `BadInput` if there is no scheduler.
+    `BadInput` if there is no scheduler, `WeightsError` if the weights cannot be used.
     """
     loaded = Weights.load(weights)
     searcher: list[Searcher] = []

@@ -63,8 +63,8 @@ def say(line: str) -> None:
 def run_scheduler(listen: str, tls: str, scheduler_file: str) -> int:
     """Run the scheduler at the address ``listen`` until a signal comes; ``tls`` is the folder of keys or "".
 
-    Writes its address to ``scheduler_file`` unless that is "". Returns the exit status; raises `BadInput` if it cannot
-    listen there, or the keys cannot be used.
+    Writes its address to ``scheduler_file`` unless that is "". Returns the exit status. Raises `BadInput` if it cannot
+    listen there or the keys cannot be used, and `OSError` if the file cannot be written.
     """
     checked_address(listen, tls)
     configure()

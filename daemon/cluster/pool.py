@@ -333,7 +333,9 @@ class ClusterSearches(Generic[S, A]):
     # The cluster
 
     def _look(self, window: SearchWindow[S, A]) -> None:
-        """Count the workers, if that was not done for `LOOK_S`, and report figures."""
+        """Count the workers, unless that was done less than `LOOK_S` ago, and report figures; note who has gone, and
+        whether the scheduler has.
+        """
         now = time.monotonic()
         if now - self._looked < LOOK_S:
             return

@@ -33,7 +33,7 @@ def solver(
     ``hash_bits`` entries.
 
     ``here`` solves in this process what the cluster cannot, from an empty table; ``note`` is that of `ClusterSearches`.
-    Raises `BadInput` if there is no scheduler.
+    Raises `BadInput` if there is no scheduler, `WeightsError` if the weights cannot be used.
     """
 
     def answer(search: Search) -> WorkerAnswer | None:

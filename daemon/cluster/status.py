@@ -15,8 +15,8 @@ from .identity import identity, of_resources
 class WorkerRow(NamedTuple):
     """A worker.
 
-    ``same`` says that its program and weights equal ours. It has ``running`` tasks assigned and has ``done`` searches;
-    the scheduler heard from it ``silent_s`` seconds ago.
+    ``same`` says that its program and weights equal ours; ``running`` is its number of batches at work, ``done`` its
+    number of finished searches. The scheduler heard from it ``silent_s`` seconds ago.
     """
 
     name: str

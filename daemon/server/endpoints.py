@@ -74,8 +74,8 @@ class Acceptor:
         raise BadInput(f"{endpoint}: no two free ports in a row")
 
     def role_of(self, user: str) -> tuple[str, str]:
-        """Return name and role of a client by its public key; the role of a key that is not allowed is "". Without keys
-        they are the acceptor's own. Raises `BadInput` if the list of keys cannot be used.
+        """Return name and role of a client by its public key: the acceptor's own without keys; the beginning of the key
+        and "" if it is not allowed. Raises `BadInput` if the list of keys cannot be used.
         """
         if self.keys is None:
             return self.name, self.role
@@ -211,8 +211,8 @@ def check_tcp(endpoint: str) -> None:
 def open_acceptors(
     ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure: bool, local_keys: KeyStore | None = None
 ) -> list[Acceptor]:
-    """Bind all endpoints. Raises `BadInput` if one cannot be bound, after closing those that were, and unless
-    ``insecure`` for one beyond this machine without ``keys``.
+    """Return acceptors that listen at all endpoints; ``ipc`` is "" for none. Raises `BadInput` if one cannot be bound,
+    after closing the others, and unless ``insecure`` for one beyond this machine without ``keys``.
 
     Without ``keys`` clients of ``tcp`` need no key. With ``local_keys``, ``ipc`` is an endpoint of TCP too, whose
     clients need one of those keys.

@@ -58,12 +58,12 @@ class KeyStore:
 
     @property
     def there(self) -> bool:
-        """Whether the daemon has a key and at least one client is allowed."""
+        """Whether the daemon has a key and at least one client is allowed. Raises `BadInput` as `allowed` does."""
         return (self.folder / _SERVER).exists() and bool(self.allowed())
 
     def allowed(self) -> dict[str, AllowedKey]:
-        """Return the allowed clients by public key, reading a changed file again. Raises `BadInput` if others can write
-        the file or it has a wrong line.
+        """Return the allowed clients by public key, reading a changed file again; {} without a file. Raises `BadInput`
+        if others can write the file or it has a wrong line.
         """
         path = self.folder / _ALLOWED
         try:

@@ -68,7 +68,7 @@ class Scrape:
         self.port: int = self._listening.getsockname()[1]
 
     def attach(self, poller: Poller) -> None:
-        """Let ``poller`` call the handlers."""
+        """Answer requests from now on, on the thread that runs ``poller``."""
         self._poller = poller
         poller.register(self._listening.fileno(), READ, self._on_listening)
 

@@ -99,7 +99,7 @@ class ServeOptions(NamedTuple):
 
 class DaemonServer:
     """A daemon from its start to its shutdown. Raises `BadInput` if another daemon holds the runtime folder, an
-    endpoint cannot be had, or the keys cannot be used.
+    endpoint cannot be had, or the keys cannot be used, and `OSError` if a folder cannot.
     """
 
     def __init__(

@@ -198,8 +198,8 @@ class Sockets:
         self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
 
     def _hang_up(self, connection: ServedConnection) -> None:
-        """Note that a peer has closed its connection. If it may have left messages to carry out, they are read first;
-        otherwise the connection is closed.
+        """Note that a peer has closed its connection. The messages that it left are handled first, unless it cannot
+        come back for replies and none of them has another effect: then the connection is closed at once.
         """
         connection.broken = True
         connection.blocked = False
@@ -335,8 +335,8 @@ class Sockets:
     # A few times a second
 
     def _apply_key_changes(self, now: float) -> None:
-        """Close connections of revoked keys. Checks the files now and then only, because each check is a system
-        call.
+        """Apply changed lists of keys: clients get their new roles, subscribers whose key was revoked are disconnected.
+        Looks at the files every `_KEYS_S` only, because each look is a system call.
         """
         if now < self._next_look_at_keys:
             return

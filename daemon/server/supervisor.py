@@ -1,7 +1,7 @@
 """`desdaemon serve --supervise`: a small process that restarts the daemon, its child, if it dies.
 
-It passes terminating signals on. It ends with the daemon's exit status if that is 0 or the daemon has failed before it
-ever listened. For users without systemd or containers, which restart by themselves.
+It passes terminating signals on, and ends when `Policy` says so. For users without systemd or containers, which restart
+by themselves.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ class TextLine(NamedTuple):
 
     @property
     def work(self) -> str:
-        """The kind of work that the line needs."""
+        """The kind of work that the line needs: `SHORT`, `COUNTS` or `SEARCHES`."""
         return self.command.work if self.command is not None else SHORT
 
     @property

@@ -76,7 +76,9 @@ class SearchedLine(Protocol):
 
 
 def search_row(line: SearchedLine, black_to_move: bool, complete: bool = True) -> SearchRow:
-    """Return the result of a search as a row of the table; ``complete`` is false if the search was stopped."""
+    """Return the result of a search as a row of the table. ``complete`` is false if the search was stopped: a score
+    that is not proved is then `UNFINISHED`, otherwise the mark tells which of its bounds it equals.
+    """
     if not complete and not line.exact:
         bound = UNFINISHED
     elif line.lower == line.score < line.upper:
@@ -234,7 +236,9 @@ def _move_rows(initial: Position, moves: tuple[int, ...]) -> list[str]:
 
 
 def analysis_line(judged: JudgedMove, engine: str) -> str:
-    """Return a row of the analysis; ``engine`` is the name in remarks such as ``<- desdaemon disagrees``."""
+    """Return a row of the analysis; ``engine`` is the name in remarks such as ``<- desdaemon disagrees``. The row of a
+    move that is compared with no other ends with its score.
+    """
     search = judged.best
     depth = f"  {search.depth:2d}   "
     if search.selectivity < 100:
@@ -286,7 +290,8 @@ def _tally(game: list[JudgedMove]) -> tuple[int, int, int]:
 
 
 def solve_summary(name: str, nodes: int, ms: float, cpu_ms: float) -> str:
-    """Return the line that `solve` prints below its problems: nodes, both times as ``0:00.303``, nodes per second.
+    """Return the line that `solve` prints below its problems: nodes, both times as ``0:00.303``, and from 1 ms on nodes
+    per second.
 
     ``ms`` is wall-clock time, ``cpu_ms`` processor time; ``name`` is cut to 30 characters.
     """

@@ -40,13 +40,15 @@ class _XotList(NamedTuple):
 
 
 def lines(name: str) -> tuple[tuple[int, ...], ...]:
-    """Return the lines of play of the list ``name``, one of `FILES`, in order; raises `BadInput`."""
+    """Return the lines of play of the list ``name``, one of `FILES`, in order; raises `BadInput` if its file is missing
+    or holds anything else.
+    """
     return _list_named(name).lines
 
 
 def line(name: str, number: str = "") -> tuple[int, ...]:
-    """Return line ``number``, counted from 1, of the list ``name``, or a random one without a number; raises
-    `BadInput`.
+    """Return line ``number``, counted from 1, of the list ``name``, or a random one for "". Raises `BadInput` for
+    another number, and as `lines` does.
     """
     listed = lines(name)
     if not number:

@@ -73,7 +73,7 @@ def encode(message: dict[str, Any]) -> bytes:
     """Return a message as msgpack; its ``data`` may be `Prepared`. Raises `WireError` if msgpack cannot encode it."""
     data = message.get("data")
     if isinstance(data, Prepared):
-        # With fewer than fifteen keys the first byte of a map is their number.
+        # The first byte of a map with fewer than sixteen keys is 0x80 and their number.
         rest = _packed({key: value for key, value in message.items() if key != "data"})
         return b"".join((bytes((rest[0] + 1,)), rest[1:], b"\xa4data", data.packed()))
     return _packed(message)

@@ -52,9 +52,7 @@ def default_endpoint() -> str:
 
 def events_endpoint(requests: str) -> str:
     """Return the endpoint for events that goes with the endpoint ``requests``: ``-events`` after a path, the next port
-    of TCP.
-
-    Raises `BadInput`.
+    of TCP. Raises `BadInput` for TCP without a port from 1 to 65534.
     """
     if not requests.startswith("tcp://"):
         return requests + EVENTS_SUFFIX
@@ -65,7 +63,9 @@ def events_endpoint(requests: str) -> str:
 
 
 def read_connection(path: str) -> ConnectionFile:
-    """Read the connection file; raises `BadInput`, which names the file, if it holds something else, and `OSError`."""
+    """Return the content of a connection file. Raises `OSError` if it cannot be read, and `BadInput`, which names the
+    file, if it holds something else.
+    """
     import json
 
     with open(path, encoding="utf-8") as file:  # noqa: PTH123

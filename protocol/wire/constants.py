@@ -10,8 +10,8 @@ LONGEST_ID = 64
 """Bytes of the longest textual id."""
 
 ALIVE_IDLE_S, ALIVE_INTERVAL_S, ALIVE_PROBES = 15, 5, 4
-"""Keep-alive at both ends of TCP: seconds to the first probe, between probes, and unanswered probes
-until it is lost.
+"""Keep-alive at both ends of TCP: seconds to the first probe, seconds between probes, and the number of unanswered
+probes after which the connection is lost.
 """
 
 UNACKNOWLEDGED_MS = 30_000

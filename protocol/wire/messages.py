@@ -469,7 +469,7 @@ def is_id(value: object) -> bool:
 
 
 def readable_id(message: dict[str, Any]) -> str | int | None:
-    """Return the id of a message; None if it cannot be echoed."""
+    """Return the id of a message; None if it has none that a reply could repeat."""
     id = message.get("id")
     return id if is_id(id) else None
 
@@ -585,8 +585,8 @@ def _fits(argument: Argument, value: Any) -> bool:
 
 
 def _check_maps(argument: Argument, items: list[dict[str, Any]]) -> list[str]:
-    """Return a warning if maps of a list have unknown fields; raises `RequestError` for a field of the wrong kind or
-    out of its bounds.
+    """Return one warning if any maps of a list have unknown fields, else []. Raises `RequestError` for a field of the
+    wrong kind or out of its bounds.
     """
     for number, item in enumerate(items):
         try:

@@ -69,8 +69,8 @@ def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any
 
 
 def read_line(args: dict[str, Any]) -> PlayedLine:
-    """Return the line of play that ``moves`` are from ``board``, or from the standard start without one; raises
-    `RequestError`.
+    """Return the line of play of the arguments ``moves`` and ``board``: without moves a line of one position, without a
+    board from the standard start. Raises `RequestError`.
     """
     text = args.get("board")
     position = START if text is None else read_board(text)
@@ -85,7 +85,7 @@ def read_line(args: dict[str, Any]) -> PlayedLine:
 
 
 def read_board(text: str) -> Position:
-    """Return the position of 64 squares and the side to move; raises `RequestError`."""
+    """Return the position of a text, in any form that `parse_board` reads; raises `RequestError`."""
     side = text[-1:]
     if len(text) == 66 and text[64] == " ":
         text = text[:64] + side

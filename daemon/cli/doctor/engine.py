@@ -113,7 +113,7 @@ def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
 
 
 def compiled(*, search: bool) -> Iterator[Finding]:
-    """Check that the compiled kernels are in the cache and, with ``search``, that a search answers."""
+    """Check that the compiled kernels are in the cache and, if so and with ``search``, that a search answers."""
     from desdaemon.book.exports import SPEC as BOOK
 
     missing = [spec.name for spec in (ENGINE, BOOK) if library.read_cached(spec) is None]

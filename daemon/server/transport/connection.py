@@ -73,7 +73,8 @@ class ZmtpConnection:
         self._pending: memoryview | None = None
 
     def receive(self, buffer: memoryview) -> None:
-        """Receive available bytes through ``buffer``, of `RECEIVED_AT_ONCE` bytes, which a thread's connections share.
+        """Receive available bytes through ``buffer``, of `RECEIVED_AT_ONCE` bytes, which a thread's connections share;
+        set ``ended`` if the peer sends nothing more or the connection is lost.
 
         A new buffer for each call, cut to its data, would fragment the heap.
         """

@@ -48,7 +48,7 @@ class SendQueue:
         return 2 * len(self._replies) > self._most or 2 * self.bytes > self._most_bytes
 
     def put(self, reply: Outgoing) -> list[Outgoing]:
-        """Add a message. Returns the messages that were dropped for it."""
+        """Add a message. Returns the messages that were dropped to keep the bounds, which may include it."""
         self._replies.append(reply)
         self._count(len(reply.body))
         dropped = []

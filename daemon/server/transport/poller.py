@@ -22,7 +22,7 @@ ReadyHandler = Callable[[int], None]
 
 
 class Readiness(Protocol):
-    """The system call behind a `Poller`. Masks are made of the bits above."""
+    """The system call behind a `Poller`. Masks are made of the bits `READ`, `WRITE` and `LEFT`."""
 
     def register(self, descriptor: int, mask: int) -> None:
         """Start to watch a descriptor."""

@@ -120,7 +120,7 @@ def _candidates() -> Iterator[str]:
 @cache
 def library() -> Boxes:
     """Return libsodium, loaded and initialised at the first call. Raises `NoSodium` if it cannot be found, as do the
-    functions below.
+    other functions of this module.
     """
     for name in _candidates():
         try:

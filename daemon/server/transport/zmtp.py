@@ -386,7 +386,7 @@ class Conversation:
         self.subscriptions[prefix] += 1
 
     def wants(self, topic: bytes) -> bool:
-        """Return whether the peer has subscribed to a topic."""
+        """Return whether the peer has subscribed to a topic, that is to a prefix of it."""
         return any(topic.startswith(prefix) for prefix in self.subscriptions)
 
     # Output
