@@ -53,6 +53,6 @@ class HandshakeTable(Generic[ConnectionT]):
         return len(self._since) >= self._most
 
     def oldest(self, now: float, least_s: float, address: str = "") -> ConnectionT | None:
-        """Return the oldest connection, from ``address`` if given; None if there is none older than ``least_s`` seconds."""
+        """Return the oldest connection, from ``address`` if given; None if none is older than ``least_s`` seconds."""
         oldest = next(iter(self._of_address.get(address, ()) if address else self._since), None)
         return oldest if oldest is not None and now - self._since[oldest][0] > least_s else None
