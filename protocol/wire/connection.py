@@ -68,7 +68,7 @@ def read_connection(path: str) -> ConnectionFile:
     """
     import json
 
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+    with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
         text = file.read(_LONGEST_FILE)
     try:
         content = json.loads(text)

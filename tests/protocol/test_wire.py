@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -12,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, board_text, moves_text, parse_board
 from desdaemon.protocol.wire import codec, messages
+from desdaemon.protocol.wire.connection import read_connection
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import read_board, read_line
 
@@ -31,6 +35,14 @@ def test_a_message_comes_back_as_it_went(message: dict[str, object]) -> None:
     body = codec.encode(message)
     assert codec.is_structured(body)
     assert codec.decode(body) == message
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b'{"pid": [], "protocol": 1}', b"[" * 60_000])
+def test_what_is_no_connection_file_is_told_by_name(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "connection.json"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=re.escape(str(path))):
+        read_connection(str(path))
 
 
 @settings(max_examples=200)
