@@ -128,7 +128,7 @@ class Board:
         return [square_text(square).lower() for square in rules.squares(turned)]
 
     def play(self, moves: str) -> Board:
-        """Return the board after one move or several, its line longer by them; forced passes may be left out. Raises
+        """Return the board after one move or several, such as ``"e3 f4"``; forced passes may be left out. Raises
         `BadInput` for an illegal move or other text.
         """
         return self._at(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves)).moves])

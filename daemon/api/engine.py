@@ -126,7 +126,7 @@ class Engine:
         multipv: int = 1,
         allow: Iterable[str] | None = None,
     ) -> Analysis:
-        """Search a board and return its ``multipv`` best moves.
+        """Search a board and return its best moves, ``multipv`` at most.
 
         The goal is a ``level``, or a ``depth`` (plies) with a ``selectivity`` (73, 87, 95, 98, 99 or 100 percent);
         ``nodes`` and ``time_s`` (seconds) limit the search, with a goal or alone. Without any of them the engine's
@@ -210,8 +210,8 @@ class Engine:
     # Many boards
 
     def analyze_many(self, boards: Iterable[Board | str], **how: Any) -> Iterator[Analysis]:
-        """Yield the analyses of many boards, in order; `threads` boards are searched at a time, on one thread each.
-        ``how`` are arguments of `analyze`.
+        """Yield the analyses of many boards, in order; `threads` boards are searched at a time, on one thread each with
+        a table of 2**18 entries. ``how`` are arguments of `analyze`.
 
         ``boards`` may be endless: only a few are read ahead. Leaving the loop ends the searches.
         """
@@ -226,8 +226,8 @@ class Engine:
         """Yield a judgement of each move of a board's line, in order, without passes; `threads` searches run at a time.
 
         ``how`` are arguments of `analyze`, for the best and the played move. With ``book`` the engine's book answers
-        for positions that it knows at that level or above. Leaving the loop ends the searches; after `stop` no more
-        moves come.
+        for positions that it knows at the level in ``how`` or above; at any, if that gives none. Leaving the loop ends
+        the searches; after `stop` no more moves come.
         """
         board = Board.of(board)
         history, moves = board.history, parse_moves(board.line)
@@ -241,7 +241,7 @@ class Engine:
                     return of_book
                 limits, multipv, mask = self._asked(board_before, {**how, "allow": allow})
                 analysis = self._search(searcher, board_before, limits, multipv, mask, None, control)
-                return _searched_move(board_before, analysis.lines)
+                return _searched_move(board_before, analysis.lines[0])
 
             best = searched(None)
             same = as_played(board_before.position, best, move)
@@ -433,11 +433,7 @@ def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, c
     return Analysis(board, tuple(move_lines), nodes, ms / 1000, complete)
 
 
-def _searched_move(board: Board, lines: tuple[MoveLine, ...]) -> SearchedMove:
-    """Return the best of the lines; if a stop left none, a pass with an unknown score."""
-    if not lines:
-        return SearchedMove(rules.PASS, MoverScore(0), -1, Selectivity.FULL)
-    line = lines[0]
+def _searched_move(board: Board, line: MoveLine) -> SearchedMove:
     moves = tuple(map(parse_move, line.pv))
     full = line.depth >= board.empties
     score = MoverScore(int(line.score.discs))

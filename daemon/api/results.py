@@ -66,7 +66,8 @@ class MoveLine(NamedTuple):
 class Analysis(NamedTuple):
     """The best moves of a board, best first. A forced pass counts as a move; there are none if the game is over.
 
-    ``complete`` is False for intermediate iterations, and if a limit or a stop ended the search.
+    ``complete`` is False for intermediate iterations, and if a limit or a stop ended the search; if that was before its
+    first iteration, the move is any, with score 0 and depth 0.
     """
 
     board: Board

@@ -189,7 +189,7 @@ def _print_information(what: str) -> int:
 
 
 def _help(topic: str) -> int:
-    """Print a sub-command's help, or the pages of `help` in the text protocol."""
+    """Print a sub-command's help, or the pages of `help` in the text protocol. Raises `UsageError` without either."""
     from desdaemon.dialogue.commands.help import topic as pages
 
     command = find_sub_command(topic.split())

@@ -194,8 +194,8 @@ _LOCK = threading.Lock()
 
 
 def client_of(text: str, tls: str) -> Client:
-    """Return this process's client of a scheduler, as `connect` does; a lost one is replaced. Any thread may call
-    it.
+    """Return this process's client of a scheduler, connecting as `connect` does at the first call and when it is lost,
+    with a warning without TLS. Any thread may call it.
     """
     with _LOCK:
         client = _CLIENTS.get((text, tls))

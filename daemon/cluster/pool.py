@@ -96,7 +96,8 @@ class ClusterSearches(Generic[S, A]):
         figures: Callable[[int, int, float], None] = lambda workers, slots, busy: None,
         note: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """``here`` searches in this process: on ``local`` threads, and what the cluster cannot do; None after a stop.
+        """``here`` answers a search in this process, None after a stop: on ``local`` threads besides the workers, and
+        whatever the cluster cannot do.
 
         A search's table has 2 to the power ``hash_bits`` entries at most. ``note`` is called once for each thing that a
         person should know. ``figures`` is called each second with the number of workers, their slots, and the part of
@@ -518,7 +519,9 @@ class _Lines(Generic[R]):
         self._given = 0
 
     def offer(self, window: SearchWindow[Search, WorkerAnswer]) -> None:
-        """Offer the lines' next searches; begin more lines if these are too few."""
+        """Offer the lines' next searches while the window wants any, beginning more lines if these are too few. Drain
+        the window if only answers lead to more, and close it after the last line.
+        """
         while window.wants():
             if self._asking:
                 asking = self._asking.popleft()

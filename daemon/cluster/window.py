@@ -143,7 +143,7 @@ class SearchBatch(NamedTuple, Generic[S]):
 
     @property
     def long(self) -> bool:
-        """Whether the batch is a single long search."""
+        """Whether the batch is a single search of more than `BATCH_MS`."""
         return len(self.searches) == 1 and self.cost_ms > BATCH_MS
 
 
@@ -205,7 +205,9 @@ class SearchWindow(Generic[S, A]):
     # Input
 
     def wants(self) -> bool:
-        """Return whether the owner should offer more searches."""
+        """Return whether the owner should offer more searches: not if enough wait, too many answers are held back, or
+        the window is closed.
+        """
         if self._complete or self._offered - self._given > max(1, self.slots) * HELD_BATCHES * MOST_IN_BATCH:
             return False
         slots = max(1, self.slots)
@@ -237,7 +239,8 @@ class SearchWindow(Generic[S, A]):
         self._complete = True
 
     def answered(self, number: int, worker: str, answers: Iterable[A | None]) -> Disagreement[S, A] | None:
-        """Take a worker's answers to a batch, None for a search that was stopped. Returns a disagreement, if any.
+        """Take a worker's answers to a batch, None for a search that was stopped, and plan the checks. Returns a
+        disagreement if the batch was a check and its answer differs, else None.
 
         Answers to a batch that is no longer in flight are dropped.
         """
@@ -299,7 +302,7 @@ class SearchWindow(Generic[S, A]):
                 return
 
     def local(self) -> SearchBatch[S] | None:
-        """Return a batch for a thread of this process; None if none is left."""
+        """Return a batch for a thread of this process; None if no search waits."""
         if self._again and not self._again[0].check:
             return self._started(self._again.popleft())
         return self._started(self._next()) if self._waiting else None

@@ -100,7 +100,7 @@ class ClientTable(Generic[C]):
         return len(self._clients)
 
     def __iter__(self) -> Iterator[C]:
-        """Iterate over the present clients; the table may change meanwhile."""
+        """Iterate over all clients, connected or gone; the table may change meanwhile."""
         return iter(list(self._clients.values()))
 
     def find(self, key: Hashable) -> C | None:

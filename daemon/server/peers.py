@@ -122,7 +122,7 @@ class SocketClients:
         return len(self._table)
 
     def __iter__(self) -> Iterator[SocketClient]:
-        """Iterate over the present clients; they may change meanwhile."""
+        """Iterate over all clients, connected or gone; they may change meanwhile."""
         return iter(self._table)
 
     def in_flight(self) -> list[PendingRequest]:
@@ -130,8 +130,8 @@ class SocketClients:
         return [request for peer in self._table for request in (*list(peer.requests.values()), *list(peer.parting))]
 
     def joined(self, connection: ServedConnection, now: float) -> SocketClient:
-        """Return the client of a connection whose handshake is over: a client that came back, or a new one, for which
-        another is forgotten if there are too many.
+        """Give a connection whose handshake is over to its client, and return the client: one that came back, or a new
+        one, for which another is forgotten if there are too many.
         """
         conversation = connection.conversation
         identity = conversation.identity

@@ -35,9 +35,9 @@ class Parameter(NamedTuple):
     """A parameter of a book command.
 
     ``kind`` is ``int`` (``low``..``high``), ``choice`` (one of ``choices``), ``move`` (a square such as f5), ``path``
-    (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed), ``text`` (at most ``high``
-    characters) or ``flag`` (in text ``--name`` anywhere, false unless given). A ``named`` one is given in text as
-    ``--name value`` anywhere. ``default`` is the value of one that is not ``required``; None leaves the value to the
+    (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed), ``text`` (on the wire at most
+    ``high`` characters) or ``flag`` (in text ``--name`` anywhere, false unless given). A ``named`` one is given in text
+    as ``--name value`` anywhere. ``default`` is the value of one that is not ``required``; None leaves the value to the
     book.
     """
 
@@ -72,11 +72,11 @@ class BookCommand(NamedTuple):
     """A command on the book.
 
     A ``long`` command may take more than a second, reports progress and can be stopped; one that ``writes`` changes the
-    book or its file. Both kinds run alone on the book, except long ones that only read positions (``places``). A
-    command that ``replaces`` puts another book in place of the present one. ``role`` is the least role of a remote
-    client; every command that names a file requires an admin. ``about`` is `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`: the
-    wire has operations for the first three, pages in a browser for the first. A ``game`` command looks at a whole game,
-    which takes too long for the loop of the sockets.
+    book or its file. Both kinds run alone on the book, except long ones that only read positions (``places``) and
+    `backup` of a book with a journal. A command that ``replaces`` puts another book in place of the present one.
+    ``role`` is the least role of a remote client; every command that names a file requires an admin. ``about`` is
+    `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`: the wire has operations for the first three, pages in a browser for the
+    first. A ``game`` command looks at a whole game, which takes too long for the loop of the sockets.
     """
 
     name: str

@@ -50,8 +50,8 @@ _PACKED = {
 class FileGame(NamedTuple):
     """A game with its data in a file.
 
-    ``number`` counts from 1; ``date`` is ``2026-01-31``, a year or empty. ``result`` is the score that the file claims,
-    in discs for Black, even if the moves lead to another.
+    ``number`` is the game's in the file, from 1; ``date`` is ``2026-01-31``, a year or empty. ``result`` is the score
+    that the file claims, in discs for Black, even if the moves lead to another; None if it claims none.
     """
 
     record: GameRecord
@@ -197,7 +197,7 @@ def name_of(names: list[str], number: int) -> str:
 
 
 def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
-    """Return the names of the file of names, ``.jou`` or ``.trn``, that belongs to a ``.wtb``; none if it is missing.
+    """Return the names in the file of names, ``.jou`` or ``.trn``, that belongs to a ``.wtb``; [] if it is missing.
 
     An unreadable one is reported to ``bad``; without ``bad`` it raises `BadInput`.
     """
@@ -212,7 +212,9 @@ def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
 
 
 def names_file(base: str, extension: str) -> str:
-    """Return the path of a ``.wtb``'s file of names: of the same name, ``WTH`` or ``WTHOR``; "" if none exists."""
+    """Return the path of the file of names beside a ``.wtb``: one of the same name, ``WTH`` or ``WTHOR``, in any case
+    of letters; "" if none exists.
+    """
     folder, own = os.path.split(_unpacked_name(base))
     try:
         entries = {entry.lower(): entry for entry in sorted(os.listdir(folder or "."), reverse=True)}  # noqa: PTH208

@@ -58,7 +58,7 @@ def game_of(text: GameText, format: str) -> GameRecord:
 
 
 def parse_game(text: str, format: str) -> GameRecord:
-    """Return the first game of a text; raises `BadInput`."""
+    """Return the first game of a text in ``format``, one of `FORMATS`; raises `BadInput`, also if there is none."""
     first = next(game_texts(text, format), None)
     if first is None:
         raise BadInput(f"{quoted(text)}: no game found: expected {_EXAMPLES[format]}")

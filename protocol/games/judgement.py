@@ -40,9 +40,10 @@ class SearchedMove(NamedTuple):
 
 
 class JudgedMove(NamedTuple):
-    """A move that was played in ``position``, compared with the best of the other moves or with the best of all.
+    """A move that was played in ``position``, and the best move to compare it with.
 
-    ``ply`` counts from 1, passes included. ``other`` is None if there is no move to compare with.
+    ``ply`` counts from 1, passes included. ``other`` is the best of the other moves or, where these were not searched,
+    of all; None if there is no move to compare with.
     """
 
     ply: int
@@ -113,8 +114,8 @@ class JudgedMove(NamedTuple):
 
 
 def equivalents(position: Position, move: int) -> int:
-    """Return a mask of the legal moves, ``move`` among them, that lead to the same position as ``move``, mirror images
-    counted as the same.
+    """Return a mask of the legal moves that lead to the same position as ``move``, a legal move but no pass, which is
+    among them. Mirror images count as the same position.
     """
     return sum(1 << other for other in _group(position, move))
 

@@ -169,7 +169,7 @@ def line_or_opening(text: str) -> list[int]:
 
 
 def opening_of(positions: list[Position]) -> Opening | None:
-    """Return the opening of a game from its positions: that of the last position with a name, or None."""
+    """Return the opening of a game from its positions: that of the last position with a name; None if none has one."""
     by_position = {}
     for opening in openings():
         position = START

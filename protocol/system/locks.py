@@ -20,10 +20,10 @@ class FileLock:
     """An advisory lock, held from the construction until `release` or the end of the process."""
 
     def __init__(self, path: str | os.PathLike[str], *, mode: int = 0o600, or_read: bool = False) -> None:
-        """Take the lock, creating the file with the permissions ``mode``. Raises `Held`, and `OSError` if it cannot be
-        opened or locked.
+        """Take the lock, creating the file with the permissions ``mode``, and write this process's id into it. Raises
+        `Held`, and `OSError` if the file cannot be opened or locked.
 
-        With ``or_read`` a file that can only be read is locked too.
+        With ``or_read`` a file that can only be read is locked too, without the id.
         """
         try:
             self._descriptor = platform.open_file(path, os.O_RDWR | os.O_CREAT, mode)

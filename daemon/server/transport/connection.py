@@ -125,7 +125,7 @@ class ZmtpConnection:
 
     @property
     def unsent(self) -> bool:
-        """Whether anything is left to send."""
+        """Whether anything is left to send to a peer that is not gone."""
         return not self.broken and (
             self._pending is not None or bool(self.conversation.outgoing) or bool(self.outbox and len(self.outbox))
         )

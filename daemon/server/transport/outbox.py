@@ -57,7 +57,7 @@ class SendQueue:
         return dropped
 
     def drop_oldest(self) -> Outgoing:
-        """Remove and return the oldest partial, or without partials the oldest message."""
+        """Remove and return the oldest partial, or without partials the oldest message. There must be a message."""
         index = next((index for index, reply in enumerate(self._replies) if reply.partial), 0)
         dropped = self._replies[index]
         del self._replies[index]

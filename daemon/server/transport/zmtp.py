@@ -92,7 +92,7 @@ def frame(content: bytes, flags: int = 0) -> bytes:
 
 
 def greeting(mechanism: bytes, *, server: bool) -> bytes:
-    """Return the 64 bytes that each side sends first."""
+    """Return the 64 bytes that each side sends first: for version 3.1, a security mechanism and the role in it."""
     return _SIGNATURE + b"\x03\x01" + mechanism.ljust(20, b"\0") + bytes((server,)) + bytes(31)
 
 
@@ -219,7 +219,7 @@ class Conversation:
 
     def next(self) -> tuple[Frame, ...] | None:
         """Return the frames of the next message, at most three, the third replaced by 0; `CONSUMED` for bytes that end
-        no message, such as a command; None if bytes are missing.
+        no message for the caller, such as a command or a subscription; None if bytes are missing.
 
         Raises `Violation` if the peer broke the protocol or may not connect.
         """

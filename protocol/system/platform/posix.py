@@ -380,7 +380,7 @@ def raise_open_files() -> None:
 
 
 def line_editing() -> Any:
-    """Return the module `readline`; raises `ImportError` if the system edits lines itself."""
+    """Return the module `readline`; raises `ImportError` without it, as on a system that edits lines itself."""
     import readline
 
     return readline
