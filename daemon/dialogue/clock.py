@@ -107,8 +107,9 @@ class Clock:
     def set(self, left: float, left_stones: int) -> float:
         """Set the ms left, for ``left_stones`` moves, or for main time if that is 0.
 
-        Returns the ms that the other end charged for the last move beyond those measured here; 0.0 from a clock in
-        whole seconds, which is too coarse.
+        Returns the ms that the other end charged for the last move beyond those measured here: 0.0 if it charged less,
+        in a period, unless `spend` has just charged a move in main time, and from a clock in whole seconds, which is
+        too coarse.
         """
         excess = 0.0
         if self._expected is not None and not left_stones and left % 1000:
@@ -118,7 +119,7 @@ class Clock:
         return excess
 
     def spend(self, ms: float) -> None:
-        """Charge a move of ``ms``, add the increment, begin a period if one is due."""
+        """Charge a move of ``ms``, add the increment, and begin a period if one is due."""
         self._expected = None
         self.left += self.increment - ms
         if not self.left_stones:
@@ -154,8 +155,9 @@ def move_limits(
 ) -> Limits:
     """Return the limits of a search for a move with ``empties`` squares left.
 
-    ``remaining_ms`` is left on the side's game clock; ``clock`` is a second clock that it has to keep. If there is a
-    clock, the level bounds the depth only if a user has set it.
+    ``remaining_ms`` is what is left of the option `game-time`, if that is set; ``clock`` is a clock that the other end
+    keeps. The options `depth` (at 100 %) and `selectivity`, if set, replace those of the level. In a search with a
+    clock or a time for the move the level counts only if a user has set it.
     """
     # Imported here: the first prompt needs clocks but no limits.
     from desdaemon.engine.limits import Limits, level_limits
@@ -186,7 +188,9 @@ def _move_time(
 
 
 def speedup(threads: int) -> float:
-    """Return the speed of a search with ``threads`` relative to one thread, interpolated from `_SPEEDUPS`."""
+    """Return the speed of a search with ``threads`` relative to one thread, interpolated from `_SPEEDUPS`; for more
+    threads than these list, the last speed.
+    """
     for (fewer, less), (more, most) in itertools.pairwise(_SPEEDUPS):
         if threads <= more:
             return less + (most - less) * (threads - fewer) / (more - fewer)
@@ -196,7 +200,10 @@ def speedup(threads: int) -> float:
 def _share_of_game(
     settings: SessionSettings, empties: int, left: float, increment: float, overhead: MoveOverhead
 ) -> float:
-    """Return the ms for a move out of the ms ``left`` for the game; half of it or less while the reserve is touched."""
+    """Return the ms for a move out of the ms ``left`` for the game: an equal share plus ``increment``. If that would
+    touch `MoveOverhead.reserve_ms`, it is cut, at most to the half, or to half of a fifth of ``left`` plus
+    ``increment`` if that is less.
+    """
     share = left / _moves_to_share(settings, empties, left) + increment
     spare = left - overhead.reserve_ms
     return min(share, max(spare, min(share, left / 5 + increment) / 2))

@@ -129,7 +129,10 @@ class Stops:
         self._search = self._search_deadline = None
 
     def stop(self, number: int, *, only: int = 0, abandon: bool = False) -> SearchEnd | None:
-        """Note a stop that arrived as command ``number``; with ``only`` it ends the search of that command alone."""
+        """Note a stop that arrived as command ``number``; with ``only`` it ends the search of that command alone.
+
+        Without such a search the stop waits for one, unless the command ``only`` is over.
+        """
         if only and self._command > only:
             return None
         if self._search is None or only not in (0, self._command):
@@ -225,8 +228,8 @@ class StoppableSearch:
 
 
 class Interrupt:
-    """Carries out what a session's `Stops` decide; methods without a description pass an event on to it. Any thread may
-    call them.
+    """Carries out what a session's `Stops` decide; a method without a description passes its event on to the method of
+    `Stops` with the same name. Any thread may call the methods.
     """
 
     def __init__(self) -> None:
@@ -253,9 +256,10 @@ class Interrupt:
 
     @contextmanager
     def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[StoppableSearch]:
-        """Make a context in which a stop ends the search; nested contexts share the outermost one.
+        """Make a context around a search that stops end, which is its value. A ``bounded`` search ends by itself; an
+        ``idle`` one ends with the next line or the end of the input.
 
-        An ``idle`` search ends with the next line or the end of the input.
+        Inside another such context the value is that one's search, and the arguments have no effect.
         """
         with self._lock:
             outer = self._search

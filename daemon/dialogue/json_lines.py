@@ -140,7 +140,7 @@ class JsonLinesDialect:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value that `json` cannot encode, such as a NumPy number."""
+    """Convert a value that `json` cannot encode: a number, such as one of NumPy's, to an int, anything else to text."""
     return int(value) if hasattr(value, "__int__") else str(value)
 
 

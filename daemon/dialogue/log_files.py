@@ -83,7 +83,9 @@ class SearchLog:
     def begin(
         self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None
     ) -> LoggedSearch:
-        """Begin the entry of a search. Its callbacks write to the log, then call ``progress`` and ``attempts``."""
+        """Begin the entry of a search and return it. Its callbacks write to the log, then call ``progress`` and
+        ``attempts`` where these are not None.
+        """
         bounds = f"{limits.nodes} nodes" if limits.nodes else ""
         bounds += f"{', ' if bounds else ''}{limits.time_ms} ms" if limits.time_ms else ""
         depth = depth_text(limits.depth, limits.selectivity)

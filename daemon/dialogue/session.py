@@ -127,7 +127,7 @@ class Session:
         return board_doubts(position)
 
     def load(self, record: GameRecord) -> None:
-        """Replace the game by a record, whose moves must be legal."""
+        """Replace the game by a record, whose moves must be legal, and forget the opening line."""
         self.start(record.initial)
         for played in record.moves:
             self.game.play(played.move)
@@ -154,7 +154,7 @@ class Session:
         return self._repeat(self.game.undo)
 
     def redo(self) -> bool:
-        """Play again the moves that `undo` took back. Returns False if there were none."""
+        """Play again a ply that was taken back, in modes 0 and 1 two. Returns False if there was none."""
         return self._repeat(self.game.redo)
 
     def _repeat(self, step: Callable[[], bool]) -> bool:
@@ -173,14 +173,16 @@ class Session:
 
     @property
     def own_turn(self) -> bool:
-        """Whether the engine plays the side to move, by the option ``mode``."""
+        """Whether the engine plays the side to move, by the option `mode`; False when the game is over."""
         mode, position = self.settings.mode, self.game.position
         return not position.over and (mode == 2 or mode == (0 if not position.black_to_move else 1))
 
     # Opening line
 
     def force(self, moves: list[int]) -> None:
-        """Make `go` follow a line from the initial position; [] ends that. Raises `BadInput` for an illegal move."""
+        """Make `go` follow a line from the game's initial position, in place of an earlier one; [] ends that. Raises
+        `BadInput`, changing nothing, for an illegal move.
+        """
         position = self.game.initial
         line = []
         for move in play_moves(position, moves).moves:
@@ -214,7 +216,9 @@ class Session:
             self.books.restart_choices()
 
     def remaining_ms(self, black: bool) -> float:
-        """Return the ms left to a side on the game clock."""
+        """Return the ms that Black (``black``) or White has left of the option `game-time`; negative if more was
+        used.
+        """
         used = self.game.black_ms - self._clock_from[0] if black else self.game.white_ms - self._clock_from[1]
         return self.settings.game_time - used
 
@@ -398,8 +402,8 @@ class Session:
     def suggest(self, position: Position, limits: Limits, progress: Progress | None = None) -> int:
         """Return the move that the engine would play, from the book or a search, without a change of game or clocks.
 
-        The position must have a legal move. Without time to wait for the engine the move is `stopgap_move`. Raises
-        `EngineFailure` and `Abandoned`.
+        The position must have a legal move. If the engine is not loaded in time, or the search is stopped within its
+        first iteration, the move is `stopgap_move`. Raises `EngineFailure` and `Abandoned`.
         """
         with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position)
@@ -420,9 +424,10 @@ class Session:
         """Return the engine's move on the board, and the search that found it, if any; the search's time is charged to
         the side to move.
 
-        A pass, the opening line and the book need no search; ``on_search`` is called before one. With a clock, an only
-        move is searched one ply deep. Without time to wait for the engine, the move is `stopgap_move`. The game must
-        not be over. Raises `EngineFailure` and `Abandoned`.
+        A pass, the opening line and the book need no search; ``on_search`` is called before one. With a clock or a time
+        for the move, an only move is searched one ply deep. If the engine is not loaded in time, or the search is
+        stopped within its first iteration, the move is `stopgap_move`, without a search. The game must not be over.
+        Raises `EngineFailure` and `Abandoned`.
         """
         position = self.game.position
         if position.must_pass:
@@ -466,7 +471,8 @@ class Session:
         return line.move, result
 
     def ponder(self) -> None:
-        """With the option ``ponder``, search the position after the expected reply until a line arrives.
+        """With the option `ponder`, search the position after the expected reply until a line arrives. Does nothing if
+        the engine's last move was not searched or the board has changed since; failures are ignored.
 
         The results stay in the transposition table.
         """
@@ -479,7 +485,9 @@ class Session:
                 self.search_idly(position)
 
     def search_idly(self, position: Position, progress: Progress | None = None) -> Result:
-        """Search a position to its end until a line arrives. Raises `EngineFailure` and `Abandoned`."""
+        """Search a position to the end of the game, or until a line arrives or the input ends. Returns the result as
+        far as it came; raises `EngineFailure` and `Abandoned`.
+        """
         limits = unlimited(position)
         with self.interrupt.searching(limits.bounded, idle=True):
             return self.search(position, limits, window=(-64, 64), progress=progress)

@@ -59,7 +59,8 @@ def serve(
     protocol: str = "text",
     beside: Callable[[Session, Books], Callable[[], None]] | None = None,
 ) -> int:
-    """Hold a dialogue on standard input and output in ``protocol``; return the exit status.
+    """Hold a dialogue on standard input and output in ``protocol``. Returns the exit status; raises `OSError` if a file
+    of the options cannot be opened. Ctrl-C may end the process instead, see `run_beside_signals`.
 
     ``beside`` opens sockets that share the session's engine and book, and returns a function that closes them.
     """
@@ -236,7 +237,9 @@ def load_before_reading() -> None:
 
 
 def report_compiling(free: Callable[[], bool] | None) -> None:
-    """Let the compiler report its progress through this dialogue; ``free`` is that of `notice.in_dialogue`."""
+    """Let the compiler report its progress in this dialogue. ``free``, None without a line editor, returns whether the
+    cursor's line is free for that, see `notice.in_dialogue`.
+    """
     # Imported here: the first prompt does not need it.
     from desdaemon.engine.compiler import notice
 
@@ -244,10 +247,10 @@ def report_compiling(free: Callable[[], bool] | None) -> None:
 
 
 def open_files(session: Session, output: DialogueOutput) -> bool:
-    """Open the files of the options `search-log-file` and `game-file`. Reports an invalid name of the latter and
-    returns False.
+    """Make the session write the files of the options `search-log-file` and `game-file`. Returns False, after an error
+    message, if the name of the second has no known format.
 
-    Raises `OSError` if a file cannot be opened.
+    Raises `OSError` if the first cannot be opened; the second is opened when a game is over.
     """
     settings = session.settings
     if settings.search_log_file:
@@ -291,7 +294,9 @@ def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
 
 
 def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> int:
-    """Carry out one line of the text protocol. Returns the exit status, `UNUSABLE` after any warning."""
+    """Carry out one line of the text protocol. Returns the exit status: 0, `UNUSABLE` after any warning, or one of
+    `run_beside_signals`.
+    """
 
     def work(dialect: TextDialect) -> int:
         dialect.execute(line)

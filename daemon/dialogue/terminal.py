@@ -48,7 +48,7 @@ class LineEditor:
         return f"{self._completions[number]} " if number < len(self._completions) else None
 
     def read(self) -> str | None:
-        """Show the prompt and return the next line; None at the end of the input."""
+        """Show the prompt and return the next line, None at the end of the input. The line goes into the history."""
         try:
             line = input(self._prompt)
         except EOFError:
@@ -61,7 +61,7 @@ class LineEditor:
         return line
 
     def restore(self) -> None:
-        """Reset the terminal to its settings before the first read."""
+        """Reset the terminal to the settings that it had when this editor was made."""
         platform.restore_terminal(0, self._first_state)
 
 
@@ -125,7 +125,7 @@ class PromptingOutput:
             self.prompted.set()
 
     def _claim(self) -> None:
-        """Clear the compiler's progress from the cursor's line."""
+        """Clear the compiler's progress from the cursor's line, and note that the line is in use."""
         # Imported here: the first prompt does not need it.
         from desdaemon.engine.compiler import notice
 

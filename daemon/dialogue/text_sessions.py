@@ -78,7 +78,7 @@ class ReplyText:
             self._followed = len(self.out)
 
     def show_progress(self, text: str) -> None:
-        """Tell the follower, if there is one, a line of progress."""
+        """Tell the follower, if there is one, a line of progress; "" is not told."""
         if self.follower is not None and text:
             self.follower("", text)
 
@@ -157,7 +157,7 @@ class ClientLines:
         return not self._claimed
 
     def put(self, line: TextLine, receiver: LineReceiver) -> tuple[ClientLine, bool]:
-        """Add a line. The second result is whether to call `next`."""
+        """Add a line. Returns it, cancelled already if no other line may begin, and whether to call `next`."""
         self._number += 1
         self.deserted = False
         item = ClientLine(self._number, line, line.outlives and not self._gap, receiver)
@@ -278,7 +278,7 @@ class TextSessions:
             self._session_of(client).lines.refuse(gone=client.departed)
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
-        """Return the options of a client's session."""
+        """Return the options of a client's session, which is made if there is none."""
         with self._lock:
             return self._session_of(client).dialect.session.settings
 
@@ -307,7 +307,7 @@ class TextSessions:
         return line
 
     def _put(self, client: ClientRecord, line: TextLine, receiver: LineReceiver) -> Callable[[], None]:
-        """Queue a line. Returns a function that cancels it.
+        """Queue a line; `stop` ends the client's running search at once, too. Returns a function that cancels the line.
 
         The receiver of a line that was cancelled before it began is not called.
         """
@@ -382,7 +382,9 @@ class TextSessions:
         self._begin_next(client, session)
 
     def _settle(self, session: _TextSession, client_line: ClientLine) -> None:
-        """Let the engine make its moves (`TextDialect.settle`) while no other line waits."""
+        """Let the engine make its moves (`TextDialect.settle`) while no other line waits and the client is there;
+        beyond `LARGEST_ANSWER` characters of output it then plays neither side.
+        """
         dialect, lines = session.dialect, session.lines
         while dialect.leaving is None and not (client_line.cancelled or lines.deserted):
             if not dialect.step(bool(lines), ending=False):
@@ -412,8 +414,8 @@ class TextSessions:
 
 
 def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
-    """Return a line with its file inside the data folder. Raises `RequestError` if ``role`` does not allow it, or its
-    file is outside.
+    """Return a line with its file inside the data folder. Raises `RequestError` if ``role`` does not allow it, no
+    remote client may use its command or set its option, or its file is outside.
 
     A line that is no command passes: the dialogue reports it. One that sets an option which all clients share becomes
     an empty line.

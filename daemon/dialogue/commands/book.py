@@ -139,7 +139,9 @@ class _Watch:
 
 def progress_line(job: BookJob) -> str:
     """Return the progress of a job in a line, what matters most first: ``Book deviate...round 3, search 12/57 done,
-    0:11 left: 183 positions, 120 added, 92 searches, 4.1/s``. The time left is that of the phase."""
+    0:11 left: 183 positions, 120 added, 92 searches, 4.1/s``. The time left is that of the phase. Before the first
+    report the line tells the job's state.
+    """
     name = job.op.replace(".", " ", 1).capitalize()
     report = job.reported
     if not report.phase:

@@ -36,7 +36,9 @@ def perft(context: CommandContext, argument: str) -> None:
 
 
 def _count_lines(context: CommandContext, depth: int, mode: int) -> None:
-    """Print the number of lines of ``depth`` plies, or that the count was stopped."""
+    """Print the number of lines of ``depth`` plies, in which a pass is a ply in ``mode`` 1 and none in mode 2; or that
+    the count was stopped.
+    """
     from desdaemon.engine.counting import perft
 
     position = context.session.game.position
@@ -101,7 +103,7 @@ def _shapes(context: CommandContext, words: list[str]) -> None:
 
 
 def _children(player: int, opponent: int) -> list[tuple[int, int]]:
-    """Return the positions after each move, turned to their canonical images, forced passes made."""
+    """Return the canonical image of the position after each move and the forced pass that it may leave."""
     children = []
     for move in rules.squares(rules.legal_moves(player, opponent)):
         after = rules.play(player, opponent, move)

@@ -90,5 +90,5 @@ def quit_dialogue(context: CommandContext, argument: str) -> None:
 
 
 def nboard(context: CommandContext, argument: str) -> None:
-    """`nboard N`: refuse other versions than 1 and 2; those are handled before, by a change of the protocol."""
+    """`nboard N`: refuse any version but 1 and 2, whose lines begin NBoard's protocol and never come here."""
     number_within("nboard", argument, 1, 2)

@@ -63,7 +63,7 @@ class GameFile:
             self._append(_record(self._session))
         except (BadInput, OSError, ValueError) as error:
             self._lost = True
-            reason = _reason(error) if isinstance(error, OSError) else str(error)
+            reason = error.strerror if isinstance(error, OSError) else error
             self._warn(f"game-file {quoted(self._path)}: {reason}: games are not saved")
 
     def _append(self, record: GameRecord) -> None:
@@ -114,7 +114,3 @@ def write_game(path: str, session: Session) -> None:
 
 def _extension(path: str) -> str:
     return os.path.splitext(path)[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return str(error.strerror if isinstance(error, OSError) else error)

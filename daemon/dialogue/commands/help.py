@@ -145,7 +145,8 @@ PAGES: dict[str, Callable[[], HelpPage]] = {
 
 
 def topic(text: str) -> list[HelpPage]:
-    """Return the pages about a topic: all for "", a page by its name, or the entry of a command or option.
+    """Return the pages about a topic: all for "", the page that it names, or one with the entries of what it names: a
+    command, an option, a sub-command, or a command of `book` or `base`.
 
     Raises `BadInput` for an unknown name.
     """

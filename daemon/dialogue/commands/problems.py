@@ -96,8 +96,8 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
     Unreadable lines are reported and skipped; a stop ends the run after the present problem. Problems whose answer
     differs from the listed one are written to the file ``wrong``. With the option `cluster` a cluster's workers search.
 
-    Raises `OSError` for a file that cannot be opened, `EngineFailure`, `Abandoned`, `BadInput` for a cluster without a
-    scheduler, and `Unfinished` if the cluster is lost.
+    Raises `OSError` for a file that cannot be opened, `EngineFailure`, `Abandoned`, `BadInput` for a file without a
+    problem or a cluster without a scheduler, and `Unfinished` if the cluster is lost.
     """
     verbose = context.settings.verbose
     tally = _ProblemTally()

@@ -1,4 +1,4 @@
-"""The protocols of a dialogue: Edax's text, GTP, NBoard, XBoard and Cassio, each a thin layer over a `Session`.
+"""The protocols of a dialogue: Edax's text, GTP, NBoard, XBoard, Cassio and JSON, each a thin layer over a `Session`.
 
 The ``SPOKEN`` of a protocol's module names its listener and its dialect. The module is imported when the protocol is
 chosen, so that the others cost no time at the start.

@@ -209,7 +209,9 @@ class CassioDialect(LineDialect):
 
 
 def _interrupted(line: Line, finished: Line | None) -> Line:
-    """Return the best line of a stopped search, with depth and selectivity of its last finished iteration."""
+    """Return the best line of a stopped search, with depth and selectivity of its last ``finished`` iteration; with 0
+    plies and 73 % without one.
+    """
     if finished is None:
         return line._replace(depth=0, selectivity=Selectivity.PERCENT_73)
     return line._replace(depth=finished.depth, selectivity=finished.selectivity)

@@ -262,8 +262,10 @@ class GtpDialect(LineDialect):
 
     def _generated(self, black: bool, progress: Progress | None = None) -> str:
         """Play the engine's move for Black (``black``) or White, after a forced pass of the other side if that is to
-        move. Returns the move as GTP writes it. ``progress``, if given, replaces the live graphics. Raises `GtpError`
-        if the side cannot move.
+        move. Returns the move as GTP writes it; ``pass``, without playing, if the game is over. ``progress``, if given,
+        replaces the live graphics.
+
+        Raises, changing nothing, `GtpError` if it is not this side's turn, and what `Session.choose` raises.
         """
         if self.position.over:
             return "pass"
@@ -406,7 +408,9 @@ class GtpDialect(LineDialect):
     # Analysis
 
     def _stream(self, request: gtp.GtpRequest) -> None:
-        """Answer a command by a stream of lines during a search."""
+        """Answer a command by a stream of lines during a search. Raises `GtpError` for a wrong argument or colour; what
+        goes wrong once the answer has begun is told on standard error.
+        """
         wanted = gtp.parse_analysis(request.arguments)
         black = self.position.black_to_move if wanted.black is None else wanted.black
         if not self.position.over and black != self.position.black_to_move:
@@ -505,7 +509,9 @@ class _CollectedAnswer(CommandContext):
 
 
 def _turned_to(position: Position, black: bool) -> Position:
-    """Return the position, after a forced pass if it is not this side's turn. Raises `GtpError` if none is forced."""
+    """Return the position after a forced pass, where it is the turn of Black (``black``) or White, the side that was
+    not to move. Raises `GtpError` if no pass is forced.
+    """
     if not position.must_pass:
         expected = "the game is over" if position.over else f"{gtp.colour_text(position.black_to_move)} is to move"
         raise GtpError(f"illegal move: wrong colour {gtp.colour_text(black)}: {expected}")
@@ -513,7 +519,7 @@ def _turned_to(position: Position, black: bool) -> Position:
 
 
 def _exactly(arguments: list[str], what: str) -> list[str]:
-    """Return the arguments if ``what``, such as ``a colour and a move``, names as many. Raises `GtpError`."""
+    """Return the arguments if ``what``, such as ``a colour and a move``, names as many; else raise `GtpError`."""
     count = what.count(",") + what.count(" and ") + 1
     if len(arguments) != count:
         raise GtpError(f"syntax error: expected {what}")

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class AnalysisStream:
-    """Sends the best moves of a running search, once an interval at most and only if they have changed.
+    """Sends the best moves of a running search, once an interval at most and at its end, each time only if they have
+    changed.
 
     Used as a context around the search. The search's thread calls `progress`; a thread of its own keeps the interval.
     """

@@ -46,7 +46,9 @@ MOST_HINTS = 64
 
 
 class NBoardListener(InputListener):
-    """Hears NBoard's lines: ``ping`` and ``stop`` end any search, every line ends a hint or an analysis."""
+    """Hears NBoard's lines: ``ping`` and ``stop`` end any search, every line that is not empty ends a hint or an
+    analysis, ``quit`` and ``exit`` end the input.
+    """
 
     strict = False
     scripted = False
@@ -216,7 +218,9 @@ class NBoardDialect(LineDialect):
                     break
 
     def _book_lines(self, position: Position, wanted: int) -> list[int]:
-        """Send a line for each of the best ``wanted`` moves in the book. Returns these moves."""
+        """Send a line for each of the best ``wanted`` moves in the book and return these moves. In place of a score of 0
+        the contempt is sent, which is in discs for Black.
+        """
         moves = []
         for book_move in self.session.known_moves(position, wanted):
             value = book_move.score or MoverScore(self._contempt if position.black_to_move else -self._contempt)

@@ -96,7 +96,11 @@ class TextDialect(CommandContext):
         self.run_line(read_line(text))
 
     def run_line(self, line: TextLine) -> None:
-        """Carry out a line. Invalid input gets a warning of one line and changes nothing."""
+        """Carry out a line, nothing if it is empty. What goes wrong is told in a warning; invalid input changes
+        nothing.
+
+        Only an `OSError` that names no file, such as a lost output's, is raised.
+        """
         if not line.word:
             return
         try:
@@ -203,7 +207,8 @@ class TextDialect(CommandContext):
             pass
 
     def step(self, line_waiting: bool, ending: bool) -> bool:
-        """Make one step of `settle`. Returns False if there was none to make.
+        """Make one step of `settle`. Returns whether to go on: False if there was none to make, if a stop came, and
+        after the end of a game unless a new one was begun.
 
         The engine does not move while a line waits. ``ending`` says that the input has ended, so that new games begin
         only by the option `repeat`.
@@ -252,7 +257,8 @@ class TextDialect(CommandContext):
     # The dialogue
 
     def run(self, source: LineSource, on_prompt: Callable[[], None]) -> int:
-        """Show boards and prompts and answer lines until the dialogue ends. Returns the exit status.
+        """Show boards and prompts and answer lines until the dialogue ends or a line begins another protocol, named by
+        ``successor`` then. Returns the exit status.
 
         ``on_prompt`` is called once the first prompt has been written.
         """

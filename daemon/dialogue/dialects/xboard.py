@@ -348,7 +348,9 @@ class _XBoardAnalysis:
         self._nodes = 0
 
     def go_on(self, session: Session, say: Callable[..., None]) -> None:
-        """Search until the next line comes or the position is solved."""
+        """Search the board until the next line comes or the position is solved, and send each new iteration to ``say``.
+        Does nothing in a solved position; an engine that cannot search is not told.
+        """
         position = session.game.position
         if position != self._position or not self._begun:
             self._position, self._solved, self._depth = position, False, 0
