@@ -47,7 +47,8 @@ def private_folder(path: str) -> str:
 
 def names_of_folders(*folders: str) -> re.Pattern[str]:
     """Return a pattern that matches each folder's name with the separator after it, to cut these out of texts for
-    remote clients: ``/srv/data/x.sgf`` becomes ``x.sgf``. Empty names and the root folder are left out.
+    remote clients: ``/srv/data/x.sgf`` becomes ``x.sgf``. Empty names and the root folder are left out; without any
+    other the pattern matches nothing.
     """
     # Longest first: a folder inside another one goes before it.
     names = sorted((folder for folder in folders if folder.strip(os.sep)), key=len, reverse=True)

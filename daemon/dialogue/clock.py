@@ -53,7 +53,7 @@ class MoveOverhead:
         """Largest delay to be ready for, ms; at least ``recent``."""
 
     def note(self, ms: float) -> None:
-        """Record how late a move was, ms; negative for an early one."""
+        """Record how late a move was, ms; negative for an early one. Earlier delays fade with each move."""
         self.recent *= RECENT_KEPT
         self.worst *= WORST_KEPT
         self.raise_to(ms)
@@ -107,9 +107,8 @@ class Clock:
     def set(self, left: float, left_stones: int) -> float:
         """Set the ms left, for ``left_stones`` moves, or for main time if that is 0.
 
-        Returns the ms that the other end charged for the last move beyond those measured here: 0.0 if it charged less,
-        in a period, unless `spend` has just charged a move in main time, and from a clock in whole seconds, which is
-        too coarse.
+        Returns the ms that the other end charged for the last move beyond those measured here, if `spend` has just
+        charged a move in main time; otherwise, and from a clock in whole seconds, which is too coarse, 0.0.
         """
         excess = 0.0
         if self._expected is not None and not left_stones and left % 1000:
@@ -135,7 +134,9 @@ class Clock:
             self._new_period()
 
     def move_ms(self, settings: SessionSettings, empties: int, overhead: MoveOverhead) -> int:
-        """Return the time for the next move, ms, at least 1."""
+        """Return the ms for the next move, with ``empties`` squares left: a share of the clock minus the expected
+        delays; at least 1.
+        """
         # Time that is left at the end of a period is lost.
         least = LEAST_OF_FIXED if self.left_stones == 1 else LEAST_OF_CLOCK
         return _after_lag(overhead.subtracted_from(self._share(settings, empties, overhead)), least)
@@ -201,8 +202,8 @@ def _share_of_game(
     settings: SessionSettings, empties: int, left: float, increment: float, overhead: MoveOverhead
 ) -> float:
     """Return the ms for a move out of the ms ``left`` for the game: an equal share plus ``increment``. If that would
-    touch `MoveOverhead.reserve_ms`, it is cut, at most to the half, or to half of a fifth of ``left`` plus
-    ``increment`` if that is less.
+    touch `MoveOverhead.reserve_ms`, it is cut to what is above the reserve, but not below half of it, or half of a
+    fifth of ``left`` plus ``increment`` if that is less.
     """
     share = left / _moves_to_share(settings, empties, left) + increment
     spare = left - overhead.reserve_ms

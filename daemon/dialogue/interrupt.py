@@ -99,16 +99,18 @@ class Stops:
         self._busy = False
 
     def heard(self, command: int) -> SearchEnd | None:
-        """Note that a line has arrived as a command; it ends a search that ponders."""
+        """Note that a line has arrived as the command number ``command``; it ends a search that ponders."""
         self._heard = command
         if self._search is not None and self._search.idle and command > self._command:
             return SearchEnd(abandon=True)
         return None
 
     def search_begins(self, now: float, *, bounded: bool, idle: bool = False) -> SearchEnd | None:
-        """Note that a search begins, the only one. The instruction ends it if a stop waited for it.
+        """Note that a search begins, the only one. A ``bounded`` search ends by itself; an ``idle`` one ponders, until
+        the next line or the end of the input.
 
-        A ``bounded`` search ends by itself; an ``idle`` one ponders, until the next line or the end of the input.
+        The instruction ends it at once: an ``idle`` one if such a line or the end has come already, another one if a
+        stop waited for it or nobody reads answers.
         """
         assert self._search is None
         self._search = _RunningSearch(bounded, idle, now)
@@ -157,7 +159,8 @@ class Stops:
         """Note that no more commands come: the input has ended or, ``leaving``, a quit was read.
 
         ``absent`` says that the program at the other end has gone; then all searches, of later commands too, share
-        `ABSENT_GRACE_S`.
+        `ABSENT_GRACE_S`. The instruction ends a search that ponders, and with ``leaving`` one that has run for more
+        than `INTERACTIVE_AFTER_S`; another one without bounds gets `UNBOUNDED_GRACE_S`.
         """
         self.closing = True
         if absent:

@@ -191,7 +191,9 @@ class Session:
         self._opening = line
 
     def opening_move(self) -> int | None:
-        """Return the opening line's move in this position, in any orientation; None if it has none."""
+        """Return the opening line's move on this board, which may be a mirror image of the line's; None if the line has
+        no move here.
+        """
         here = self.game.position
         player, opponent, symmetry = rules.canonical_with_symmetry(here.player, here.opponent)
         for position, move in self._opening:
@@ -271,7 +273,9 @@ class Session:
             yield
 
     def _helped(self, engine: LoadedEngine) -> AbstractContextManager[Callable[[], None] | None]:
-        """Make a context in which idle threads may join a search; its value is the ``welcome`` of `Searcher.search`."""
+        """Make a context in which idle threads may join a search; its value is the ``welcome`` of `Searcher.search`,
+        None if no thread may join.
+        """
         if self.helpers is None:
             return nullcontext()
         from desdaemon.core.metrics import account_of
@@ -298,9 +302,11 @@ class Session:
     ) -> Result:
         """Search a position, in ``window`` (discs) or that of the options.
 
-        ``progress`` gets finished iterations, ``attempts`` searches that ended with a bound only. Waiting for the
-        engine and for threads counts as search time. Raises `EngineFailure`, `Abandoned`, and, unless ``patient``,
-        `TooLate` if the time in ``limits`` is over before the engine is loaded.
+        ``progress`` gets finished iterations, ``attempts`` searches that ended with a bound only; ``allow`` is a mask
+        of moves. Waiting for the engine and for threads counts as search time.
+
+        Raises `EngineFailure`, `Abandoned`, and, unless ``patient``, `TooLate` if the engine or the threads are not
+        there within the time in ``limits``; in a fast game (`FAST_MS`) the engine is not waited for at all.
         """
         begun = time.monotonic()
         hurried = bool(limits.time_ms) and not patient
@@ -564,7 +570,9 @@ class CommandContext:
         self.output.flush()
 
     def announced(self, move: int) -> str:
-        """Return a move as this dialogue writes it."""
+        """Return a move as this dialogue writes it: a square, or the pass that the option `pass-name` names. With
+        `auto` that is the pass that the user typed last, before that ``PS`` with `edax-compatible`, else ``PA``.
+        """
         if move != rules.PASS:
             return square_text(move)
         # Edax's forks write the pass differently, and many programs expect that of the fork they were made with.

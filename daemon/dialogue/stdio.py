@@ -216,7 +216,9 @@ def _editor() -> LineEditor | None:
 
 
 def guard_stdout() -> int:
-    """Move standard output to a private descriptor, which is returned, and send other output to standard error."""
+    """Move standard output to a private descriptor, which is returned, and send other output to standard error. What
+    would go to a closed one goes nowhere.
+    """
     try:
         answers = os.dup(1)
     except OSError:

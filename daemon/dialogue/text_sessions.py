@@ -168,7 +168,7 @@ class ClientLines:
         return item, begins
 
     def next(self) -> ClientLine | None:
-        """Return the line to carry out now; None if all waiting lines were cancelled."""
+        """Return the line to carry out now; None if no line waits or all that wait were cancelled."""
         assert self._claimed
         assert self.running is None
         while self._waiting:
@@ -219,7 +219,7 @@ class _TextSession:
         self.lines = ClientLines()
 
     def stop(self, line: ClientLine) -> None:
-        """Stop the search of a line, if it runs."""
+        """Stop the search of a line, also the first one of a line that has not begun."""
         self.dialect.session.interrupt.stop(line.number + 1, only=line.number, abandon=True)
 
 
@@ -403,7 +403,7 @@ class TextSessions:
             session.stop(stopped)
 
     def forget(self, client: ClientRecord) -> None:
-        """End the session of a client that is forgotten."""
+        """Cancel lines of a client as `leave` does, and forget its session."""
         self.leave(client)
         client.texts = None
 

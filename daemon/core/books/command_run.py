@@ -101,7 +101,9 @@ class BookCommandRun(NamedTuple):
         return self.number(name) if self.values[name] is not None else None
 
     def level(self, name: str = "level") -> int:
-        """Return the search level that the parameter ``name`` gives; if it was not given, that of the book in use."""
+        """Return the search level that the parameter ``name`` gives; if it was not given, that of the book in use, or
+        raise `NoBook`.
+        """
         value = self.optional(name)
         return self.book.options.level if value is None else value
 

@@ -15,7 +15,7 @@ NOTICE_S = 0.2
 
 
 class Turn(Enum):
-    """The answer to a new job."""
+    """What to do with a new job."""
 
     BEGIN = "begin"
     """Run it now."""

@@ -129,7 +129,7 @@ def _carry_out(run: BookCommandRun) -> Result:
     """Run a command and add the fields that every result has: positions, added, changed, time_s. An empty ``text`` or
     ``notes`` is left out.
 
-    Raises `BadInput` for wrong input, `Unfinished` if a valid command failed.
+    Raises `BadInput` for wrong input, `Unfinished` if a file failed a valid command, and what else the handler raises.
     """
     from desdaemon.book.errors import BookError, Damaged, NotInBook, OutOfRange, ReadOnly, WriteFailed
 

@@ -57,9 +57,9 @@ class Caller(NamedTuple):
     """Who gave a command, and what it applies to: options, and the game on the board.
 
     ``client`` names the caller in the list of jobs; file names of a ``remote`` one are resolved in the data folder.
-    ``engine`` is None for callers without a search. ``show`` is called, from any thread, with the searches that `book
-    verbose` asks for. ``counted`` returns whether the game's result was already counted for this dialogue, and marks it
-    as counted.
+    ``engine`` returns the caller's engine; None for callers without one. ``show`` is called, from any thread, with the
+    searches that `book verbose` asks for. ``counted`` returns whether the game's result was already counted for this
+    dialogue, and marks it as counted.
     """
 
     client: str

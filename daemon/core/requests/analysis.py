@@ -162,7 +162,7 @@ class AnalysisService:
         self._preparer.close()
 
     def ended(self, analysis: PendingAnalysis) -> None:
-        """Send no more partials for an analysis."""
+        """Send no more partials at intervals for an analysis."""
         with self._lock:
             self._with_partials.discard(analysis)
 

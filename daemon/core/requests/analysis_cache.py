@@ -75,7 +75,7 @@ class AnalysisCache:
     def get(
         self, player: int, opponent: int, number: int, depth: int, selectivity: Selectivity
     ) -> tuple[Line, ...] | None:
-        """Return the ``number`` best lines of a position, fewer only if it has fewer moves; moves are those of this
+        """Return the best ``number`` lines of a position, fewer only if it has fewer moves; moves are those of this
         board.
 
         Returns None if the cache has fewer lines, and unless each line's score is no mere bound, its depth is at least

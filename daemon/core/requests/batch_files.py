@@ -57,7 +57,7 @@ class BatchFile:
 
     @property
     def size(self) -> int:
-        """The file's length, bytes."""
+        """The length of the file without a torn end, bytes."""
         return self._size
 
     @classmethod

@@ -183,7 +183,8 @@ class BookOperations:
 
     def command(self, request: PendingRequest, operation: Operation) -> None:
         """Run the book command of a request, a long one as a job that outlives the client. What would hold the loop of
-        the sockets is done on another thread.
+        the sockets is done on another thread. Wrong arguments raise `RequestError` or `BadInput`, or become the reply
+        if they are found there.
         """
         command = BY_NAME[operation.name.removeprefix("book.")]
         # The first command imports the modules of all; that takes longer than the loop may be held.

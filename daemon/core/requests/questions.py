@@ -49,7 +49,7 @@ class Terms:
         self.deterministic: bool = values.get("deterministic", deterministic)
         """Whether the answer may depend on the question only: one thread, and an empty table."""
         self.threads: int = values.get("threads", 0) if self.single and not self.deterministic else 1
-        """Most threads that may search a position together, 0 for all idle ones."""
+        """Most threads that may search a position together, 0 for all idle ones; 1 in a game or list."""
         self._allow: list[str] | None = values.get("allow")
         self._avoid: list[str] = values.get("avoid") or []
         self._limits: dict[int, Limits] = {}

@@ -132,11 +132,13 @@ class PendingRequest:
             return not self.over and self._send("partial", "data", data)
 
     def final(self, data: Data) -> bool:
-        """Send the result. Returns False if the request was over."""
+        """End the request and send its result. Returns False, having sent nothing, if it was over."""
         return self._end("final", "data", data)
 
     def fail(self, error: RequestError, found: Data | None = None) -> bool:
-        """Send an error, with the results so far if ``found`` has them. Returns False if the request was over."""
+        """End the request and send an error, with the results so far if ``found`` is not None. Returns False, having
+        sent nothing, if it was over.
+        """
         return self._end("error", "error", error.data(), found)
 
     def _end(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:

@@ -151,7 +151,9 @@ class Task:
         return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
 
     def slice_s(self) -> float:
-        """Return the length of the next turn, seconds."""
+        """Return the length of the next turn, seconds: all that the task has used if it ``restarts``, else a
+        `SLICE_PART`-th of that, up to `LONGEST_SLICE_S`; at least `SLICE_S`.
+        """
         return max(SLICE_S, self.used_s if self.restarts else min(self.used_s / SLICE_PART, LONGEST_SLICE_S))
 
 
@@ -167,12 +169,12 @@ class Meter:
         self.base = 0.0
         self.rate = 0.0
         self.short = 0.0
-        """Seconds charged for short tasks, raised to at least the siblings' average minus `CREDIT_S`."""
+        """Seconds charged for short tasks; each charge first raises them to the siblings' average minus `CREDIT_S`."""
         self.tasks = 0
         """Number of tasks that wait or run."""
         self.waiting = 0
         self.queue: list[tuple[int, int, Task]] = []
-        """The waiting tasks of a purpose, sorted by priority, then age."""
+        """The waiting tasks of a purpose, those of the highest priority first, of equal ones the oldest."""
         self.active = 0
         self.bases = 0.0
         self.rates = 0.0
@@ -219,7 +221,7 @@ class Meter:
             parent.bases = parent.bases - self.base if parent.active else self.base
 
     def run(self, rate: float, now: float) -> None:
-        """From ``now`` on let the charge grow faster by ``rate`` a second."""
+        """From ``now`` on let the charge grow by ``rate`` more seconds a second, or fewer if that is negative."""
         self.rate += rate
         self.base -= rate * now
         self.parent.rates += rate
@@ -402,7 +404,9 @@ class ThreadSchedule:
     # Decisions
 
     def decide(self, now: float) -> Instructions:
-        """Return the instructions at ``now``; tasks to start count as running from now on."""
+        """Decide at ``now`` and return the instructions. From then on the tasks to start count as running, and those to
+        interrupt as told.
+        """
         start: list[Task] = []
         interrupt: list[Task] = []
         again = math.inf

@@ -177,7 +177,9 @@ class HelperPool:
         """Helpers without a thread that do not wait for one."""
 
     def most(self, threads: int) -> int:
-        """Return the most helpers that a search with up to ``threads`` threads (0: all) can have."""
+        """Return the most helpers that a search with up to ``threads`` threads (0: all) can have besides its own
+        thread.
+        """
         return min(threads or self.scheduler.slots, self.scheduler.slots) - 1
 
     @contextmanager

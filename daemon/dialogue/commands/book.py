@@ -46,7 +46,7 @@ def usable_book(session: Session) -> Books | None:
 
 
 def store_game(session: Session, books: Books) -> BookJob:
-    """Start to store the game on the board in the book, as a job."""
+    """Start to store the game on the board in the book. Returns the job that does it."""
     return run_command(books, *parse_line("store"), caller_of(session))
 
 

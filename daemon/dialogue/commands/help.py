@@ -215,7 +215,7 @@ def _option_entry(option: Option) -> HelpEntry:
 
 
 def values(option: Option) -> str:
-    """Return the values that an option takes, such as ``1..60`` or ``on|off``."""
+    """Return the values that an option takes, such as ``1..60`` or ``on|off``; "" for a flag."""
     if option.kind == "int":
         return f"{option.low}..{option.high}"
     return "|".join(option.choices) if option.kind == "choice" else _KIND_VALUES[option.kind]

@@ -64,7 +64,9 @@ class SearchTable:
             self.row(edax.search_row(line, self._black))
 
     def finish(self, result: Result, again: bool = False, note: str = "") -> None:
-        """Print the final result; if its row equals the last iteration's, only with ``again``."""
+        """Print each line of the final result, with ``note`` after it; one that equals the row printed last for its
+        rank only with ``again``.
+        """
         for index, line in enumerate(result.lines):
             line = self._summed(index, line)
             if len(result.lines) == 1:

@@ -218,8 +218,8 @@ class NBoardDialect(LineDialect):
                     break
 
     def _book_lines(self, position: Position, wanted: int) -> list[int]:
-        """Send a line for each of the best ``wanted`` moves in the book and return these moves. In place of a score of 0
-        the contempt is sent, which is in discs for Black.
+        """Send a line for each of the best ``wanted`` moves in the book and return these moves. In place of a score of
+        0 the contempt is sent, which is in discs for Black.
         """
         moves = []
         for book_move in self.session.known_moves(position, wanted):
@@ -324,14 +324,16 @@ class _HintStream:
         self._outcome, self._again = outcome, bool(self._first_lines)
 
     def progress(self, index: int, line: Line) -> None:
-        """Send a line of a finished iteration."""
+        """Send a line of a finished iteration, unless it was sent already or an earlier search has sent a better one;
+        after the last line send the nodes.
+        """
         self._nodes += line.nodes
         self._show(index, line, finished=True)
         if index == self._last:
             self._stats(self._nodes)
 
     def finish(self, result: Result) -> None:
-        """Send the final lines that differ from the last iteration's."""
+        """Send the final lines that differ from the last iteration's, and the nodes if they have changed."""
         for index, line in enumerate(result.lines):
             if line.depth or result.complete:
                 self._show(index, line, finished=result.complete)
