@@ -490,8 +490,8 @@ class Book:
         return np.concatenate(lost)
 
     def _resting_on_hand(self, progress: ProgressCallback) -> Rows:
-        """Return the rows whose score was set by hand, or equals such a score along links, so that it may follow from
-        it. Links to a row with too many parents to list are left out.
+        """Return the rows whose score was set by hand, and those from which links of best moves lead to such a row, so
+        that their score may rest on it. Of a row with too many parents to list none is followed.
         """
         counts = self.known_counts()
         if counts is not None and HUMAN_LEVEL not in counts.levels:
@@ -545,7 +545,7 @@ class Book:
             rows = table.rows_of(losers)
             new = (lost[:, 1] != KEEPS_LEAF) & leaves
             moves, scores, levels, _ = lost[new, 1:].T
-            # These positions had only links.
+            # These positions have no link left.
             bare = rows[lost[:, 4] == 0]
             table.set_leaves(rows[new], moves.astype(np.uint8), scores.astype(np.int8), levels.astype(np.int8))
             if self._counts is not None and above is not None:

@@ -103,7 +103,7 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
 def line(book: Book, player: int, opponent: int) -> list[int]:
     """Return the best line through the book from a position, as moves on the given board.
 
-    Among equally good moves it takes the lowest square; it ends after a leaf, or where no move is known or has a score.
+    Among equally good moves it takes the lowest square; it ends after a leaf, or where no move with a score is known.
     """
     moves: list[int] = []
     while True:

@@ -141,7 +141,7 @@ class Counts:
         self._count_rows(table, added, _ALL, 1)
         self._count_rows(table, old, _ALL, 1)
         self._count_rows(table, old, self.rows, -1)
-        # The leaves of these were counted with their rows.
+        # `_count_rows` has counted the leaves of these rows.
         leaves = self.kinds[TALLY_LEAVES].copy()
         self._count(records, 1)
         self.kinds[TALLY_LEAVES] = leaves

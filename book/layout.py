@@ -155,7 +155,9 @@ UNCHECKED, CHECKED, DAMAGED = range(3)
 # Filters of look-ups: for every number of empty squares two words.
 FILTER_BYTES = 16
 FILTER_BITS = 0
-"""Address of a bit array for the rows with this number of empty squares; 0 without such rows, 1 without bits."""
+"""Address of a bit array for the rows with this number of empty squares; 0 if there are no such rows, 1 if there are,
+but no bits for them.
+"""
 FILTER_MASK = 8
 """Number of bits, a power of 2, minus 1; 0 if there are no bits, so that any position may be in the book."""
 MOST_FILTERED = 1 << 22
@@ -223,6 +225,7 @@ SELECT_MODE = 0
 SELECT_TOLERANCE = 8
 """Discs that each side may lose, two words."""
 SELECT_LOW = 24
+"""The lowest score that each side follows, two words; the highest after it."""
 SELECT_HIGH = 40
 SELECT_LEAST = 56
 """Least number of empty squares of a position whose leaf may be grown."""

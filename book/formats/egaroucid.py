@@ -253,7 +253,9 @@ def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDA
 
 
 def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield a record for the position after the forced pass of each of ``rows`` unless it is in the book."""
+    """Yield a `_RECORD3` for the position after the forced pass of each of ``rows``, unless that position is in the
+    book.
+    """
     for row in rows:
         entry = in_scale(table.entry(row), egaroucid=True)
         p, o, _ = table.canonical(entry.opponent, entry.player)

@@ -165,12 +165,12 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
     tells none.
 
     An existing file is kept as ``path.1`` ...; a file in our own format gets no journal. Raises `WriteFailed`, and
-    `BookError` if the format cannot hold the book.
+    `BookError` if the format cannot hold the book, or as `write_native` does.
     """
     kind = format_by_name(path)
     if kind == NATIVE:
         kind = unnamed
-    # Counted first, because a stop must not come after the writing.
+    # Counted first, because a cancellation must not come after the writing.
     lost = lost_by_writing(book, kind, progress)
     notes: list[str] = []
     if kind == EDAX:

@@ -174,7 +174,7 @@ class _LineLoader:
     def add(self, piece: bytes, at: int, *, last: bool) -> int:
         """Add the whole lines of ``piece``, which begins at byte ``at`` of the file. Returns the number of bytes used.
 
-        All bytes are used if it is the ``last`` piece. Raises `Unreadable`.
+        All bytes are used if it is the ``last`` piece. Raises `Unreadable`, which names the line, for a wrong line.
         """
         table, data, done = self.book.table, np.frombuffer(piece, np.uint8), 0
         while True:

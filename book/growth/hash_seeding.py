@@ -51,8 +51,8 @@ def known_scores(
 
 
 def _scores(book: Book, boards: Words) -> tuple[Words, list[KnownScore]]:
-    """Return the boards that links of ``boards`` lead to, and the known scores of those of ``boards`` that have a legal
-    move.
+    """Return the boards that links of ``boards`` lead to, and a `KnownScore` for each of ``boards`` that has a legal
+    move and a score in the book.
     """
     table = book.table
     found: Words = np.empty(len(boards), np.uint64)

@@ -246,8 +246,8 @@ def expansions(
     """Return the leaves that a round of learning follows, each position once with its largest budget. Raises
     `NotInBook`.
 
-    They are at most ``leaf_error`` discs below their position's score, in the two walks in which one side plays only
-    best moves; for that side only best leaves are followed. ``seen`` wraps the visits of the walks.
+    The leaves are at most ``leaf_error`` discs below their position's score, in the two walks in which one side plays
+    only best moves; for that side only best leaves are followed. ``seen`` wraps the visits of the walks.
     """
     found: dict[Position, Expansion] = {}
     for best_only in (True, False):

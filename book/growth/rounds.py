@@ -115,7 +115,10 @@ class Worker:
         self.halt = halt or (lambda: None)
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
-        """Yield each task with (move, score) of its search, or None if that was stopped."""
+        """Yield each task with (move, score) of its search, or None if that was stopped.
+
+        To end early, close the generator: it stops the running searches.
+        """
 
         def search(task: LeafTask) -> tuple[int, int] | None:
             return self.evaluate(task.player, task.opponent, task.level, task.excluded)

@@ -520,7 +520,7 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters, sca
             leaf_move = U(NO_MOVE)
             leaf_score = NO_SCORE
             if is_finished(family):
-                # A finished game: its score is its leaf there.
+                # In Edax's file the leaf of a finished game holds the score.
                 leaf_score = score_of(record)
         st8(leaf, leaf_score)
         st8(leaf + U(1), u2i(leaf_move))

@@ -154,7 +154,7 @@ def find_rows(ctx, keys, count, out):
     guarded = ld64(ctx + U(GUARD)) != U(0)
     first = U(0)
     while first < total:
-        # What one look-up waits for, tags, row number and record, is asked for in the others' time.
+        # Each look-up waits for tags, row number and record: they are fetched while the other look-ups go on.
         batch = total - first
         if batch > U(32):
             batch = U(32)

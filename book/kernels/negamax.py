@@ -227,7 +227,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
         if leaf_move > U(NO_MOVE) or own < -MAX_SCORE or leaf_linked:
             own = NO_SCORE
         if rule & RULE_EGAROUCID:
-            # A forced pass is no position of its own there.
+            # Egaroucid's files have no positions with a forced pass, so its lines do not count them.
             if legal_of(family) or moves(opponent_of(record), player_of(record)) == U(0):
                 lines = add_saturated(lines, U(1))
         elif own > NO_SCORE:
@@ -271,7 +271,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
             if not right or counted == 0:
                 changed += U(1)
         else:
-            # What is not written does not cost a page of memory.
+            # A record of a mapped file costs a page of memory once it is written to.
             if counted == 0 and store_counts(ctx, record, counts) == 0:
                 break
             if leaf_linked:

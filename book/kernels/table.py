@@ -276,7 +276,7 @@ def index_row(ctx, segment, h, row):
         if i == capacity:
             i = U(0)
     rows = slots_of(segment)
-    # The tags up to here were compared when the row was looked up.
+    # The tags up to here were verified when the row was looked up.
     ensure(ctx, row_slot(rows, i), U(LISTED_BYTES))
     st8(tags + i, u2i(tag_of(h)))
     list_row(rows, i, row)

@@ -61,8 +61,8 @@ class Grades:
         """Return the kinds (`SOLVED`, `READ`, `GUESSED`, as bits) of the ends of all lines that lose at most ``loss``
         discs at each step; 0 outside the book.
 
-        Raises `TooMany` after ``most`` positions, `Stale`, and what ``progress`` raises. Results so far are kept for
-        the next call.
+        Raises `TooMany` after ``most`` positions, `Stale` if rows were added or removed meanwhile, and what
+        ``progress`` raises. Results so far are kept for the next call.
         """
         table = self.book.table
         row = table.find(player, opponent)

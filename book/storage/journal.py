@@ -37,7 +37,7 @@ MOST_ENTRIES = 1 << 63
 
 _NUMBER_AT = 8
 _LOOKED_FOR = 8
-"""How many sequence numbers after a damaged frame's are searched for."""
+"""Number of sequence numbers, next after a damaged frame's, that are searched for."""
 _CLAIMED = 16
 
 

@@ -98,7 +98,7 @@ class Store:
         self.book = book
         self.notes: list[str] = []
         self.holder = 0
-        """Process id of the process that has the book open for writing; 0 if this one may write, or if it
+        """Process id of the process that kept this one from opening the book for writing; 0 if none did, or if its id
         is unknown.
         """
         self.reason = ""

@@ -299,7 +299,7 @@ class TableMemory:
 
     def reserve(self, count: int) -> None:
         """Make the index large enough for ``count`` positions in all."""
-        # Segments differ by about the square root of their mean.
+        # The numbers of positions in segments differ by about the square root of their mean.
         share = count / SEGMENTS
         slots = int((share + 3 * share**0.5) / 0.8) + 1
         capacities = np.maximum(self._descriptors[:, 2].astype(np.int64), slots)
