@@ -1,7 +1,8 @@
 """The memory that the book's kernels and Python share: offsets, sizes and special values, each written here alone.
 
 Plain data: kernels read it while they are compiled, and a book with compiled code from the cache must not load the
-compiler. Offsets and sizes are bytes unless a name says otherwise. The digest of the compiled code includes this file.
+compiler. Offsets and sizes are bytes unless a name says otherwise; the docstring of an offset describes what lies
+there. The digest of the compiled code includes this file.
 """
 
 from desdaemon.engine.layout import WORD as WORD
@@ -168,7 +169,7 @@ FILTER_BITS_PER_ROW = 16
 
 # Faults of a leaf.
 OPEN = 1
-"""The leaf has no move or no score though a legal move leads out of the book, or a finished game has no score."""
+"""The leaf has no move or no score though a move or forced pass leads out of the book, or a finished game has none."""
 LINKED = 2
 """The leaf's move leads into the book."""
 ILLEGAL = 3
@@ -182,7 +183,7 @@ BAD_BOARD = 1
 NOT_FOUND = 2
 """A look-up of the board does not find the row."""
 BAD_NUMBERS = 4
-"""The score, the level or the human mark is out of range."""
+"""The score or the level is out of range, or the human mark contradicts the level."""
 
 # Kinds of positions.
 MUST_PASS = 1

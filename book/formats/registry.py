@@ -96,8 +96,8 @@ class LoadedBook(NamedTuple):
 def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> LoadedBook:
     """Read a book of any format into memory, without journal and lock.
 
-    ``level`` is for files without levels. Raises `Unreadable`. To change a book in our own format use
-    `store.open_store`.
+    ``level`` is given to the positions of a file without levels. Raises `Unreadable`. To change a book in our own
+    format use `store.open_store`.
     """
     kind = format_by_content(path)
     notes: list[str] = []
@@ -139,7 +139,7 @@ def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_prog
     """Open a book of any format. Raises `Unreadable`.
 
     Our own format is opened for writing if that is possible, else for reading (`store.open_store`); the installed book
-    for reading; other formats are read into memory. ``level`` is for files without levels.
+    for reading; other formats are read into memory. ``level`` is that of `load`.
     """
     if format_by_content(path) != NATIVE:
         loaded = load(path, level=level, progress=progress)

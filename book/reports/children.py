@@ -17,13 +17,15 @@ UNKNOWN = ""
 
 
 class ReportedMove(NamedTuple):
-    """A legal move, or the forced pass, with its data, scores in discs for the side that plays it.
+    """A legal move, or the forced pass, with its data; scores (in discs), counts and results are for the side that
+    plays it.
 
-    ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the others) or `UNKNOWN`. ``score``, ``lower`` and
-    ``upper`` are None if unknown; a leaf has no bounds. ``level`` is that of the position after the move (60 if its
-    score was set by hand) or of the leaf's search, -1 if unknown. ``grade`` (`grade`) and the path counts ``wins``,
-    ``draws``, ``losses`` and ``lines`` are those of the position after the move; a leaf is one line. ``human`` says
-    whether the score was set by hand. ``results`` are those of games through the move.
+    ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the other moves) or `UNKNOWN`. ``score``, ``lower``
+    and ``upper`` are None if unknown; a leaf has no bounds. ``level`` is that of the position after the move (60 if its
+    score was set by hand) or of the leaf's search, -1 if unknown. ``grade`` is the letters of `Grades.grade`, or of
+    `Grades.leaf_grade`. The path counts ``wins``, ``draws``, ``losses`` and ``lines`` are those of the position after
+    the move; a leaf is one line. ``human`` says whether the score was set by hand. ``results`` are those of games
+    through the move.
     """
 
     move: int

@@ -31,11 +31,11 @@ class Conflict(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The result of a merge: numbers of positions added, replaced and kept, and of those ``conflicting``, with
-    different scores in the two books.
+    """The result of a merge: numbers of positions added, replaced and kept.
 
-    ``conflicts`` lists the first `CONFLICTS` of these. ``counted`` games are new, ``known`` ones had been counted.
-    ``without_games`` positions got results that the other book has from games that it did not list.
+    ``conflicting`` positions have different scores, of known level, in the two books; ``conflicts`` lists the first
+    `CONFLICTS` of them. ``counted`` games are new, ``known`` ones had been counted. ``without_games`` positions got
+    results that the other book has from games that it did not list.
     """
 
     added: int

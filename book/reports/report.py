@@ -63,9 +63,8 @@ class BookSummary(NamedTuple):
 
 
 def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Return the number of positions that no line from the initial position reaches.
-
-    These are all positions if the initial one is not in the book.
+    """Return the number of positions that no line from the initial position reaches: of all positions if the initial
+    one is not in the book.
     """
     start = book.table.find(*START)
     if start < 0:
