@@ -161,8 +161,9 @@ class Engine:
             raise
 
     def iterate(self, board: Board | str, **how: Any) -> Iterator[Analysis]:
-        """Yield the results of a search as it goes on, one whenever an iteration of a move has finished; the last is
-        that of `analyze`, whose arguments are ``how``. Leaving the loop ends the search.
+        """Yield the results of a search as it goes on, one whenever an iteration of a move has finished, with that
+        iteration's nodes and time; the last is that of `analyze`, whose arguments are ``how``. Leaving the loop ends
+        the search.
         """
         from desdaemon.engine.search import Control
 

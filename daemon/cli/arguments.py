@@ -55,7 +55,8 @@ class Invocation(NamedTuple):
 
 
 def configured(arguments: list[str], program: str = "", section: str = "") -> Invocation:
-    """Parse the configuration file, `OPTION_FILE` and the command line.
+    """Parse the configuration file, `OPTION_FILE` and the command line; none of the files if only information is asked
+    for.
 
     ``program`` is the name by which desdaemon was started, ``section`` the table of the configuration file to read, ""
     for the protocol's. Raises `UsageError` for a wrong command line, `UnusableFile` for a file with a wrong value, and

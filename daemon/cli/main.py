@@ -214,7 +214,9 @@ def _show(pages: list[HelpPage]) -> int:
 
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
-    """Return the arguments that are not about sockets, and a function that opens sockets beside a dialogue."""
+    """Return the arguments that are not about sockets, and a function that opens sockets beside a dialogue and returns
+    what closes them. Raises `UsageError` for an option without its value, the function `UnusableFile` if it fails.
+    """
     from desdaemon.protocol.system.platform import processors
     from desdaemon.server.server import beside_dialogue
 

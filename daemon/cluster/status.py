@@ -32,8 +32,8 @@ def status(cluster: str, tls: str, eval_file: str) -> list[WorkerRow]:
     """Return the workers, sorted by name; ``cluster`` and ``tls`` name the scheduler and the folder of keys, as for
     `connect`. ``eval_file`` is "" for the built-in weights.
 
-    Raises `BadInput` if ``cluster`` names no scheduler, `Unfinished` if the scheduler does not answer, and
-    `WeightsError` if the weights cannot be used.
+    Raises `BadInput` if ``cluster`` names no scheduler, `Unfinished` if the scheduler does not answer, `OSError` if it
+    is lost afterwards, and `WeightsError` if the weights cannot be used.
     """
     own = identity(Weights.load(eval_file or None))
     client = connect(cluster, tls)

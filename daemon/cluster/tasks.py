@@ -58,7 +58,7 @@ class WorkerState:
         self.weights = weights
         self.identity = identity(weights)
         self.done = 0
-        """Number of searches done."""
+        """Number of searches that have ended, stopped ones included."""
         self._local = threading.local()
         self._searches: dict[int, Searches] = {}
         self._lock = threading.Lock()

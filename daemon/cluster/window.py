@@ -31,10 +31,10 @@ LEAST_BATCH_MS = 50.0
 MOST_IN_BATCH = 512
 
 WAITING_A_SLOT = 64
-"""Most searches that wait to be sent, for each slot."""
+"""Most searches that wait to be sent, for each slot; in small clusters `BATCHES_A_SLOT` full batches may wait."""
 
 UNMEASURED_BATCH = 32
-"""Most searches in a batch before any of their level and phase was timed."""
+"""Most searches in a batch before one of their kind was timed (`Costs.known`)."""
 
 BATCHES_A_SLOT = 3
 """Batches in flight for each slot: while one is searched, the others wait at the worker."""
@@ -51,8 +51,8 @@ CHECK_EVERY = 200
 class Search(NamedTuple):
     """A board (discs of the side to move, of the other side), a level, and a mask of excluded moves.
 
-    If ``depth`` (plies) is not -1 a problem is solved, to that depth and ``selectivity`` (percent), with a table of
-    full size. Otherwise it is a book's search.
+    If ``depth`` (plies) is not -1 a problem is solved, to that depth and ``selectivity`` (percent), with a table of the
+    size that the task names. Otherwise it is a book's search, whose table may be smaller.
     """
 
     player: int
@@ -156,7 +156,9 @@ class Disagreement(NamedTuple, Generic[S, A]):
 
 
 class Costs:
-    """The mean times of searches by level and, in steps of three, empty squares; estimates until some were timed."""
+    """Moving means of the times of searches, by level and, in steps of three, empty squares; estimates until some were
+    timed.
+    """
 
     def __init__(self) -> None:
         self._means: dict[tuple[int, int], float] = {}

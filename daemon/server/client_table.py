@@ -108,7 +108,7 @@ class ClientTable(Generic[C]):
         return self._clients.get(key)
 
     def make_place(self) -> list[Instruction[C]]:
-        """Forget a client if the table is full, to make room for `add`.
+        """Make room for `add`: forget a client if the table is full, and return the instructions for it.
 
         The first choice is a client that is gone, then one with unread messages, then one without a request in flight;
         among equals the one that has been silent longest.
@@ -136,7 +136,9 @@ class ClientTable(Generic[C]):
         return [] if older is None else [Instruction(Action.SUPERSEDE, client, older)]
 
     def left(self, client: C, connection: Connected, now: float) -> list[Instruction[C]]:
-        """Note that a connection of a client was closed. If a newer one has superseded it, nothing changes."""
+        """Note that a connection of a client was closed. If a newer one has superseded it, nothing changes. A client
+        without a routing id loses its session, and is forgotten unless a request of it is in flight.
+        """
         if client.connection is not connection:
             return []
         client.connection = None

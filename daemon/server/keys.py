@@ -202,7 +202,7 @@ def _read_allowed(path: Path) -> dict[str, AllowedKey]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run `desdaemon keys`; return the exit status."""
+    """Run `desdaemon keys`. Returns the exit status: 2 for an unknown command, 1 if keys cannot be read or changed."""
     if arguments[:1] in (["--help"], ["-help"], ["-h"]):
         sys.stdout.write(USAGE)
         return 0

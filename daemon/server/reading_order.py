@@ -39,7 +39,7 @@ class Readable(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether there is nothing more to read."""
+        """Whether the connection is closed; then it is not read."""
 
     @property
     def deserted(self) -> bool:
@@ -70,7 +70,8 @@ class ReadingOrder(Generic[ReadableT]):
     def round(self) -> Iterator[tuple[ReadableT, int, float]]:
         """Take out connections, each with the most messages to handle and the time to stop.
 
-        At least one of each rank comes. A connection that is put back into its rank waits for the next round.
+        At least one of each rank that has any comes, closed ones aside. A connection that is put back into its rank
+        waits for the next round.
         """
         for rank, waiting in self._waiting.items():
             until = self._clock() + _SECONDS[rank]

@@ -42,7 +42,7 @@ _KEYS_S = 0.02
 _LARGEST_HELD = 64 << 20
 _EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
 _LOOKED_THROUGH = 1 << 20
-"""Most bytes left by a peer that are searched for messages with an effect; of more all messages are read."""
+"""Most bytes left by a peer that are searched for messages with an effect; if it left more, all messages are read."""
 
 _LAST_WORDS_S, _SILENCE_S = 0.4, 0.1
 """Seconds at the end of the loop in which data may still arrive: in all, and without anything new."""

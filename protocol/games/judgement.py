@@ -73,7 +73,7 @@ class JudgedMove(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether both scores are proved."""
+        """Whether the scores of the played move and of `best` are proved."""
         return self.played.exact and self.best.exact
 
     @property

@@ -55,7 +55,9 @@ def _texts(text: str, start: int) -> Iterator[GameText]:
 
 
 def _playstrategy(game: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return tags and moves of a game; the first player, ``p1`` or ``white``, is our Black."""
+    """Return tags and moves of a game of PlayStrategy; the first player, ``p1`` or ``white``, is our Black. Raises
+    `BadInput` for another game, another start, or no moves.
+    """
     variant = game.get("variant")
     name = str(variant.get("key") or variant.get("name") if isinstance(variant, dict) else variant)
     if name.lower() not in _OTHELLO:
@@ -83,7 +85,9 @@ def _player(player: object) -> str:
 
 
 def _quest(game: object) -> list[tuple[str, str]]:
-    """Return tags and moves of a game: JSON with a list of moves somewhere, maps with ``m``."""
+    """Return tags and moves of a game of Othello Quest, from parsed JSON that has a list of moves anywhere: maps with a
+    key ``m``. Raises `BadInput` if there is none.
+    """
     moves = _quest_moves(game)
     if moves is None:
         raise BadInput("JSON without moves: expected a game of Othello Quest; its lists of games have none")

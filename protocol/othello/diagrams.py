@@ -14,7 +14,7 @@ CELL = 48
 MARGIN = 22
 SIZE = 8 * CELL + 2 * MARGIN
 DISC_RADIUS = 20
-"""These four are in units of the SVG pictures, which are `SIZE` wide and high."""
+"""`CELL`, `MARGIN`, `SIZE` and `DISC_RADIUS` are in units of the SVG pictures, which are `SIZE` wide and high."""
 
 
 class Colour(NamedTuple):

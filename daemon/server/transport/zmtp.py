@@ -65,7 +65,7 @@ class Security(Protocol):
     """Whether the handshake is complete."""
 
     user: str
-    """The public key (Z85) that the peer has proved to own."""
+    """The public key (Z85) that the peer has proved to own; "" before."""
 
     def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
         """Handle a handshake command. Returns the command to answer with and, once `ready`, the peer's metadata.

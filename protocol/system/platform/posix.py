@@ -291,7 +291,7 @@ def asked_child() -> dict[str, Any]:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process with its own group and everything it has started; do nothing if they have ended."""
+    """Kill the group of a process that was started with `own_group`; do nothing if all in it have ended."""
     import contextlib
     import signal
 

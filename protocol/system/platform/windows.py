@@ -140,7 +140,7 @@ def most_resident_bytes() -> int:
 
 
 def own_bytes(process: int) -> int:
-    """Return the bytes of private memory, those in swap always included."""
+    """Return the bytes of private memory, with those in swap, which Windows does not tell apart."""
     import psutil
 
     return int(psutil.Process(process).memory_info().private)
