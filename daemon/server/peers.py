@@ -188,7 +188,7 @@ class SocketClients:
 
     def renew_roles(self, acceptor: Acceptor) -> None:
         """Apply a changed list of keys to the clients of ``acceptor``. Requests of revoked keys end with an error and
-        are cancelled; jobs on the book go on.
+        are cancelled, as are lines of their text sessions; jobs on the book go on.
         """
         for peer in self._table:
             if peer.acceptor is acceptor:

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 MESSAGES_IN_TURN = 64
-"""Messages that the connections of one rank share in a round; each connection may send at least one."""
+"""Messages of one rank that are handled in a round, shared by its connections; at least one of each that is read."""
 
 
 class Rank(Enum):

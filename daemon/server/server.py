@@ -333,7 +333,9 @@ def _opened(
 
 
 class _Signals:
-    """The signal handlers: SIGTERM and the first SIGINT shut down, a second SIGINT ends the process at once."""
+    """The signal handlers: SIGTERM and SIGINT shut down, a SIGINT after one of them ends the process at once. A SIGINT
+    that the process was started to ignore stays ignored.
+    """
 
     def __init__(self) -> None:
         self.server: DaemonServer | None = None
