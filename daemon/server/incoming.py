@@ -56,8 +56,8 @@ class Incoming:
         self._send = send
 
     def take(self, peer: SocketClient, frames: tuple[Frame, ...], *, deserted: bool) -> None:
-        """Handle a message. ``deserted`` says that nobody can receive the reply, so that only other effects of the
-        message matter.
+        """Handle a message: its body alone, or after an empty frame; other ``frames`` are refused. ``deserted`` says
+        that nobody can receive the reply, so that only other effects of the message matter.
         """
         body = frames[-1]
         if deserted and _only_asks(body):

@@ -271,7 +271,9 @@ class Sockets:
             self._serve_one(connection, quantum, until)
 
     def _serve_one(self, connection: ServedConnection, quantum: int, until: float) -> None:
-        """Handle up to ``quantum`` messages of a connection; after the time ``until`` only the first."""
+        """Handle up to ``quantum`` messages of a connection; after the time ``until`` only the first. Then let it wait
+        for its next turn if there are more; close it if it has ended or broken the protocol.
+        """
         if connection.broken and not connection.ended and not connection.conversation.has_input:
             # Messages that the peer sent just before it left may still be in the system's buffer.
             connection.receive(self._buffer)

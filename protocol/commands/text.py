@@ -279,7 +279,9 @@ class TextLine(NamedTuple):
 
     @property
     def role(self) -> str | None:
-        """The least role of a remote client, None for a line that cannot be given remotely."""
+        """The least role of a remote client, None for a line that cannot be given remotely. To show an option's value
+        any role will do.
+        """
         if self.command is not None:
             return self.book.role if self.book is not None else self.command.role
         return self.option.role if self.option is not None and self.rest else READER
@@ -297,7 +299,9 @@ class TextLine(NamedTuple):
 
 
 def read_line(text: str) -> TextLine:
-    """Return the command or option of a line: ``set NAME`` and ``-NAME`` are options; so is ``n 4``, but not ``n``."""
+    """Return the command or option of a line: ``set NAME`` and ``-NAME`` are options; so is ``n 4``, but not ``n``. An
+    ``=`` after the name counts as a blank.
+    """
     text = text.strip(" \t\r\n")
     if not text or text.startswith("#"):
         return TextLine(text)

@@ -60,7 +60,7 @@ SOLVED, OUTCOME_PROVED = "100%", "100%W"
 
 
 def search_line(pv: tuple[int, ...], score: MoverScore, depth: str) -> str:
-    """Return the line about a searched move: its line of play without blanks, score and depth."""
+    """Return the line about a searched move: its line of play, joined by dashes, score and depth."""
     return f"search {'-'.join(move_text(move) for move in pv)} {score:.2f} 0 {depth}"
 
 

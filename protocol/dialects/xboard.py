@@ -85,7 +85,7 @@ def split_line(line: str) -> tuple[str, str]:
 
 
 def parse_drop(text: str) -> int | None:
-    """Return the move of ``P@f5``, ``f5``, ``@@@@`` or ``pass``; None for any other text."""
+    """Return the move of a text such as ``P@f5``, ``f5`` or ``@@@@``; None if `parse_move` cannot read it."""
     try:
         return parse_move(text)
     except BadInput:
