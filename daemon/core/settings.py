@@ -62,6 +62,7 @@ class SessionSettings:
         self.book_check = False
         self.book_tasks = 0
         self.book_memory = 0
+        self.games_file = ""
         self.cluster = ""
         self.cluster_tls = ""
         self.cluster_threads = 0

@@ -203,6 +203,13 @@ OPTIONS = (
         edax=False,
         shared=True,
     ),
+    Option(
+        "games-file",
+        (),
+        "path",
+        "Index of games for games show, made by desdaemon games index; without it the one in the data folder.",
+        edax=False,
+    ),
     Option("keep-going", (), "bool", "Go on with a script after a command that was not finished.", edax=False),
     Option(
         "cluster",

@@ -62,6 +62,7 @@ SUB_COMMANDS = (
     SubCommand("serve", "answer clients over sockets", "desdaemon.cli.serve", "desdaemon.cli.serve_options"),
     SubCommand("shell", "a prompt for a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
+    SubCommand("games", "index bases of games: what people played in a position", "desdaemon.cli.games"),
     SubCommand("perft", "count the lines of play to a depth", "desdaemon.cli.count", prefix="perft_"),
     SubCommand("count", "count games, positions, shapes, flips, draws, Stoners", "desdaemon.cli.count"),
     SubCommand("bench", "measure the engine", "desdaemon.engine.bench.bench"),

@@ -168,6 +168,15 @@ COMMANDS = (
     Command(
         "book", ("b",), "command ...", "Use, grow and look at the opening book, see `help book`.", READER, SEARCHES
     ),
+    Command(
+        "games",
+        (),
+        "show [n] [player|black|white|event name] [years first-last]",
+        "Show what people played here and n of their games (default 10), all or those that a filter lets through.",
+        READER,
+        COUNTS,
+        asks=True,
+    ),
     Command("hmirror", (), "", "Mirror game and board, A-H.", READER),
     Command("vmirror", (), "", "Mirror game and board, 1-8.", READER),
     Command("rotate", (), "[90|180|270]", "Turn game and board counterclockwise (default 90).", READER),

@@ -41,6 +41,9 @@ MOST_LINES_OF_FILE = 100_000
 MOST_POSITIONS = 1000
 """Most positions of one `analyze` or `book.get`."""
 
+MOST_GAMES = 50
+"""Most games that are listed for a position."""
+
 MOST_LISTED_MOVES = 4000
 """Largest product of the number of `positions` and `multipv` of one `analyze`."""
 

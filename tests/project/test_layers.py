@@ -24,9 +24,9 @@ ORDER = """
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.games  book.changes  book.storage.arena  book.storage.files  book.storage.blocks
     book.storage.table_memory  book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
-    book.choose  book.growth  book.reports  book
+    book.choose  book.growth  book.reports  book.explorer  book
 
-    core.plugins  core.threads  core.paths  core.settings  core.metrics  core.search  core.books
+    core.plugins  core.threads  core.paths  core.settings  core.metrics  core.explorer  core.search  core.books
     core.requests  core
 
     dialogue.interrupt  dialogue.clock  dialogue.game  dialogue.streams  dialogue.log_files

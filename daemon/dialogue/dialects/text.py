@@ -42,6 +42,7 @@ HANDLERS = {
     "help": "help.show_help",
     "book": "book.run",
     "base": "bases.run",
+    "games": "games.show",
     "play": "lines.play",
     "force": "lines.force",
     "opening": "lines.opening",

@@ -8,6 +8,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -a ggs -d 'play on the Generic 
 complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
 complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt for a daemon, here or elsewhere'
 complete -c desdaemon -n '__fish_use_subcommand' -a keys -d 'who may connect to the server: new, list, allow, revoke'
+complete -c desdaemon -n '__fish_use_subcommand' -a games -d 'index bases of games: what people played in a position'
 complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play to a depth'
 complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes, flips, draws, Stoners'
 complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
@@ -132,6 +133,8 @@ complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a revoke
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l role -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l file -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l keys -r
+complete -c desdaemon -n '__fish_seen_subcommand_from games' -a index
+complete -c desdaemon -n '__fish_seen_subcommand_from games' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l mode -r -d '1: a pass is a ply (default), 2: it is not'
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a games
@@ -236,6 +239,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -o book-learn-results -d 'Make 
 complete -c desdaemon -n '__fish_use_subcommand' -o book-check -d 'Check whether a move outside the book is better'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-tasks -r -d 'Threads for the searches of book commands; 0: all processors'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-memory -r -d 'MiB of memory for the positions of books; beyond it they lie in files beside the book. 0: any'
+complete -c desdaemon -n '__fish_use_subcommand' -o games-file -r -d 'Index of games for games show, made by desdaemon games index; without it the one in the data folder'
 complete -c desdaemon -n '__fish_use_subcommand' -o keep-going -d 'Go on with a script after a command that was not finished'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster -r -d 'Search for book commands and -solve on the workers of this scheduler'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster-tls -r -d 'Folder with the keys of the cluster'

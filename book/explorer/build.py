@@ -1,0 +1,232 @@
+"""Makes an index of games from files and folders.
+
+The games are replayed side by side, a disc at a time, so that only the moves of one number of discs are in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games import bases
+from desdaemon.protocol.games.wthor import GAME_BYTES, HEADER_BYTES, WthorFile
+from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.system import files
+
+from .boards import NO_SQUARE, Moves, Replay, keys_of_moves
+from .index import GAME, HEADER, LAYERS, LONGEST_NAME, MAGIC, MOVE, UNKNOWN, padded
+
+_MOST_MOVES = 60
+_MOST_GAMES = 1 << 31
+
+
+class IndexAccount(NamedTuple):
+    """What an index was made of: files, games, games left out, positions, and (position, game) pairs."""
+
+    files: int
+    games: int
+    bad: int
+    positions: int
+    visits: int
+
+
+class _ReadGame(NamedTuple):
+    start: Position
+    squares: bytes
+    record: tuple[int, int, int, int, int, int]
+    """The fields of `GAME`; the score is the file's own."""
+    origin: str
+    """The game's place, for messages."""
+
+
+def game_files(paths: Iterable[str]) -> list[str]:
+    """Return the files named, and those of games in the folders named and below, by name. Raises `BadInput`."""
+    found = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if file.is_file())
+            found += [str(file) for file in inside if bases.extension_of(file.name) in bases.READ_FORMATS]
+        elif path.exists():
+            found.append(str(path))
+        else:
+            raise BadInput(f"{quoted(str(path))}: No such file or folder")
+    if not found:
+        raise BadInput(f"no files of games there: expected {' '.join(f'.{each}' for each in bases.READ_FORMATS)}")
+    return list(dict.fromkeys(found))
+
+
+def build(
+    paths: Iterable[str], target: str, complain: Callable[[str], None], progress: Callable[[str, int, int], None]
+) -> IndexAccount:
+    """Make the index ``target`` of the games of files and folders; an old file stays until the new one is whole.
+
+    What cannot be read is left out, and ``complain`` gets a line about it. ``progress`` gets what is done, how much of
+    how much. Raises `BadInput` if there is no game, and `OSError`.
+    """
+    sources = game_files(paths)
+    reader = _Reader(complain)
+    for number, source in enumerate(sources):
+        progress("files read", number, len(sources))
+        try:
+            reader.read(source)
+        except BadInput as error:
+            complain(str(error))
+    if not reader.games:
+        raise BadInput("no game could be read")
+    if len(reader.games) >= _MOST_GAMES:
+        raise BadInput(f"{len(reader.games)} games: expected fewer than {_MOST_GAMES}")
+    games = sorted(reader.games, key=lambda game: -game.record[4])
+    starts, squares = _arrays(games)
+    replay = Replay(*starts, squares)
+    for moves in replay.moves():
+        progress("discs checked", moves.discs, LAYERS)
+    good = replay.legal
+    for number in np.flatnonzero(~good).tolist():
+        complain(f"{games[number].origin}: an illegal move")
+    records = np.array([game.record for game in games], GAME)
+    over, scores = replay.results()
+    records["score"] = np.where(over, scores, records["score"])
+    players, opponents, white = (part[good] for part in starts)
+    again = Replay(players, opponents, white, squares[good])
+    with files.replacing(target) as stream:
+        positions, visits = _write(stream, records[good], reader.names, again, progress)
+    number = int(good.sum())
+    return IndexAccount(len(sources), number, len(games) - number + reader.bad, positions, visits)
+
+
+class _Reader:
+    """Reads games from files, and numbers their names."""
+
+    def __init__(self, complain: Callable[[str], None]) -> None:
+        self.games: list[_ReadGame] = []
+        self.names: dict[str, int] = {"": 0}
+        self.bad = 0
+        self._complain = complain
+
+    def _bad(self, line: str) -> None:
+        self.bad += 1
+        self._complain(line)
+
+    def read(self, path: str) -> None:
+        """Read the games of a file; raises `BadInput`."""
+        data = bases.content_of(path)
+        file = self._number(os.path.basename(path))  # noqa: PTH119
+        if data and bases.format_of_base(path, data) == "wtb":
+            # Whole bases: `bases.parse_games` would replay each game in Python.
+            self._read_wthor(bases.read_wthor(path, self._bad), path, file)
+            return
+        for game in bases.parse_games(data, path, self._bad):
+            squares = bytes(played.move for played in game.record.moves if played.move != PASS)
+            names = game.record.black, game.record.white, game.event
+            self._add(game.record.initial, squares, names, file, game.date, game.result, f"{path}: game {game.number}")
+
+    def _read_wthor(self, base: WthorFile, path: str, file: int) -> None:
+        players, events = (bases.names_beside(path, extension, self._bad) for extension in (".jou", ".trn"))
+        date = bases.wthor_date(base.header)
+        for number, game in base.games.items():
+            names = (
+                bases.name_of(players, game.black),
+                bases.name_of(players, game.white),
+                bases.name_of(events, game.tournament),
+            )
+            result = 2 * game.discs - 64 if game.discs <= 64 else None
+            origin = f"{quoted(path)}: game {number}, offset {HEADER_BYTES + GAME_BYTES * (number - 1)}"
+            self._add(START, game.moves, names, file, date, result, origin)
+
+    def _add(
+        self,
+        start: Position,
+        squares: bytes,
+        names: tuple[str, str, str],
+        file: int,
+        date: str,
+        result: int | None,
+        origin: str,
+    ) -> None:
+        score = UNKNOWN if result is None or abs(result) > 64 else int(result)
+        black, white, event = map(self._number, names)
+        record = black, white, event, file, int(date[:4] or 0), score
+        self.games.append(_ReadGame(start, squares[:_MOST_MOVES], record, origin))
+
+    def _number(self, name: str) -> int:
+        return self.names.setdefault(" ".join(name.split())[:LONGEST_NAME], len(self.names))
+
+
+def _arrays(games: list[_ReadGame]) -> tuple[tuple[Any, Any, Any], npt.NDArray[np.uint8]]:
+    """Return the arguments of `Replay`: the three about the starts, and the squares."""
+    squares = b"".join(game.squares.ljust(_MOST_MOVES, bytes([NO_SQUARE])) for game in games)
+    starts = (
+        np.array([game.start.player for game in games], np.uint64),
+        np.array([game.start.opponent for game in games], np.uint64),
+        np.array([not game.start.black_to_move for game in games], np.bool_),
+    )
+    return starts, np.frombuffer(squares, np.uint8).reshape(-1, _MOST_MOVES)
+
+
+def _write(
+    stream: BinaryIO,
+    games: npt.NDArray[np.void],
+    names: dict[str, int],
+    replay: Replay,
+    progress: Callable[[str, int, int], None],
+) -> tuple[int, int]:
+    """Write an index; return the number of positions and visits."""
+    texts = [name.encode() for name in names]
+    header = np.zeros(1, HEADER)
+    header["magic"], header["games"], header["names"] = MAGIC, len(games), len(texts)
+    header["bytes"] = sum(map(len, texts))
+    _put(stream, header)
+    _put(stream, games)
+    _put(stream, np.cumsum([len(text) for text in texts]).astype("<u4"))
+    _put(stream, np.frombuffer(b"".join(texts), np.uint8))
+    for moves in replay.moves():
+        progress("discs written", moves.discs, LAYERS)
+        header["layers"][0, moves.discs] = _put_layer(stream, moves, games)
+    stream.seek(0)
+    _put(stream, header)
+    totals = header["layers"][0].sum(axis=0)
+    return int(totals[0]), int(totals[2])
+
+
+def _put_layer(stream: BinaryIO, moves: Moves, games: npt.NDArray[np.void]) -> tuple[int, int, int]:
+    """Write the positions with one number of discs; return the number of positions, moves and visits."""
+    keys, squares = keys_of_moves(moves.players, moves.opponents, moves.squares)
+    visits = (2 * moves.games + moves.white).astype("<u4")
+    order = np.lexsort((visits, squares, keys))
+    keys, squares, visits = keys[order], squares[order], visits[order]
+    new_position = np.diff(keys, prepend=~keys[:1]) != 0
+    starts = np.flatnonzero(new_position | (np.diff(squares.astype(np.int16), prepend=-1) != 0))
+    records = np.zeros(len(starts), MOVE)
+    records["visits"], records["square"] = starts, squares[starts]
+    years, scores = (games[name][visits >> 1] for name in ("year", "score"))
+    known = scores != UNKNOWN
+    scores = np.where(known, np.where(visits & 1, -scores, scores), 0)
+    columns = {
+        "wins": (np.add, scores > 0),
+        "draws": (np.add, known & (scores == 0)),
+        "losses": (np.add, scores < 0),
+        "discs": (np.add, scores),
+        "first": (np.minimum, np.where(years, years, 0xFFFF)),
+        "last": (np.maximum, years),
+    }
+    for name, (fold, column) in columns.items():
+        records[name] = fold.reduceat(column.astype(np.int64), starts) if len(starts) else 0
+    records["first"][records["last"] == 0] = 0
+    positions = np.flatnonzero(new_position[starts])
+    _put(stream, keys[starts[positions]])
+    _put(stream, np.append(positions, len(starts)).astype("<u4"))
+    _put(stream, records)
+    _put(stream, visits)
+    return len(positions), len(starts), len(visits)
+
+
+def _put(stream: BinaryIO, part: npt.NDArray[Any]) -> None:
+    data = part.tobytes()
+    stream.write(data.ljust(padded(len(data)), b"\0"))

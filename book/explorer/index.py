@@ -1,0 +1,323 @@
+"""The index of games: a file that is mapped into memory, and what it knows of a position.
+
+All numbers are little-endian, each part begins at a multiple of eight bytes:
+
+- The header: `MAGIC`, the number of games, names and bytes of names, then for each number of discs from 0 to 63 the
+  number of positions, moves and visits.
+- Games: `GAME` records, the newest first, those of unknown year last. Names: where each ends, then their UTF-8.
+- For each number of discs: the keys of the positions, ascending (`boards.keys_of`); for each, and at the end, the
+  number of its first move; the moves, `MOVE` records; the visits, each twice the number of a game, plus 1 if White
+  moves.
+
+A file is trusted in nothing: every number from it is checked before it is used, so that a damaged one gets wrong
+answers or a `BadInput`, and no more.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello import rules
+
+from . import boards
+from .boards import Numbers
+
+MAGIC = b"desdaemon games\x01"
+LAYERS = 64
+HEADER = np.dtype(
+    [("magic", "S16"), ("games", "<u8"), ("names", "<u8"), ("bytes", "<u8"), ("layers", "<u8", (LAYERS, 3))]
+)
+GAME = np.dtype(
+    [("black", "<u4"), ("white", "<u4"), ("event", "<u4"), ("file", "<u4"), ("year", "<u2"), ("score", "<i2")]
+)
+"""A game: numbers of names, the year or 0, and Black's score in discs or `UNKNOWN`."""
+MOVE = np.dtype(
+    [
+        ("visits", "<u4"),
+        ("wins", "<u4"),
+        ("draws", "<u4"),
+        ("losses", "<u4"),
+        ("discs", "<i4"),
+        ("first", "<u2"),
+        ("last", "<u2"),
+        ("square", "u1"),
+    ]
+)
+"""A move: number of its first visit, results for the mover, the sum of their discs, first and last year or 0, and the
+square in the canonical position.
+"""
+UNKNOWN = -128
+LONGEST_NAME = 100
+"""Characters of the longest name."""
+
+_PLAYERS = 3
+
+
+class NoIndex(BadInput):
+    """An index that is none, or is damaged."""
+
+
+class Filter(NamedTuple):
+    """Which games count: those of a ``player``, of a ``black``, of a ``white``, of an ``event`` or file, each by a part
+    of the name in any case; and those of the years ``from_year`` to ``to_year``, 0 for any.
+    """
+
+    player: str = ""
+    black: str = ""
+    white: str = ""
+    event: str = ""
+    from_year: int = 0
+    to_year: int = 0
+
+
+NO_FILTER = Filter()
+
+
+class ListedGame(NamedTuple):
+    """A game that reached a position: names, the year or 0, the tournament and the file, Black's score in discs or
+    None, and the move that it went on with.
+    """
+
+    black: str
+    white: str
+    year: int
+    event: str
+    file: str
+    score: int | None
+    move: int
+
+
+class TalliedMove(NamedTuple):
+    """A move that was played in a position, with its mirror images: the number of games, results for the mover (fewer
+    where results are unknown), their sum of discs, first and last year or 0, and the most frequent players with their
+    number of games.
+    """
+
+    move: int
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    discs: int
+    first: int
+    last: int
+    players: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def mean(self) -> float | None:
+        """The mean result in discs for the mover; None if no result is known."""
+        known = self.wins + self.draws + self.losses
+        return self.discs / known if known else None
+
+
+class Played(NamedTuple):
+    """What was played in a position: moves, the most frequent first, and games, the newest first."""
+
+    moves: tuple[TalliedMove, ...]
+    games: tuple[ListedGame, ...] = ()
+
+
+NOTHING = Played(())
+
+
+class _Layer(NamedTuple):
+    """The positions with one number of discs; see the file's format."""
+
+    keys: Numbers
+    firsts: Numbers
+    moves: npt.NDArray[Any]
+    visits: Numbers
+
+
+def section_sizes(positions: int, moves: int, visits: int) -> tuple[tuple[Any, int], ...]:
+    """Return the types and numbers of a layer's four parts."""
+    return (("<u8", positions), ("<u4", positions + 1), (MOVE, moves), ("<u4", visits))
+
+
+def padded(size: int) -> int:
+    """Return a number of bytes rounded up to a multiple of eight."""
+    return -(-size // 8) * 8
+
+
+class GamesIndex:
+    """An open index. Any thread may call the methods."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Map the file ``path``. Raises `NoIndex` if it is no index, is cut short or longer than it says, and
+        `OSError`.
+        """
+        self.path = str(path)
+        with Path(path).open("rb") as file:
+            size = file.seek(0, 2)
+            if size < HEADER.itemsize:
+                raise self._damaged()
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._place = 0
+        self._size = len(self._map)
+        (header,) = self._part(HEADER, 1)
+        if header["magic"] != MAGIC:
+            raise self._damaged()
+        self.games = self._part(GAME, int(header["games"]))
+        self._ends = self._part("<u4", int(header["names"]))
+        self._names = self._part("u1", int(header["bytes"]))
+        self._layers = [
+            _Layer(*(self._part(*part) for part in section_sizes(*map(int, counts)))) for counts in header["layers"]
+        ]
+        if self._place != self._size:
+            raise self._damaged()
+        self._lower: list[str] = []
+
+    @property
+    def positions(self) -> int:
+        """Number of different positions."""
+        return sum(len(layer.keys) for layer in self._layers)
+
+    def _damaged(self) -> NoIndex:
+        return NoIndex(f"{quoted(self.path)}: not an index of games, or damaged: make it with desdaemon games index")
+
+    def _part(self, kind: Any, number: int) -> npt.NDArray[Any]:
+        """Return the next part of the file, an array of ``number`` items."""
+        width = np.dtype(kind).itemsize
+        if number > (self._size - self._place) // width:
+            raise self._damaged()
+        part = np.frombuffer(self._map, kind, number, self._place)
+        self._place += padded(number * width)
+        return part
+
+    def name(self, number: int) -> str:
+        """Return a name; "" for a number that has none."""
+        if not 0 < number < len(self._ends):
+            return ""
+        begin, end = int(self._ends[number - 1]), int(self._ends[number])
+        text = self._names[begin : min(end, begin + 4 * LONGEST_NAME)].tobytes().decode("utf-8", "replace")
+        return "".join(letter for letter in text[:LONGEST_NAME] if letter.isprintable())
+
+    def look_up(self, player: int, opponent: int, chosen: Filter = NO_FILTER, *, games: int = 0) -> Played:
+        """Return what was played in a position by the games that ``chosen`` lets through, with up to ``games`` of them.
+
+        With ``games`` the most frequent players are listed for each move. Raises `NoIndex`.
+        """
+        return next(self.look_up_many([(player, opponent)], chosen, games=games))
+
+    def look_up_many(
+        self, positions: Sequence[tuple[int, int]], chosen: Filter = NO_FILTER, *, games: int = 0
+    ) -> Iterator[Played]:
+        """Yield for each of ``positions`` what `look_up` returns."""
+        players, opponents = np.array(positions, np.uint64).reshape(-1, 2).T
+        keys, symmetries = boards.keys_of(players, opponents)
+        discs = np.bitwise_count(players | opponents)
+        passing = self._passing(chosen)
+        for number, (key, which, count) in enumerate(zip(keys, symmetries.tolist(), discs.tolist(), strict=True)):
+            yield self._played(positions[number], key, which, count, passing, games)
+
+    def _played(
+        self,
+        position: tuple[int, int],
+        key: np.uint64,
+        which: int,
+        discs: int,
+        passing: npt.NDArray[np.bool_] | None,
+        games: int,
+    ) -> Played:
+        if discs >= LAYERS:
+            return NOTHING
+        layer = self._layers[discs]
+        place = int(np.searchsorted(layer.keys, key))
+        if place == len(layer.keys) or layer.keys[place] != key:
+            return NOTHING
+        begin, end = int(layer.firsts[place]), int(layer.firsts[place + 1])
+        if not begin < end <= min(len(layer.moves), begin + 64):
+            raise self._damaged()
+        records = layer.moves[begin:end].tolist()
+        last = int(layer.moves["visits"][end]) if end < len(layer.moves) else len(layer.visits)
+        starts = [record[0] for record in records] + [last]
+        if any(low >= high for low, high in itertools.pairwise(starts)) or last > len(layer.visits):
+            raise self._damaged()
+        inverse = rules.INVERSE_SYMMETRY[which]
+        moves = []
+        listed: list[tuple[int, int]] = []
+        for record, (first, last) in zip(records, itertools.pairwise(starts), strict=True):
+            square = rules.transform_move(record[7], inverse)
+            # Another position may have the same key, in a file that somebody made so.
+            if square > 63 or not rules.flips(*position, square):
+                raise self._damaged()
+            if passing is None and not games:
+                moves.append(TalliedMove(square, last - first, *record[1:7]))
+                continue
+            visits = self._checked(layer.visits[first:last], passing)
+            if len(visits):
+                moves.append(self._counted(square, visits, with_players=games > 0))
+                listed += [(visit, square) for visit in (visits[:games] >> 1).tolist()]
+        moves.sort(key=lambda move: -move.games)
+        return Played(tuple(moves), tuple(self._game(*one) for one in sorted(listed)[:games]))
+
+    def _checked(self, visits: Numbers, passing: npt.NDArray[np.bool_] | None) -> Numbers:
+        """Return the visits of the games that pass the filter, after a check of their numbers."""
+        if int(visits.max()) >> 1 >= len(self.games):
+            raise self._damaged()
+        return visits if passing is None else visits[passing[visits >> 1]]
+
+    def _counted(self, square: int, visits: Numbers, *, with_players: bool) -> TalliedMove:
+        """Count the results of some games for the mover."""
+        games, white = self.games[visits >> 1], visits & 1 != 0
+        scores = games["score"].astype(np.int64)
+        known = scores != UNKNOWN
+        scores = np.where(white, -scores, scores)[known]
+        years = games["year"][games["year"] > 0]
+        players: tuple[tuple[str, int], ...] = ()
+        if with_players:
+            names, counts = np.unique(np.where(white, games["white"], games["black"]), return_counts=True)
+            order = np.lexsort((names, -counts))[: _PLAYERS + 1]
+            named = ((self.name(int(names[place])), int(counts[place])) for place in order)
+            players = tuple(one for one in named if one[0])[:_PLAYERS]
+        return TalliedMove(
+            square,
+            len(visits),
+            int((scores > 0).sum()),
+            int((scores == 0).sum()),
+            int((scores < 0).sum()),
+            int(scores.sum()),
+            int(years.min(initial=65535)) if len(years) else 0,
+            int(years.max(initial=0)),
+            players,
+        )
+
+    def _game(self, number: int, square: int) -> ListedGame:
+        black, white, event, file, year, score = self.games[number].tolist()
+        names = self.name(black), self.name(white), year, self.name(event), self.name(file)
+        return ListedGame(*names, None if score == UNKNOWN else score, square)
+
+    def _passing(self, chosen: Filter) -> npt.NDArray[np.bool_] | None:
+        """Return which games a filter lets through; None for all."""
+        if chosen == NO_FILTER:
+            return None
+        games = self.games
+        passing = np.ones(len(games), np.bool_)
+        if chosen.player:
+            passing &= self._named(chosen.player, "black") | self._named(chosen.player, "white")
+        for side in ("black", "white"):
+            if wanted := getattr(chosen, side):
+                passing &= self._named(wanted, side)
+        if chosen.event:
+            passing &= self._named(chosen.event, "event") | self._named(chosen.event, "file")
+        if chosen.from_year:
+            passing &= games["year"] >= chosen.from_year
+        if chosen.to_year:
+            passing &= (games["year"] <= chosen.to_year) & (games["year"] > 0)
+        return passing
+
+    def _named(self, wanted: str, field: str) -> npt.NDArray[np.bool_]:
+        """Return in which games a name has a part ``wanted``."""
+        if not self._lower:
+            self._lower = [self.name(number).lower() for number in range(len(self._ends))]
+        matching = np.array([wanted.lower() in name for name in self._lower] + [False])
+        named: npt.NDArray[np.bool_] = matching[np.minimum(self.games[field], len(matching) - 1)]
+        return named

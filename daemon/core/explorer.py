@@ -1,0 +1,38 @@
+"""The index of games: one file for all of a process, mapped at its first use and again once it was replaced."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import folders
+
+if TYPE_CHECKING:
+    from desdaemon.book.explorer.index import GamesIndex
+
+
+def default_file() -> str:
+    """Return the file of the index that is used unless the option `games-file` names another."""
+    return os.path.join(folders.data(), "games.index")  # noqa: PTH118
+
+
+def games_index(path: str) -> GamesIndex:
+    """Return the index in the file ``path``, the default one for ""; raises `BadInput` if there is none."""
+    path = path or default_file()
+    try:
+        status = os.stat(path)  # noqa: PTH116
+        return _opened(path, (status.st_ino, status.st_mtime_ns, status.st_size))
+    except FileNotFoundError:
+        raise BadInput(f"{quoted(path)}: no index of games: make one with desdaemon games index FOLDER") from None
+    except OSError as error:
+        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
+
+
+@functools.lru_cache(2)
+def _opened(path: str, _stamp: tuple[int, int, int]) -> GamesIndex:
+    # Imported when asked for: it loads numpy.
+    from desdaemon.book.explorer.index import GamesIndex
+
+    return GamesIndex(path)
