@@ -1,13 +1,13 @@
 """desdaemon: an Othello engine that runs as a long-lived daemon."""
 
-__all__ = ["Analysis", "BadInput", "Board", "Engine"]
+__all__ = ["Analysis", "BadInput", "Board", "Engine", "Explorer"]
 
 __version__ = "0.7.0"
 
 # Like `typing.TYPE_CHECKING`, which a mere import of the package must not load.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from desdaemon.api import Analysis, BadInput, Board, Engine
+    from desdaemon.api import Analysis, BadInput, Board, Engine, Explorer
 else:
 
     def __getattr__(name: str) -> object:

@@ -19,9 +19,10 @@ from desdaemon.protocol.games.wthor import GAME_BYTES, HEADER_BYTES, WthorFile
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.system import files
+from desdaemon.protocol.wire.constants import LONGEST_NAME
 
 from .boards import NO_SQUARE, Moves, Replay, keys_of_moves
-from .index import GAME, HEADER, LAYERS, LONGEST_NAME, MAGIC, MOVE, UNKNOWN, padded
+from .index import GAME, HEADER, LAYERS, MAGIC, MOVE, UNKNOWN, padded
 
 _MOST_MOVES = 60
 _MOST_GAMES = 1 << 31

@@ -26,6 +26,8 @@ import numpy.typing as npt
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import move_text
+from desdaemon.protocol.wire.constants import LONGEST_NAME
 
 from . import boards
 from .boards import Numbers
@@ -55,8 +57,6 @@ MOVE = np.dtype(
 square in the canonical position.
 """
 UNKNOWN = -128
-LONGEST_NAME = 100
-"""Characters of the longest name."""
 
 _PLAYERS = 3
 
@@ -91,8 +91,8 @@ class ListedGame(NamedTuple):
     year: int
     event: str
     file: str
-    score: int | None
-    move: int
+    result: int | None
+    move: str
 
 
 class TalliedMove(NamedTuple):
@@ -101,7 +101,7 @@ class TalliedMove(NamedTuple):
     number of games.
     """
 
-    move: int
+    move: str
     games: int
     wins: int
     draws: int
@@ -243,19 +243,20 @@ class GamesIndex:
             raise self._damaged()
         inverse = rules.INVERSE_SYMMETRY[which]
         moves = []
-        listed: list[tuple[int, int]] = []
+        listed: list[tuple[int, str]] = []
         for record, (first, last) in zip(records, itertools.pairwise(starts), strict=True):
             square = rules.transform_move(record[7], inverse)
             # Another position may have the same key, in a file that somebody made so.
             if square > 63 or not rules.flips(*position, square):
                 raise self._damaged()
+            name = move_text(square).lower()
             if passing is None and not games:
-                moves.append(TalliedMove(square, last - first, *record[1:7]))
+                moves.append(TalliedMove(name, last - first, *record[1:7]))
                 continue
             visits = self._checked(layer.visits[first:last], passing)
             if len(visits):
-                moves.append(self._counted(square, visits, with_players=games > 0))
-                listed += [(visit, square) for visit in (visits[:games] >> 1).tolist()]
+                moves.append(self._counted(name, visits, with_players=games > 0))
+                listed += [(visit, name) for visit in (visits[:games] >> 1).tolist()]
         moves.sort(key=lambda move: -move.games)
         return Played(tuple(moves), tuple(self._game(*one) for one in sorted(listed)[:games]))
 
@@ -265,7 +266,7 @@ class GamesIndex:
             raise self._damaged()
         return visits if passing is None else visits[passing[visits >> 1]]
 
-    def _counted(self, square: int, visits: Numbers, *, with_players: bool) -> TalliedMove:
+    def _counted(self, name: str, visits: Numbers, *, with_players: bool) -> TalliedMove:
         """Count the results of some games for the mover."""
         games, white = self.games[visits >> 1], visits & 1 != 0
         scores = games["score"].astype(np.int64)
@@ -279,7 +280,7 @@ class GamesIndex:
             named = ((self.name(int(names[place])), int(counts[place])) for place in order)
             players = tuple(one for one in named if one[0])[:_PLAYERS]
         return TalliedMove(
-            square,
+            name,
             len(visits),
             int((scores > 0).sum()),
             int((scores == 0).sum()),
@@ -290,10 +291,10 @@ class GamesIndex:
             players,
         )
 
-    def _game(self, number: int, square: int) -> ListedGame:
+    def _game(self, number: int, move: str) -> ListedGame:
         black, white, event, file, year, score = self.games[number].tolist()
         names = self.name(black), self.name(white), year, self.name(event), self.name(file)
-        return ListedGame(*names, None if score == UNKNOWN else score, square)
+        return ListedGame(*names, None if score == UNKNOWN else score, move)
 
     def _passing(self, chosen: Filter) -> npt.NDArray[np.bool_] | None:
         """Return which games a filter lets through; None for all."""

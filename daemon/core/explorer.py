@@ -30,7 +30,7 @@ def games_index(path: str) -> GamesIndex:
         raise BadInput(f"{quoted(path)}: {error.strerror}") from None
 
 
-@functools.lru_cache(2)
+@functools.lru_cache(1)
 def _opened(path: str, _stamp: tuple[int, int, int]) -> GamesIndex:
     # Imported when asked for: it loads numpy.
     from desdaemon.book.explorer.index import GamesIndex

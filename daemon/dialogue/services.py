@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
+from desdaemon.core.explorer import default_file
 from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.paths import confined, names_of_folders
 from desdaemon.core.requests.analysis import AnalysisService
 from desdaemon.core.requests.analysis_cache import AnalysisCache
 from desdaemon.core.requests.batches import Batches
 from desdaemon.core.requests.book_operations import BookOperations
+from desdaemon.core.requests.game_operations import GameOperations
 from desdaemon.core.requests.operations import Operations
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
@@ -76,7 +78,8 @@ def build_services(
         share_turns=share_turns,
         deterministic=settings.deterministic,
     )
-    hidden = names_of_folders(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
+    own_files = (settings.book_file, settings.eval_file, settings.games_file or default_file())
+    hidden = names_of_folders(data_folder, *map(os.path.dirname, own_files))
     texts = TextSessions(settings, analyses.helpers, books, health, data_folder, hidden)
     if data_folder:
         own = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER, JOBS_FOLDER)]  # noqa: PTH118
@@ -94,6 +97,7 @@ def build_services(
         limits,
         analyses,
         BookOperations(books, books.jobs, settings, texts, health, hidden),
+        GameOperations(settings.games_file, hidden),
         texts,
         batches,
         shut_down,

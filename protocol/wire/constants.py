@@ -39,18 +39,25 @@ MOST_LINES_OF_FILE = 100_000
 """Most positions of a batch in a file."""
 
 MOST_POSITIONS = 1000
-"""Most positions of one `analyze` or `book.get`."""
+"""Most positions of one `analyze`, `book.get` or `games.get`."""
 
 MOST_GAMES = 50
 """Most games that are listed for a position."""
 
+LONGEST_NAME = 100
+"""Characters of the longest name of a player or tournament."""
+
 MOST_LISTED_MOVES = 4000
-"""Largest product of the number of `positions` and `multipv` of one `analyze`."""
+"""Largest product of the number of `positions` and `multipv` of one `analyze`, and of `positions` and `games` of
+`games.get`.
+"""
 
 MOST_RESULTS = 1000
 """Most results of a batch in one reply."""
 
-REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs", "batch.results"))
+REPEATABLE = frozenset(
+    ("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "games.get", "jobs", "batch.results")
+)
 """Operations that change neither the book nor the client's session. A client may send them again after a lost
 connection; the daemon may skip them when their client has gone.
 """

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .analysis import AnalysisService
     from .batches import Batches
     from .book_operations import BookOperations
+    from .game_operations import GameOperations
 
 
 class Operations:
@@ -38,6 +39,7 @@ class Operations:
         limits: ServerLimits,
         analyses: AnalysisService,
         books: BookOperations,
+        games: GameOperations,
         texts: TextLines,
         batches: Batches,
         shut_down: Callable[[], None],
@@ -47,6 +49,7 @@ class Operations:
         self.limits = limits
         self.analyses = analyses
         self.books = books
+        self._games = games
         self.texts = texts
         self.batches = batches
         self.closing = False
@@ -66,6 +69,7 @@ class Operations:
             "batch.forget": self._admitted(batches.forget),
             "cache.clear": self._cache_clear,
             "book.get": self._book_get,
+            "games.get": self._games_get,
             "jobs": self._jobs,
             "cancel": self._cancel,
             "shutdown": self._shutdown,
@@ -318,6 +322,10 @@ class Operations:
             # A closed book must not be taken for one without the position.
             raise RequestError("shutting_down", ENDINGS["shutting_down"])
         self.books.get(request, lambda: self.admit(request))
+
+    def _games_get(self, request: PendingRequest) -> None:
+        self.admit(request, max(1, len(request.values.get("positions") or ())))
+        self.books.aside(request, lambda: self._games.get(request))
 
     def _cache_clear(self, request: PendingRequest) -> None:
         self.books.aside(request, lambda: {"forgotten": self.analyses.cache.clear()})

@@ -9,7 +9,7 @@ from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.protocol.commands.options import number_within, split_words, whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.judgement import equivalents
-from desdaemon.protocol.othello.notation import Position, square_text
+from desdaemon.protocol.othello.notation import Position, parse_move
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.wire.constants import MOST_GAMES
 
@@ -37,7 +37,7 @@ def show(context: CommandContext, argument: str) -> None:
         context.say("no game")
         return
     losses = _losses(context.session, position, played)
-    name = square_text if position.black_to_move else lambda move: square_text(move).lower()
+    name = str.upper if position.black_to_move else str.lower
     context.say(" move    games   won drawn  lost   mean" + ("  loss" if losses else "") + "  years      often by")
     for move in played.moves:
         loss = f"  {losses.get(move.move, ''):>4}" if losses else ""
@@ -76,7 +76,7 @@ def _filter(words: list[str]) -> Filter:
     return Filter(**values)  # type: ignore[arg-type]
 
 
-def _losses(session: Session, position: Position, played: Played) -> dict[int, int]:
+def _losses(session: Session, position: Position, played: Played) -> dict[str, int]:
     """Return the discs that moves lose by the scores of the book in use; moves that it does not know are left out."""
     book = session.books.book if session.books is not None else None
     if book is None:
@@ -86,7 +86,7 @@ def _losses(session: Session, position: Position, played: Played) -> dict[int, i
     scores = {move: score for move, score in scores.items() if -64 <= score <= 64}
     losses = {}
     for move in played.moves:
-        same = equivalents(position, move.move)
+        same = equivalents(position, parse_move(move.move))
         known = [score for other, score in scores.items() if same >> other & 1]
         if known:
             losses[move.move] = max(scores.values()) - known[0]
@@ -106,6 +106,6 @@ def _row(move: TalliedMove, loss: str) -> str:
 
 
 def _game(game: ListedGame) -> str:
-    discs = f"{32 + game.score // 2}-{32 - game.score // 2}" if game.score is not None else "?"
+    discs = f"{32 + game.result // 2}-{32 - game.result // 2}" if game.result is not None else "?"
     event = game.event or game.file
     return f"{game.year or '':>4}  {game.black:<20.20} {discs:>5}  {game.white:<20.20} {event:<20.20}"

@@ -19,7 +19,7 @@ from desdaemon.book.explorer.index import Filter, GamesIndex, NoIndex, Played
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import FileGame, read_games, write_games
 from desdaemon.protocol.games.records import GameRecord, black_score
-from desdaemon.protocol.othello.notation import START, parse_board
+from desdaemon.protocol.othello.notation import START, parse_board, parse_move
 from desdaemon.protocol.othello.rules import PASS, transform, transform_move
 from desdaemon.protocol.othello.scores import BlackScore
 
@@ -82,7 +82,7 @@ def counted(visits: dict[int, list[Visit]], chosen: Filter) -> dict[int, tuple[o
 
 
 def as_counted(position: tuple[int, int], played: Played) -> dict[int, tuple[object, ...]]:
-    return {least(*position, move.move)[2]: tuple(move[1:8]) for move in played.moves}
+    return {least(*position, parse_move(move.move))[2]: tuple(move[1:8]) for move in played.moves}
 
 
 def same(made: GamesIndex, visits: Recount, chosen: Filter, positions: list[tuple[int, int]]) -> None:
@@ -172,7 +172,7 @@ def test_games_and_players_are_those_of_a_naive_reader(base: tuple[GamesIndex, R
                  str(visit[0].result), move)
                 for move, visit in some
             )  # fmt: skip
-            names = [(*game[:5], str(game.score), least(*position, game.move)[2]) for game in played.games]
+            names = [(*game[:5], str(game.result), least(*position, parse_move(game.move))[2]) for game in played.games]
             assert sorted(names) == wanted if len(some) <= 50 else set(names) <= set(wanted)
             years = [game.year for game in played.games]
             assert years == sorted(years, reverse=True)
@@ -180,7 +180,7 @@ def test_games_and_players_are_those_of_a_naive_reader(base: tuple[GamesIndex, R
                 movers = [
                     visit[0].record.white if visit[2] else visit[0].record.black
                     for square, visit in some
-                    if square == least(*position, move.move)[2]
+                    if square == least(*position, parse_move(move.move))[2]
                 ]
                 most = sorted((movers.count(name) for name in set(movers) - {""}), reverse=True)[:3]
                 assert [number for _, number in move.players] == most

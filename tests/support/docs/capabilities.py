@@ -111,7 +111,7 @@ WHAT: dict[str, dict[str, str]] = {
         "json": "book.get jobs",
     },
     "Files of games": {"text": "load save base", "gtp": "loadsgf", "nboard": "set game"},
-    "What people played": {"text": "games"},
+    "What people played": {"text": "games", "json": "games.get"},
     "Problems": {"text": "solve script-to-obf select-hard wtest"},
     "The rules": {
         "text": "moves",

@@ -34,6 +34,7 @@ REVISIONS = {
         "status.problems",
     ),
     "1.2": ("text.partials",),
+    "1.3": ("games",),
 }
 """Revisions of docs/protocol.md, oldest first, with the features that each of them added."""
 

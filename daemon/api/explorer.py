@@ -1,0 +1,41 @@
+"""What people played, by an index of games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from desdaemon.core.explorer import games_index
+
+from .board import Board
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from desdaemon.book.explorer.index import Played
+
+
+class Explorer:
+    """An index of games, made by ``desdaemon games index``; without ``file`` the one in the data folder.
+
+    Any thread may call the methods. Raises `BadInput` if there is no index, or it is damaged.
+    """
+
+    def __init__(self, file: str | Path | None = None) -> None:
+        self._index = games_index(str(file or ""))
+
+    def look_up(self, board: Board | str, *, games: int = 0, **chosen: Any) -> Played:
+        """Return what was played on a board, mirrored boards included: ``moves``, the most frequent first, and up to
+        ``games`` games, the newest first; with games each move has its most frequent players.
+
+        ``player``, ``black``, ``white`` and ``event`` count only games with this part of a name, in any case,
+        ``from_year`` and ``to_year`` only those of some years. Raises `TypeError` for other arguments.
+        """
+        return next(self.look_up_many([board], games=games, **chosen))
+
+    def look_up_many(self, boards: Iterable[Board | str], *, games: int = 0, **chosen: Any) -> Iterator[Played]:
+        """Yield what `look_up` returns for each board, faster."""
+        from desdaemon.book.explorer.index import Filter
+
+        positions = [Board.of(board).position[:2] for board in boards]
+        return self._index.look_up_many(positions, Filter(**chosen), games=games)

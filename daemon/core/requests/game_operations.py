@@ -1,0 +1,83 @@
+"""The operation `games.get`: what people played in a position, by the index of games."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from desdaemon.core.explorer import games_index
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES
+from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.positions import KnownLines, check_list_alone, read_listed
+
+if TYPE_CHECKING:
+    from desdaemon.book.explorer.index import Played, TalliedMove
+
+    from .request import Data, PendingRequest
+
+_LINES_KEPT = 50_000
+
+
+class GameOperations:
+    """Looks positions up. One thread at a time calls `get`."""
+
+    def __init__(self, file: str, hidden: re.Pattern[str]) -> None:
+        """``file`` is the index, "" for the default one; matches of ``hidden`` are removed from messages."""
+        self._file = file
+        self._hidden = hidden
+        self._known_lines = KnownLines(_LINES_KEPT)
+
+    def get(self, request: PendingRequest) -> Data:
+        """Return the data of the reply; ends early if the request does. Raises `RequestError`."""
+        values = request.values
+        many = values.get("positions")
+        if many is not None:
+            check_list_alone(values)
+            if len(many) * values.get("games", 0) > MOST_LISTED_MOVES:
+                message = f"{len(many)} positions with {values['games']} games: expected at most {MOST_LISTED_MOVES}"
+                raise RequestError("too_large", message, "games")
+            positions = [read_listed(number, item, self._known_lines.last) for number, item in enumerate(many)]
+        else:
+            positions = [self._known_lines.last(values)]
+        try:
+            results = list(self._looked_up(request, [position[:2] for position in positions]))
+        except BadInput as error:
+            raise RequestError("not_found", self._hidden.sub("", str(error))) from None
+        return {"results": results} if many is not None else results[0] if results else {}
+
+    def _looked_up(self, request: PendingRequest, positions: list[tuple[int, int]]) -> Iterator[Data]:
+        index = games_index(self._file)
+        from desdaemon.book.explorer.index import Filter
+
+        chosen = Filter(**{name: request.values[name] for name in Filter._fields if name in request.values})
+        games = request.values.get("games", 0)
+        for played in index.look_up_many(positions, chosen, games=games):
+            if request.over:
+                return
+            yield played_data(played, listed=games > 0)
+
+
+def played_data(played: Played, *, listed: bool) -> Data:
+    """Return what was played in a position as data; with ``listed`` the games and the players of each move too."""
+    data: Data = {"moves": [_move_data(move, listed=listed) for move in played.moves]}
+    if listed:
+        data["games"] = [{**game._asdict(), "year": game.year or None} for game in played.games]
+    return data
+
+
+def _move_data(move: TalliedMove, *, listed: bool) -> Data:
+    data: Data = {
+        "move": move.move,
+        "games": move.games,
+        "wins": move.wins,
+        "draws": move.draws,
+        "losses": move.losses,
+        "mean": None if move.mean is None else round(move.mean, 2),
+        "first": move.first or None,
+        "last": move.last or None,
+    }
+    if listed:
+        data["players"] = [{"name": name, "games": games} for name, games in move.players]
+    return data
