@@ -23,10 +23,11 @@ def check_writable(option: str, path: str) -> None:
     if path in ("", "-"):
         return
     place = Path(path)
-    if place.exists():
-        can = place.is_file() and os.access(place, os.W_OK)
-    else:
-        can = place.parent.is_dir() and os.access(place.parent, os.W_OK)
+    try:
+        target = place if place.exists() else place.parent
+        can = (place.is_file() or (target.is_dir() and target is not place)) and os.access(target, os.W_OK)
+    except OSError:
+        can = False
     if not can:
         raise BadInput(f"{option} {quoted(path)}: expected a file that can be written")
 

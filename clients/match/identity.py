@@ -57,9 +57,9 @@ def _files(words: list[str]) -> list[Path]:
     option = ""
     for word in words:
         value = word.partition("=")[2] or word
-        path = Path(value if os.sep in value or Path(value).is_file() else shutil.which(value) or value)
-        if "log" not in f"{option} {word.partition('=')[0]}".lower() and path.is_file():
-            files.append(path)
+        path = value if os.sep in value or os.path.isfile(value) else shutil.which(value) or value  # noqa: PTH113
+        if "log" not in f"{option} {word.partition('=')[0]}".lower() and os.path.isfile(path):  # noqa: PTH113
+            files.append(Path(path))
         option = word if word.startswith("-") else ""
     return files
 

@@ -30,7 +30,7 @@ def make_book(path: str) -> None:
     """Make a new book in the file ``path``, by another process. Raises `NoDaemon` if that fails."""
     lines = f'book new\nbook save "{path}"\nquit\n'
     done = subprocess.run([*OWN_COMMAND, "-q", "-n", "1"], input=lines, capture_output=True, text=True)
-    if not Path(path).is_file():
+    if not os.path.isfile(path):  # noqa: PTH113
         raise NoDaemon(f"--book {path}: it cannot be made: {done.stderr.strip()[-300:]}")
 
 

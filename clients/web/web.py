@@ -107,7 +107,7 @@ def _daemon(named: argparse.Namespace) -> Iterator[str]:
     book = named.book or ""
     if book not in ("", BUILTIN_BOOK):
         book = os.path.abspath(book)  # noqa: PTH100
-        if not Path(book).exists():
+        if not os.path.exists(book):  # noqa: PTH110
             make_book(book)
     options = ["-book-file", book] if book else []
     options += ["-n", str(named.threads)] if named.threads else []

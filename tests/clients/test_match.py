@@ -443,6 +443,8 @@ def test_the_sequential_test_ends_a_match(capsys: pytest.CaptureFixture[str]) ->
         (["a -gtp", "b -gtp", "--save", "games.doc"], "expected a file name that ends in .txt, .ggf"),
         (["a -gtp", "b -gtp", "--save", "/no/such/games.ggf"], "--save"),
         (["a -gtp", "b -gtp", "--json", "/no/such/match.json"], "--json"),
+        (["a -gtp", "b -gtp", "--save", f"{'x' * 300}.ggf"], "--save"),
+        ([f"no-such-program {'x' * 300} -gtp", "x -gtp"], "No such file or directory"),
         (["a -gtp", "b -gtp", "--games", "300000"], "150000 openings: expected at most 50000"),
     ],
 )

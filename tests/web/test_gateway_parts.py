@@ -349,6 +349,7 @@ def test_a_bad_command_line() -> None:
         (["--tls-key", "x", "ipc:///nothing"], "--tls-key needs --tls-certificate"),
         (["--book", "x", "ipc:///nothing"], "--book excludes an ENDPOINT"),
         (["--key", "x"], "--key needs an ENDPOINT"),
+        (["--book", "x" * 300, "--no-browser"], "it cannot be made"),
     ):
         command = [sys.executable, "-m", "daemon", "web", *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
