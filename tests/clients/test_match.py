@@ -527,6 +527,21 @@ def test_files_that_are_no_journal(content: bytes, tmp_path: Path) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"chosen":[10,20]', '"chosen":[10]'), ('"score":2', '"score":Infinity'), ('"game":0', '"game":null')],
+)
+def test_a_damaged_line_of_a_journal_is_told(old: str, new: str, tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(str(path), {}) as journal:
+        journal.add(0, Finished(GameRecord(START, ()), 2, "played", -1, "", (1.0, 1.0), (1.0, 1.0), (10, 20)))
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+    with pytest.raises(BadInput, match="line 2: expected the journal of a match"):
+        Journal(str(path), {})
+
+
 def test_the_account_of_a_match() -> None:
     """Three games by hand: two of a pair, one without a partner."""
 

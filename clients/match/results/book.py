@@ -68,8 +68,11 @@ def count_games(file: str, games: Sequence[FileGame], journal: str, groups: Proc
     """
     list_file = Path(f"{journal}.counted") if journal else None
     counted: set[int] = set()
-    if list_file is not None and list_file.exists():
-        counted = set(json.loads(list_file.read_text(encoding="utf-8")))
+    try:
+        if list_file is not None and list_file.exists():
+            counted = set(json.loads(list_file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        raise BadInput(f"{quoted(str(list_file))}: expected the numbers of the games that are counted") from None
     games = [game for game in games if game.number not in counted]
     if not games:
         return 0
@@ -80,5 +83,8 @@ def count_games(file: str, games: Sequence[FileGame], journal: str, groups: Proc
         write_games(path, (game._replace(event=f"{match} {game.number}") for game in games))
         _, added = _asked(file, groups, [("book.add", {"files": [path], "unsearched": True})])
     if list_file is not None:
-        files.replace(list_file, f"{json.dumps(sorted(counted | {game.number for game in games}))}\n".encode())
+        try:
+            files.replace(list_file, f"{json.dumps(sorted(counted | {game.number for game in games}))}\n".encode())
+        except OSError as error:
+            raise BadInput(f"{quoted(str(list_file))}: {error.strerror}") from None
     return int(added["games"])

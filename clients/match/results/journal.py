@@ -62,7 +62,7 @@ class Journal:
                     continue
                 old_terms = {name: value for name, value in entry.items() if name != "match"}
                 same_version = entry["match"] == VERSION
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            except (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError) as error:
                 raise BadInput(f"{quoted(self._path)}: line {number}: expected the journal of a match") from error
             if not same_version:
                 raise BadInput(f"{quoted(self._path)}: version {entry['match']!r}: expected {VERSION}")
@@ -148,7 +148,9 @@ def game_entry(game: Finished) -> dict[str, Any]:
 
 
 def entry_game(entry: dict[str, Any]) -> Finished:
-    """Return the game of a `game_entry`. Raises `ValueError`, `KeyError` or `TypeError` for anything else."""
+    """Return the game of a `game_entry`. Raises `ValueError`, `LookupError`, `ArithmeticError`, `TypeError` or
+    `AttributeError` for anything else.
+    """
     initial = parse_board(entry["board"])
     moves = play_moves(initial, parse_moves(entry["moves"])).moves
     played = tuple(PlayedMove(move, float(ms)) for move, ms in zip(moves, entry["ms"], strict=True))
