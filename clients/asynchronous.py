@@ -145,7 +145,7 @@ class AsyncClient:
         if os.getpid() != self._process:
             # In a fork the connection belongs to the other process.
             return
-        self._closed = True
+        self._closed, self._ready = True, False
         if self._checking:
             self._checking.cancel()
         for handle in self._unfinished():

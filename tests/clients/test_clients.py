@@ -333,8 +333,10 @@ def test_a_closed_client_says_so(daemon: PretendedDaemon, endpoint: str) -> None
 
     async def work() -> None:
         found = await AsyncClient.connect(endpoint)
+        assert found.connected
         await found.close()
         await found.close()
+        assert not found.connected
         with pytest.raises(ConnectionLost, match="closed"):
             await found.legal()
 
