@@ -260,6 +260,8 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
         await tab.until(f"{NOTICE}.includes('not a WTHOR file')")
         await tab.evaluate("desdaemon.panes.library.draw()")
         assert await tab.evaluate(KEPT) == "Showing the first 400 of 21003 games"
+        await drop(tab, b"", "empty.txt")
+        await tab.until(f"{NOTICE}.includes('0 games read')")
         # All of them go at once, after a question.
         await tab.evaluate(ASKED % "true")
         await tab.evaluate("document.getElementById('kept-clear').click()")

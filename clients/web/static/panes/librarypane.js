@@ -102,7 +102,7 @@ export class LibraryPane {
         games.push(...reply.games);
         complaints.push(...reply.complaints);
       }
-      app.game.open(games[0], games.length === 1);
+      if (games.length) app.game.open(games[0], games.length === 1);
       if (games.length > 1) this.keep(games.map(asSaved));
       app.tell([t("read", { n: games.length }), ...complaints.slice(0, 3)].join(" · "));
     } catch (refusal) {
