@@ -565,7 +565,7 @@ class CommandContext:
         """The pass as the user last typed it: ``PA`` or ``PS``; "" before."""
 
     def say(self, text: str) -> None:
-        """Print text, of one or more lines, at once."""
+        """Print text, of one or more lines, at once; a line end is added."""
         self.output.write(text + "\n")
         self.output.flush()
 

@@ -20,9 +20,10 @@ class LineEditor:
     """Reads lines with readline. One thread calls `read`; any may call `restore`, as is done when the process ends."""
 
     def __init__(self, prompt: str, history: str, candidates: Callable[[str, str], list[str]]) -> None:
-        """``history`` is the file that keeps the lines, if it can be used. Raises `ImportError` without readline.
+        """Read the file ``history``, which keeps the lines if it can be used, and change settings of readline and of
+        the terminal; `restore` resets the latter. Raises `ImportError` without readline.
 
-        ``candidates`` gets a line and its last word and returns the words that it may become.
+        ``candidates`` gets a line and its last word and returns the words that this may become.
         """
         self._readline = readline = platform.line_editing()
         self._first_state = platform.terminal_state(0)

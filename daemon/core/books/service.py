@@ -101,6 +101,7 @@ class BookView(NamedTuple):
     ``level`` is that of the position's searches; ``human`` says that the score was set by hand. ``links`` are the moves
     to positions in the book, best first; ``leaf`` is the best other move by its search of level ``leaf_level``. Moves
     without a score are left out. With ``score`` None, ``lower`` and ``upper`` mean nothing.
+
     ``wins``, ``draws`` and ``losses`` count paths through the book to solved results, ``lines`` those that leave it.
     ``results`` are those of games through the position, for the side to move. ``inside`` is False if the position
     itself is not stored but some of its moves lead into the book; with ``registered`` only the moves in ``links`` are

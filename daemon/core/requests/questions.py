@@ -1,4 +1,5 @@
-"""A request to `analyze` as questions about positions, and the answers as data. It does no I/O; any thread may use it.
+"""A request to `analyze` as questions about positions, and the answers as data. No function does I/O, and any thread
+may call them.
 
 docs/protocol.md describes every field.
 """
@@ -30,8 +31,8 @@ class Terms:
     """The arguments that apply to all positions of a request, checked."""
 
     def __init__(self, values: Data, default_level: int, *, deterministic: bool = False) -> None:
-        """``default_level`` and ``deterministic`` apply unless the request has its own. Raises `RequestError` for
-        arguments that exclude each other, and for an unknown selectivity.
+        """``default_level`` applies to a request without any limit, ``deterministic`` to one that does not set this.
+        Raises `RequestError` for arguments that exclude each other, and for an unknown selectivity.
         """
         self.level: int | None = values.get("level")
         """None if the request has no level and is limited by a depth, nodes or a time instead, or endless."""

@@ -244,7 +244,7 @@ class TextLines(Protocol):
         """
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
-        """Return the options of the client's session, the daemon's if it has none."""
+        """Return the options of the client's session, which begins with the daemon's."""
 
     def close(self) -> None:
         """Start no more lines of any client; running ones go on."""

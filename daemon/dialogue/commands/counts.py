@@ -1,4 +1,4 @@
-"""The commands that count, measure and estimate: ``perft``, ``count``, ``bench``, ``mobility``, ``estimate``."""
+"""The commands that count, measure and estimate, such as ``perft``, ``count``, ``bench`` and ``resources``."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ class GameFile:
         """Whether a write has failed; then no more games are added."""
 
     def add(self) -> None:
-        """Append the game on the board, which is over, unless it was the last one added. After a write has failed, do
-        nothing.
+        """Append the game on the board, which is over, unless it was the last one added. If a write fails, warn, and
+        add no more games.
         """
         game = self._session.game
         finished = (game.initial, *game.moves)

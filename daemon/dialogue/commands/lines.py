@@ -1,4 +1,6 @@
-"""The commands on lines of play: play one, name its opening, and ``seek``, which searches a line to a given board."""
+"""The commands on lines of play: play or follow one, name its opening, and ``seek``, which searches a line to a given
+board.
+"""
 
 from __future__ import annotations
 

@@ -199,8 +199,8 @@ def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
 
 
 def _judge(session: Session, position: Position, move: int, value: _Value, ply: int) -> JudgedMove:
-    """Return a judgement of a move, the ``ply``-th of its game, which is worth ``value``: it is compared with the best
-    other move in the position, which is searched.
+    """Return a judgement of a move, the ``ply``-th of its game, which is worth ``value``, beside the best other move in
+    the position, which a search finds if there is one.
     """
     limits = session.limits(position)
     played = SearchedMove(move, value.score, limits.depth, limits.selectivity, value.exact, value.full)

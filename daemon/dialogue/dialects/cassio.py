@@ -32,7 +32,9 @@ READY = "ready."
 
 
 class CassioListener(InputListener):
-    """Hears Cassio's lines: ``stop`` and ``quit`` end the running search, although other lines wait for its end."""
+    """Hears Cassio's lines: ``stop`` and ``quit`` end the running search as soon as they arrive, even while earlier
+    lines wait for its end.
+    """
 
     strict = False
     scripted = False

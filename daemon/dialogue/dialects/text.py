@@ -188,7 +188,9 @@ class TextDialect(CommandContext):
             self.warn(f"{quoted(line)}: stopped before its search began")
 
     def _unfinished(self, error: Unfinished) -> None:
-        """Report a command that was not finished, and end a script, whose later lines may need its results."""
+        """Report a command that was not finished, and end a script, whose later lines may need its results, unless the
+        option `keep-going` is on.
+        """
         ending = self.scripted and not self.settings.keep_going
         self.warn(f"{error}{': the script ends here (-keep-going on goes on)' if ending else ''}")
         if ending:

@@ -1,4 +1,6 @@
-"""Book commands that only read the book: show, info, stats, analyze, grade, lines, verify, check, problem and more."""
+"""Book commands that read the book and change nothing in it, but for `verify --repair`: show, info, stats, lines and
+more.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,7 @@ def _stats(run: BookCommandRun) -> Result:
 
 def _judged(book: Book, position: Position, move: int, ply: int) -> JudgedMove | None:
     """Return a judgement of ``move``, the ``ply``-th of its game: its score in the book and that of the book's best
-    other move, in discs for the side to move. None if the book lacks the position or the move.
+    other move, if there is one, in discs for the side to move. None if the book lacks the position or the move.
     """
     scores = {move.move: move.score for move in book.moves_on(position.player, position.opponent)}
     if move not in scores:
