@@ -133,6 +133,14 @@ def test_pictures(tmp_path: Path) -> None:
     assert eps.count(" disc\n") == 8
 
 
+def test_games_are_corrected_by_exact_scores_whatever_window_the_options_ask_for(three: Path) -> None:
+    before = moves_of(three)
+    dialogue = Dialogue(alpha=0, beta=1)
+    assert " corrected in " in dialogue.say(f"base correct {three} 10")
+    assert moves_of(three) != before
+    assert {(options["alpha"], options["beta"]) for *_, options in dialogue.searcher.calls} == {(-64, 64)}
+
+
 @pytest.mark.slow
 def test_ends_of_games_are_checked_corrected_and_completed(three: Path, tmp_path: Path) -> None:
     from collected import Collected

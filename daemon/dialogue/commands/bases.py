@@ -207,14 +207,16 @@ def _complete(work: _BaseCommand, words: list[str]) -> None:
 
 
 def _finished(work: _BaseCommand, record: GameRecord, exact: bool) -> GameRecord:
-    """Return the game played on to its end, by searches with the options' limits or, with ``exact``, to the end."""
+    """Return the game played on to its end, by searches with the options' limits and window or, with ``exact``, by
+    solving each position.
+    """
     session = work.context.session
     position, moves = record.final, list(record.moves)
     while not position.over:
         move = PASS
         if not position.must_pass:
-            limits = unlimited(position) if exact else session.limits(position)
-            move = session.search(position, limits).lines[0].move
+            limits, window = (unlimited(position), (-64, 64)) if exact else (session.limits(position), None)
+            move = session.search(position, limits, window=window).lines[0].move
         moves.append(PlayedMove(move, 0.0))
         position = position.after(move)
     return record._replace(moves=tuple(moves))
