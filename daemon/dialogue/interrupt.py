@@ -259,8 +259,8 @@ class Interrupt:
 
     @contextmanager
     def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[StoppableSearch]:
-        """Make a context around a search that stops end, which is its value. A ``bounded`` search ends by itself; an
-        ``idle`` one ends with the next line or the end of the input.
+        """Make a context around a search that stops end; its value is the search. A ``bounded`` search ends by itself;
+        an ``idle`` one ends with the next line or the end of the input.
 
         Inside another such context the value is that one's search, and the arguments have no effect.
         """

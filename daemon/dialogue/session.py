@@ -306,7 +306,7 @@ class Session:
         of moves. Waiting for the engine and for threads counts as search time.
 
         Raises `EngineFailure`, `Abandoned`, and, unless ``patient``, `TooLate` if the engine or the threads are not
-        there within the time in ``limits``; in a fast game (`FAST_MS`) the engine is not waited for at all.
+        there within the time in ``limits``; in a fast game on a clock (`FAST_MS`) the engine is not waited for at all.
         """
         begun = time.monotonic()
         hurried = bool(limits.time_ms) and not patient
@@ -432,8 +432,8 @@ class Session:
 
         A pass, the opening line and the book need no search; ``on_search`` is called before one. With a clock or a time
         for the move, an only move is searched one ply deep. If the engine is not loaded in time, or the search is
-        stopped within its first iteration, the move is `stopgap_move`, without a search. The game must not be over.
-        Raises `EngineFailure` and `Abandoned`.
+        stopped within its first iteration, the move is `stopgap_move`, and None is returned for the search. The game
+        must not be over. Raises `EngineFailure` and `Abandoned`.
         """
         position = self.game.position
         if position.must_pass:

@@ -272,8 +272,8 @@ def open_files(session: Session, output: DialogueOutput) -> bool:
 
 
 def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
-    """Solve a file of problems. Returns the exit status: `UNUSABLE` if the file or the engine cannot be used,
-    `INTERRUPTED` if it was stopped while it waited for the engine.
+    """Solve a file of problems. Returns the exit status: 0, `UNUSABLE` if the file or the engine cannot be used,
+    `INTERRUPTED` if it was stopped while it waited for the engine, or one of `run_beside_signals`.
     """
     from .commands.problems import solve_file
 

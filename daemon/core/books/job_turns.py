@@ -37,7 +37,9 @@ class JobTurns:
         self._closed = False
 
     def submit(self, job: int, *, exclusive: bool) -> Turn:
-        """Add a job, whose number ``job`` is unique, to the running or waiting ones. Returns what to do with it."""
+        """Add a job, whose number ``job`` is unique, to the running or waiting ones, unless `close` was called. Returns
+        what to do with the job.
+        """
         if self._closed:
             turn = Turn.REFUSE
         elif exclusive and self.exclusive is not None:

@@ -159,9 +159,10 @@ def _carry_out(run: BookCommandRun) -> Result:
 
 
 def _worked(run: BookCommandRun) -> Result:
-    """Run the handler, commit its changes, and add remarks. Before a command that replaces the book, unsaved changes
-    are checked; before another long, exclusive one, the negamax that a cancelled command left is finished. The result
-    of a cancelled command has ``finished`` false.
+    """Run the handler, commit its changes, and add remarks. The result of a cancelled command has ``finished`` false.
+
+    A command that replaces a book with unsaved changes raises `BadInput` without `--discard`; with `edax-compatible`
+    it keeps them in a file aside. Another long, exclusive command first finishes the negamax that a cancelled one left.
     """
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled

@@ -238,7 +238,7 @@ class Books:
 
     @property
     def failure(self) -> str:
-        """Why changes are in memory only; "" if all were written."""
+        """Why changes are in memory only although the book has a journal; "" if they are not, or it has none."""
         opened = self.opened
         return opened.store.failure if opened is not None and opened.store is not None else ""
 

@@ -223,7 +223,9 @@ def _finished(work: _BaseCommand, record: GameRecord, exact: bool) -> GameRecord
 
 
 def _rewrite(work: _BaseCommand, path: str, games: Iterable[FileGame]) -> None:
-    """Replace a file by its changed games. Raises `BadInput` for a file that cannot be read, and after a stop."""
+    """Replace a file by its changed games. Raises `BadInput` for a file that cannot be read, and after a stop; the file
+    is then unchanged.
+    """
     for _ in read_games(path):
         pass
     changed = list(games)

@@ -281,7 +281,9 @@ def _write_problems(context: CommandContext, command: str, argument: str, line: 
 
 
 def wtest(context: CommandContext, argument: str) -> None:
-    """Solve the positions of a WTHOR file whose scores are known, at the depth of those scores, and compare."""
+    """Solve in each game of a WTHOR file the first position that the file gives the perfect score of, and print the
+    scores that differ.
+    """
     from desdaemon.protocol.games.bases import read_wthor, replayed
 
     if not argument:

@@ -348,7 +348,9 @@ class _HintStream:
             self._say(text)
 
     def _text(self, line: Line, *, finished: bool) -> str:
-        """Return the line to send; "" if an earlier search has sent a better one."""
+        """Return the line to send; "" if an earlier search has sent a better one. Notes the lines of the first search,
+        whose scores tell the margin in a line that proves only the winner.
+        """
         proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
         if line.exact:
             depth = nboard.SOLVED
