@@ -48,33 +48,34 @@ def _step(bits: int, shift: int, mask: int) -> int:
     return (bits << shift if shift > 0 else bits >> -shift) & mask
 
 
-class _Rays(dict[int, tuple[tuple[int, tuple[int, ...]], ...]]):
+class _Rays(dict[int, tuple[tuple[tuple[int, int], ...], ...]]):
     """A cache, for one square, of the rays along which a move there may turn discs.
 
     A key is the mask of the opponent's discs among ``beside``, the neighbours with a square behind them. The value,
-    made at the first look-up, has for each such disc its mask and the masks of the squares behind it, nearest first.
+    made at the first look-up, has a ray for each such disc: the masks of the squares behind it, nearest first, each
+    with the mask of the squares in between.
     """
 
     def __init__(self, square: int) -> None:
         self._rays = []
         self.beside = 0
         for shift, mask in _STEPS:
+            neighbour = between = _step(1 << square & FULL, shift, mask)
             ray = []
-            square_bit = _step(1 << square & FULL, shift, mask)
-            while square_bit:
-                ray.append(square_bit)
-                square_bit = _step(square_bit, shift, mask)
-            if len(ray) > 1:
-                self._rays.append((ray[0], tuple(ray[1:])))
-                self.beside |= ray[0]
+            while square_bit := _step(between, shift, mask) & ~between:
+                ray.append((square_bit, between))
+                between |= square_bit
+            if ray:
+                self._rays.append((neighbour, tuple(ray)))
+                self.beside |= neighbour
 
-    def __missing__(self, discs: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        self[discs] = rays = tuple(ray for ray in self._rays if ray[0] & discs)
+    def __missing__(self, discs: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+        self[discs] = rays = tuple(ray for neighbour, ray in self._rays if neighbour & discs)
         return rays
 
 
-_RAYS = tuple(map(_Rays, range(65)))
-"""The rays of each square; from `PASS` there are none."""
+_RAYS = [(1 << square, rays.beside, rays) for square, rays in enumerate(map(_Rays, range(65)))]
+"""Each square's mask, ``beside`` and rays; a `PASS` has none."""
 
 
 class IllegalMove(ValueError):
@@ -118,17 +119,15 @@ def can_move(player: int, opponent: int) -> bool:
 
 def flips(player: int, opponent: int, square: int) -> int:
     """Return a mask of the discs that a move on ``square`` turns; 0 if the move is illegal, and for a `PASS`."""
-    if (player | opponent) >> square & 1:
+    square_bit, beside, rays = _RAYS[square]
+    if (player | opponent) & square_bit:
         return 0
     turned = 0
-    rays = _RAYS[square]
-    for line, ray in rays[opponent & rays.beside]:
-        for bit in ray:
-            if opponent & bit:
-                line |= bit
-            else:
-                if player & bit:
-                    turned |= line
+    for ray in rays[opponent & beside]:
+        for end, between in ray:
+            if not opponent & end:
+                if player & end:
+                    turned |= between
                 break
     return turned
 
@@ -181,45 +180,36 @@ def squares(mask: int) -> list[int]:
 
 
 _TWICE = 1 << 64 | 1
-_FILE_SWAPS = (
-    (1, 0x5555_5555_5555_5555 * _TWICE),
-    (2, 0x3333_3333_3333_3333 * _TWICE),
-    (4, 0x0F0F_0F0F_0F0F_0F0F * _TWICE),
-)
 _SQUARE_SWAPS = (
     (7, 0x00AA_00AA_00AA_00AA * _TWICE),
     (14, 0x0000_CCCC_0000_CCCC * _TWICE),
     (28, 0x0000_0000_F0F0_F0F0 * _TWICE),
 )
-# Two masks may lie side by side in one number: `_mirror_files` and `_transpose` turn both.
-
-
-def _mirror_files(bits: int) -> int:
-    for shift, mask in _FILE_SWAPS:
-        bits = (bits >> shift & mask) | (bits & mask) << shift
-    return bits
-
-
-def _mirror_ranks(bits: int) -> int:
-    return int.from_bytes(bits.to_bytes(8, "little"), "big")
 
 
 def _transpose(bits: int) -> int:
+    """Return a mask, or two that lie side by side in one number, mirrored at the diagonal A1-H8."""
     for shift, mask in _SQUARE_SWAPS:
         swap = (bits ^ bits >> shift) & mask
         bits ^= swap ^ swap << shift
     return bits
 
 
+_REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+"""A table for `bytes.translate` that mirrors the files of ranks, each a byte."""
+
+
+def _mirror_images(pair: int) -> tuple[bytes, bytes, bytes, bytes]:
+    """Return two masks, side by side in one number, under symmetries 0 to 3, as bytes that compare as numbers do."""
+    ranks = pair.to_bytes(16, "big")
+    mirrored = ranks[7::-1] + ranks[:7:-1]
+    return ranks, ranks.translate(_REVERSED), mirrored, mirrored.translate(_REVERSED)
+
+
 def transform(bits: int, symmetry: int) -> int:
     """Return a mask under symmetry 0..7: bit 0 mirrors A-H, then bit 1 mirrors 1-8, then bit 2 transposes."""
-    if symmetry & 1:
-        bits = _mirror_files(bits)
-    if symmetry & 2:
-        bits = _mirror_ranks(bits)
-    if symmetry & 4:
-        bits = _transpose(bits)
-    return bits
+    bits = int.from_bytes(_mirror_images(bits)[symmetry & 3], "big")
+    return _transpose(bits) if symmetry & 4 else bits
 
 
 def transform_move(move: int, symmetry: int) -> int:
@@ -255,11 +245,11 @@ def canonical(player: int, opponent: int) -> tuple[int, int]:
 def canonical_with_symmetry(player: int, opponent: int) -> tuple[int, int, int]:
     """Return the canonical pair and the symmetry that maps the given position to it."""
     pair = player << 64 | opponent
-    ranks = _mirror_ranks(player) << 64 | _mirror_ranks(opponent)
-    images = [pair, _mirror_files(pair), ranks, _mirror_files(ranks)]
-    images += map(_transpose, images[:])
+    # To mirror files and transpose is to transpose and mirror ranks.
+    plain, files, ranks, both = _mirror_images(_transpose(pair))
+    images = (*_mirror_images(pair), plain, ranks, files, both)
     least = min(images)
-    return least >> 64, least & FULL, images.index(least)
+    return int.from_bytes(least[:8], "big"), int.from_bytes(least[8:], "big"), images.index(least)
 
 
 def mirror_equal_moves(
