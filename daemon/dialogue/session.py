@@ -175,7 +175,7 @@ class Session:
     def own_turn(self) -> bool:
         """Whether the engine plays the side to move, by the option `mode`; False when the game is over."""
         mode, position = self.settings.mode, self.game.position
-        return not position.over and (mode == 2 or mode == (0 if not position.black_to_move else 1))
+        return (mode == 2 or mode == (0 if not position.black_to_move else 1)) and not position.over
 
     # Opening line
 

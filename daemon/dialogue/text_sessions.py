@@ -350,7 +350,7 @@ class TextSessions:
         state.interrupt.begin(client_line.number)
         if not client_line.cancelled:
             self._guarded(session, client_line, lambda: dialect.run_line(client_line.line))
-        if state.own_turn or state.game.position.over:
+        if state.own_turn or (dialect.moved and state.game.position.over):
             self._pools[SEARCHES].submit(partial(self._play_on, client, session, client_line))
         else:
             self._finish(client, session, client_line)
