@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -84,6 +85,7 @@ def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
     return ((60, 100),)
 
 
+@cache
 def level_limits(level: int, empties: int) -> Limits:
     """Return the depth and selectivity of Edax's ``level`` (0..60) for a board with ``empties`` (0..64).
 

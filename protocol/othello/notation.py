@@ -6,6 +6,7 @@ Text that cannot be read raises `BadInput`.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -237,18 +238,18 @@ def board_doubts(position: Position) -> list[str]:
 
 
 class PlayedLine(NamedTuple):
-    """A line of play: its moves with missing forced passes, and the boards before and after each of the given moves.
-
-    A board has the fields of a `Position`.
+    """A line of play: the position before it, its moves as they were given and with missing forced passes, and the
+    position after it.
     """
 
+    first: Position
+    given: list[int]
     moves: list[int]
-    boards: list[tuple[int, int, bool]]
+    last: Position
 
-    @property
-    def last(self) -> Position:
-        """The position after all moves."""
-        return Position(*self.boards[-1])
+    def positions(self) -> list[Position]:
+        """Return the positions before and after each of the given moves."""
+        return [*accumulate(self.given, lambda position, move: play_moves(position, [move]).last, initial=self.first)]
 
 
 def play_moves(position: Position, moves: list[int]) -> PlayedLine:
@@ -257,22 +258,19 @@ def play_moves(position: Position, moves: list[int]) -> PlayedLine:
     The message names the first illegal move and, if there are several moves, its number in the list, counted from 1.
     """
     player, opponent, black = position
-    played, boards = list[int](), [(player, opponent, black)]
-    for number, move in enumerate(moves, 1):
+    played = moves[:]
+    for index, move in enumerate(moves):
         turned = flips(player, opponent, move)
         if not turned and rules.must_pass(player, opponent):
             player, opponent, black = opponent, player, not black
-            played.append(PASS)
-            turned = flips(player, opponent, move)
             if move == PASS:
-                boards.append((player, opponent, black))
                 continue
+            played.insert(index + len(played) - len(moves), PASS)
+            turned = flips(player, opponent, move)
         if not turned:
-            raise BadInput(illegal_move(Position(player, opponent, black), move, number if len(moves) > 1 else 0))
+            raise BadInput(illegal_move(Position(player, opponent, black), move, index + 1 if len(moves) > 1 else 0))
         player, opponent, black = opponent ^ turned, player | turned | 1 << move, not black
-        played.append(move)
-        boards.append((player, opponent, black))
-    return PlayedLine(played, boards)
+    return PlayedLine(position, moves, played, Position(player, opponent, black))
 
 
 def illegal_move(position: Position, move: int, number: int = 0) -> str:

@@ -25,33 +25,43 @@ _BLACK = str.maketrans("XO-", "100")
 _WHITE = str.maketrans("XO-", "010")
 _PLAIN = frozenset("XO-")
 
+_BEGINNING = 10
+"""Characters of the beginning that `KnownLines` looks up: five moves, which many lines share."""
+
 T = TypeVar("T")
 
 
 class KnownLines:
-    """A cache of lines and their last positions, by text, for clients that ask repeatedly about the same line or one
-    that is a move longer.
+    """A cache of lines and their last positions, by text, for clients that ask repeatedly about the same line, one that
+    is a move longer, or lines that begin alike. Any thread may call the method.
     """
 
     def __init__(self, most: int) -> None:
         """At most ``most`` lines are kept; when there is no more room all are dropped."""
         self._most = most
-        self._positions: dict[tuple[str | None, str | None], Position] = {}
+        self._positions: dict[tuple[str | None, str], Position] = {}
 
     def last(self, args: dict[str, Any]) -> Position:
         """Return the last position of the line that `read_line` reads from ``args``; raises `RequestError`."""
-        board, moves = args.get("board"), args.get("moves")
+        board, moves = args.get("board"), args.get("moves") or ""
         position = self._positions.get((board, moves))
         if position is None:
+            position = self._continued(board, moves) or read_line(args).last
             if len(self._positions) >= self._most:
                 self._positions.clear()
-            before = self._positions.get((board, moves[:-2])) if moves else None
-            if moves and before is not None:
-                # What is wrong with the last move is told of the whole line.
-                with suppress(BadInput):
-                    position = play_moves(before, parse_moves(moves[-2:])).last
-            position = self._positions[board, moves] = position or read_line(args).last
+            self._positions[board, moves] = position
         return position
+
+    def _continued(self, board: str | None, moves: str) -> Position | None:
+        """Return the last position of a line whose beginning can be looked up; None if there is no such or an error."""
+        known = len(moves) - 2 if (board, moves[:-2]) in self._positions else _BEGINNING
+        if not 0 <= known < len(moves):
+            return None
+        # What is wrong with a move is told of the whole line.
+        with suppress(BadInput, RequestError):
+            before = self.last({"board": board, "moves": moves[:known]})
+            return play_moves(before, parse_moves(moves[known:])).last
+        return None
 
 
 def check_list_alone(args: dict[str, Any]) -> None:

@@ -49,11 +49,15 @@ def test_kept_bytes_are_the_bytes_of_the_message() -> None:
 def test_known_lines_name_the_same_positions() -> None:
     known = KnownLines(5)
     passing = "f5f4c3f6g7"
+    split = ("f5d6c3d3c4f4f6f3", "f5 d6 c3 d3", "f5d6c3d3 c4", "f5d6c3d3P@c4")
     for _ in range(2):
-        for line in [*LINES, "F5 D6", "f5d6 c3", passing]:
+        for line in [*LINES, "F5 D6", "f5d6 c3", passing, *split]:
             assert known.last({"moves": line}) == read_line({"moves": line}).last
+    for black_passes in ("h8", "  h8", "pah8", "passh8", " pass h8", "P@@@h8", "psh8"):
+        args = {"board": "O" * 62 + "X- X", "moves": f"{black_passes:>14}"}
+        assert known.last(args) == read_line(args).last
     assert known.last({}) == START
-    for line in ("f5d6a1", "f5d6x9", "f5d6c3c3"):
+    for line in ("f5d6a1", "f5d6x9", "f5d6c3c3", "f5d6c3d3c4c4", "f5d6c3d3a1f4", "f5d6c3d3c4x9", "f5d6c3d3p@a1f4"):
         with pytest.raises(RequestError) as caught:
             known.last({"moves": line})
         with pytest.raises(RequestError) as wanted:

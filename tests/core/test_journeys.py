@@ -21,4 +21,4 @@ def test_a_request_passes_few_modules(tmp_path: Path) -> None:
         assert "PendingRequest" in journey.made
         assert len(journey.modules) <= most, journey
         assert len(journey.made) <= OBJECTS.get(name, len(journey.made)), journey
-        assert journey.functions["read_line"] == 1, journey
+        assert journey.readings == 1, journey

@@ -54,6 +54,11 @@ class Journey(NamedTuple):
         """All calls."""
         return sum(self.modules.values())
 
+    @property
+    def readings(self) -> int:
+        """How often the line of the request, of text or of moves, is read."""
+        return max(self.functions["read_line"], self.functions["parse_moves"])
+
 
 def _is_counted(module: str, caller: FrameType | None) -> bool:
     """Return whether a call into a module is part of a journey; rules that the engine or the book call are not."""
@@ -182,10 +187,9 @@ def main(arguments: list[str]) -> int:
     shown = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder, Profiler() as profiler:
         for journey in journeys(Path(folder), profiler):
-            readings = journey.functions["read_line"]
             sys.stdout.write(
                 f"{journey.name:18} {len(journey.modules):3} modules {journey.calls:6} calls "
-                f"{readings:2} readings of a line, makes {', '.join(sorted(journey.made)) or 'nothing'}\n"
+                f"{journey.readings:2} readings of a line, makes {', '.join(sorted(journey.made)) or 'nothing'}\n"
             )
             if shown.modules:
                 sys.stdout.writelines(f"  {calls:6} {name}\n" for name, calls in journey.modules.most_common())

@@ -210,7 +210,7 @@ def test_a_board_reads_the_same_either_way(squares: list[str], side: str, blank:
 @settings(max_examples=30)
 @given(st.integers(0, 10**6))
 def test_forced_passes_may_be_left_out_and_do_not_count_as_plies(seed: int) -> None:
-    position, played, given_moves = START, [], []
+    position, played, given_moves, reached = START, [], [], [START]
     choice = random.Random(seed)
     while not position.over:
         move = rules.PASS if position.must_pass else choice.choice(rules.squares(position.moves))
@@ -218,8 +218,11 @@ def test_forced_passes_may_be_left_out_and_do_not_count_as_plies(seed: int) -> N
         if move != rules.PASS:
             given_moves.append(move)
         position = position.after(move)
+        if move != rules.PASS:
+            reached.append(position)
     line = read_line({"moves": moves_text(given_moves)})
     assert line.last == position
     assert line.moves == played
-    assert len(line.boards) == len(given_moves) + 1
+    assert line.first == START
+    assert line.positions() == reached
     assert read_line({"moves": moves_text(played)}).last == position

@@ -26,6 +26,7 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.positions import KnownLines
 
 from .analysis_cache import AnalysisCache
 from .questions import Question, Terms, check_list, line_data, read_questions
@@ -45,6 +46,7 @@ _FEW = 4
 """Positions up to which the thread of the sockets reads a request itself."""
 _BEGUN_AT_ONCE = 50
 """Questions that are answered or started between two pauses for the loop of the sockets."""
+_LINES_KEPT = 10_000
 _MISTAKE = "an internal error: see the daemon's log"
 
 
@@ -88,6 +90,7 @@ class AnalysisService:
         self.health = health
         self.level = level
         self.deterministic = deterministic
+        self.lines = KnownLines(_LINES_KEPT)
         self._preparer = ThreadPool(1, "questions")
         self._with_partials: set[PendingAnalysis] = set()
         self._pulsing = False
@@ -127,7 +130,7 @@ class AnalysisService:
     def _begin(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         values, client = request.values, request.client
         terms = Terms(values, self.level, deterministic=self.deterministic)
-        questions = read_questions(terms, values, self.health.give_way)
+        questions = read_questions(terms, values, self.lines, self.health.give_way)
         admit()
         owner = Owner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
         analysis = PendingAnalysis(self, request, terms, questions, owner, values.get("partial_ms", 0))

@@ -17,7 +17,7 @@ from desdaemon.core.paths import names_of_folders
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.book import BY_NAME, OPTIONS, BookCommand, complete
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.othello.notation import Position, parse_move
+from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.wire.codec import Prepared, PreparedList
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import (
@@ -214,7 +214,7 @@ class BookOperations:
                 values[parameter.name] = parse_move(move)
         client = request.client
         settings = self._texts.settings_of(client) if command.about == OPTIONS else self._settings
-        caller = Caller(client.name, settings, Position(*line.boards[0]), tuple(line.moves), client.remote, client.role)
+        caller = Caller(client.name, settings, line.first, tuple(line.moves), client.remote, client.role)
         job = run_command(self.books, command, values, caller)
         if job.over and job.id == 0:
             self._end(request, job)

@@ -13,7 +13,7 @@ from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text, discs_text, move_text, moves_text
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
-from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES, MOST_POSITIONS
+from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import KnownLines, check_list_alone, read_line, read_listed, read_moves
 
@@ -159,29 +159,30 @@ class Question(NamedTuple):
         return data
 
 
-def read_questions(terms: Terms, values: Data, pause: Callable[[], None] = lambda: None) -> list[Question]:
+def read_questions(
+    terms: Terms, values: Data, lines: KnownLines, pause: Callable[[], None] = lambda: None
+) -> list[Question]:
     """Return a question for each position of the request. Raises `RequestError` if a position, a ply or a move is
     wrong.
 
-    A list of positions has passed `check_list`. ``pause`` is called at intervals within a long list.
+    A list of positions has passed `check_list`. ``lines`` is used again for later requests. ``pause`` is called at
+    intervals within a long list.
     """
     if terms.listed:
         questions = []
-        # A list often goes through a game, a move each.
-        lines = KnownLines(MOST_POSITIONS)
         for number, item in enumerate(values["positions"]):
             if number % _READ_AT_ONCE == _READ_AT_ONCE - 1:
                 pause()
             questions.append(terms.question(read_listed(number, item, lines.last), number))
         return questions
-    line = read_line(values)
     if terms.plies is None:
-        return [terms.question(line.last)]
-    last = len(line.boards) - 1
+        return [terms.question(lines.last(values))]
+    positions = read_line(values).positions()
+    last = len(positions) - 1
     wrong = next((ply for ply in terms.plies if not 0 <= ply <= last), None)
     if wrong is not None:
         raise RequestError("bad_request", f"ply {wrong}: expected one from 0 to {last}", "plies")
-    return [terms.question(Position(*line.boards[ply]), number) for number, ply in enumerate(terms.plies)]
+    return [terms.question(positions[ply], number) for number, ply in enumerate(terms.plies)]
 
 
 def check_list(values: Data) -> None:
