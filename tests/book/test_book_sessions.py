@@ -21,6 +21,7 @@ from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.compare import merge
+from desdaemon.protocol.othello import rules
 
 DEPTH = 9
 MOST = 120
@@ -189,8 +190,8 @@ def check_session(seed: int, commands: int) -> None:
         book.negamax()
         known, where = fields(book), f"seed {seed}, command {number}: {command}"
         assert known == negamaxed(book), where
-        if not any(entry.human for entry in known):
-            # Scores by hand are larger than those of searches: none outlives its position.
+        if not any(entry.human or rules.is_over(*entry[:2]) for entry in known):
+            # Scores by hand are larger than those of searches: none outlives its position. So is that of a wipe-out.
             assert all(abs(entry.score) <= 12 or entry.score == NO_SCORE for entry in known), where
             assert all(abs(entry.leaf_score) <= 12 for entry in known if entry.has_leaf), where
         if book.options.rule is Rule.EDAX:
