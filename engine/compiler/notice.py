@@ -88,7 +88,7 @@ class Compiling:
         self._thread.join()
         wipe()
         if self._reported and kind is None:
-            message(f"compiled the {self._name} in {self._seconds} s")
+            message(f"compiled the {self._name} in {self._seconds} s", level="info")
 
     @property
     def _seconds(self) -> int:
@@ -98,7 +98,7 @@ class Compiling:
         if self._over.wait(AFTER_S):
             return
         self._reported = True
-        message(f"compiling the {self._name} for this machine: once, for up to a minute")
+        message(f"compiling the {self._name} for this machine: once, for up to a minute", level="info")
         quarters = 0
         while not self._over.wait(REWRITE_S if self._line.live or _sparse else EVERY_S):
             place = f"{self._done} of {self._total}" if self._total else "starting"
@@ -108,7 +108,7 @@ class Compiling:
                 _rewrite(self._line, text)
             elif not _sparse or quarters < passed < _QUARTERS:
                 quarters = passed
-                message(text)
+                message(text, level="info")
 
 
 def _rewrite(line: ProgressLine, text: str) -> None:
