@@ -7,6 +7,7 @@ import datetime
 import hashlib
 import json
 import platform
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -521,7 +522,7 @@ def _write(
     names = _names(setting, journal.games)
     result = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
     heading = _heading(setting, names)
-    text = report(result, heading)
+    text = report(result, heading, [program.control for program in setting.programs])
     written = json.dumps(json_report(result, about, programs), indent=1)
     if options.save:
         write_games(options.save, _file_games(result, heading))
@@ -568,7 +569,7 @@ def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str
     options: dict[int, list[str]] = {}
     for place in places:
         words = options.setdefault(place, [])
-        for word in programs[place].command[1:]:
+        for word in shlex.split(command_text(programs[place].command))[1:]:
             if word.startswith("-") or not words or not words[-1].startswith("-"):
                 words.append(word)
             else:

@@ -35,6 +35,13 @@ class TimeControl(NamedTuple):
         """Whether there is a time limit."""
         return bool(self.move or self.main)
 
+    def part_used(self, used: float, games: int, moves: int) -> float | None:
+        """Return ``used`` ms as a part of the clocks' time in ``games`` games with ``moves`` own moves altogether; None
+        without a clock for the game.
+        """
+        given = games * self.main + moves * self.increment
+        return used / given if self.main and given else None
+
     def allowed(self, used: float, moves: int) -> float:
         """Return the ms for the next move after ``moves`` own moves, which took ``used`` ms; infinite without limit."""
         limits = [self.move] if self.move else []

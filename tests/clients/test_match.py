@@ -558,8 +558,12 @@ def test_the_account_of_a_match() -> None:
     assert account.longest_ms == (90, 90)
     assert account.mean_ms == ((100 + 300 + 100) / (10 + 20 + 10), (300 + 100 + 300) / (20 + 10 + 20))
     games = {0: game(10), 2: game(-64, "time", 0)}
-    text = report(outcome(games, Schedule(2, "round-robin", 3, 2), ["A", "B"], -1, None), "A against B")
+    controls = [TimeControl(main=200, increment=5), TimeControl(move=1000)]
+    text = report(outcome(games, Schedule(2, "round-robin", 3, 2), ["A", "B"], -1, None), "A against B", controls)
     assert "  game 3, A as Black: time: late\n" in text
+    # A's 20 moves took 200 ms of the 2 * 200 + 20 * 5 of its clocks.
+    assert "A: 0.010 s a move, 0.060 s the longest, 40.0 % of the clock\n" in text
+    assert "B: 0.015 s a move, 0.090 s the longest\n" in text
 
 
 # Programs that nobody here wrote

@@ -27,6 +27,7 @@ from desdaemon.book.record import START as BOOK_START
 from desdaemon.book.storage.store import create_store, open_store
 from desdaemon.clients.match import adjudicator, workers
 from desdaemon.clients.match import match as command
+from desdaemon.clients.match.engine_process import command_of
 from desdaemon.clients.match.identity import identity
 from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file, xot_openings
 from desdaemon.clients.match.referee import Finished, MatchTerms, solve
@@ -415,11 +416,12 @@ def test_a_journal_of_another_match_tells_the_difference(
         (["x -gtp -l 4 -n 1", "x -gtp -n 1"], [-1, -1], ["x -l 4", "x"]),
         (["x", "x"], [4, 6], ["x level 4", "x level 6"]),
         (["x", "x", "y"], [-1, -1, -1], ["x (1)", "x (2)", "y"]),
+        (["self -l 4", "bin/desdaemon -gtp -n 1"], [-1, -1], ["desdaemon -l 4", "desdaemon"]),
     ],
 )
 def test_programs_of_one_name_show_what_differs(commands: list[str], levels: list[int], names: list[str]) -> None:
     programs = [
-        workers.Program(line.split(), "gtp", "", TimeControl(level=level))
+        workers.Program(command_of(line), "gtp", "", TimeControl(level=level))
         for line, level in zip(commands, levels, strict=True)
     ]
     schedule = Schedule(len(programs), "round-robin", 2, 1)
@@ -430,7 +432,7 @@ def test_programs_of_one_name_show_what_differs(commands: list[str], levels: lis
 def test_no_games_have_no_score() -> None:
     schedule = Schedule(2, "round-robin", 2, 1)
     found = outcome({}, schedule, ["a", "b"], -1, None)
-    assert "%" not in report(found, "a against b")
+    assert "%" not in report(found, "a against b", [TimeControl(), TimeControl()])
     assert json_report(found, {}, [{}, {}])["pairings"][0]["score"] is None
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from desdaemon.clients.match.referee import FAULTS, Finished
 from desdaemon.clients.match.schedule import Schedule
+from desdaemon.clients.match.time_control import TimeControl
 
 from . import statistics
 from .ratings import Pairing, Ratings, ratings
@@ -58,8 +59,8 @@ def outcome(
     return MatchOutcome(games, schedule, names, tallies, standings(tallies, schedule), failed, elo, rated, test)
 
 
-def report(result: MatchOutcome, heading: str) -> str:
-    """Return the report as text."""
+def report(result: MatchOutcome, heading: str, controls: Sequence[TimeControl]) -> str:
+    """Return the report as text; ``controls`` has one for each program."""
     lines = [heading, "", *(_two(result) if len(result.names) == 2 else _many(result))]
     if result.different < len(result.games):
         lines.append(
@@ -69,8 +70,10 @@ def report(result: MatchOutcome, heading: str) -> str:
     if result.failed >= 0:
         name, one = result.names[result.failed], result.standings[result.failed]
         lines.append(f"{name} failed in every game ({_faults(one.faults)}): no Elo")
-    for name, one in zip(result.names, result.standings, strict=True):
-        lines.append(f"{name}: {one.mean_ms / 1000:.3f} s a move, {one.longest_ms / 1000:.3f} s the longest")
+    for name, one, control in zip(result.names, result.standings, controls, strict=True):
+        part = control.part_used(one.used_ms, one.games, one.moves)
+        clock = "" if part is None else f", {100 * part:.1f} % of the clock"
+        lines.append(f"{name}: {one.mean_ms / 1000:.3f} s a move, {one.longest_ms / 1000:.3f} s the longest{clock}")
         lines.append(f"{name} lost by fault: {_faults(one.faults)}")
     for number, game in sorted(result.games.items()):
         if game.faulty >= 0:

@@ -181,8 +181,8 @@ def pairing_tallies(games: Mapping[int, Finished], schedule: Schedule) -> list[P
 
 
 class Standing(NamedTuple):
-    """One program's games against all others: numbers of games, mean score in discs of games played out, milliseconds a
-    move and of the longest move, and games lost by kind of fault.
+    """One program's games against all others: numbers of games, mean score in discs of games played out, ms of all
+    moves, of a move and of the longest, number of moves, and games lost by kind of fault.
     """
 
     games: int
@@ -190,6 +190,8 @@ class Standing(NamedTuple):
     draws: int
     losses: int
     discs: float
+    used_ms: float
+    moves: int
     mean_ms: float
     longest_ms: float
     faults: dict[str, int]
@@ -225,6 +227,7 @@ def standings(tallies: list[PairingScore], schedule: Schedule) -> list[Standing]
                 faults[kind] = faults.get(kind, 0) + count
         played = [(side, side.games - sum(map(_count, side.faults))) for side in sides]
         won, drawn, lost = (sum(side.total[result] for side in sides) for result in range(3))
+        used, moves = sum(side.used_ms[0] for side in sides), sum(side.moves[0] for side in sides)
         rows.append(
             Standing(
                 games,
@@ -232,7 +235,9 @@ def standings(tallies: list[PairingScore], schedule: Schedule) -> list[Standing]
                 drawn,
                 lost,
                 sum(side.discs * count for side, count in played) / max(1, sum(count for _, count in played)),
-                sum(side.used_ms[0] for side in sides) / max(1, sum(side.moves[0] for side in sides)),
+                used,
+                moves,
+                used / max(1, moves),
                 max((side.longest_ms[0] for side in sides), default=0.0),
                 {kind: faults[kind] for kind in FAULTS if kind in faults},
             )
