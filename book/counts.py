@@ -55,12 +55,12 @@ class Counts:
 
     @property
     def levels(self) -> dict[int, int]:
-        """Number of positions by level, ascending."""
+        """Number of positions by level, ascending; levels without positions are left out."""
         return _named(self.tally[TALLY_LEVELS:TALLY_SCORES])
 
     @property
     def scores(self) -> dict[int, int]:
-        """Number of positions by score, ascending."""
+        """Number of positions by score, ascending; scores without positions are left out."""
         return _named(self.tally[TALLY_SCORES:])
 
     def packed(self) -> npt.NDArray[np.uint64]:

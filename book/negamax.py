@@ -75,8 +75,8 @@ def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
 class LayerOrder:
     """The rows of a table by rising layer (`layer_of`): from the end of the game to the opening.
 
-    It is invalid as soon as a row is added or removed. ``filters`` are the table's. Making it verifies a mapped file
-    and raises `Damaged`.
+    It is invalid as soon as a row is added or removed. ``filters`` are the table's. Making it verifies a mapped file;
+    raises `Damaged` if the file is damaged.
     """
 
     def __init__(self, table: BookTable, progress: ProgressCallback = no_progress) -> None:

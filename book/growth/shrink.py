@@ -93,7 +93,7 @@ def cut(book: Book, depth: int, progress: ProgressCallback = no_progress) -> Shr
 def delete(
     book: Book, position: tuple[int, int], move: int | None = None, progress: ProgressCallback = no_progress
 ) -> Shrunk:
-    """Remove ``position``, or the position after ``move`` from it; descendants stay. Raises `NotInBook`."""
+    """Remove ``position``, or the position after the legal ``move`` from it; descendants stay. Raises `NotInBook`."""
     if move is not None:
         position = book.table.play(*position, move)
     keep = np.ones(len(book), bool)

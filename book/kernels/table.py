@@ -3,7 +3,8 @@
 Rows live in chunks of 2^`CHUNK_BITS` records, so that growing never copies a row. The index has 2^`SEGMENT_BITS`
 segments, chosen by the top bits of the hash; each grows alone. A segment has a byte (tag) for each slot, 0 if it is
 free, and the slots' 32-bit row numbers; it is searched by linear probing, and a miss reads tags only. `layout` has the
-words of a context (``ctx``) and of a segment's descriptor. Ranges ``start..end`` of the book's kernels exclude the end.
+words of a context (``ctx``) and of a segment's descriptor. In the book's kernels ranges ``start..end`` exclude the end,
+and ``p`` and ``o`` are the discs of the side to move and of the other side.
 """
 
 from desdaemon.book.layout import (

@@ -43,7 +43,8 @@ def crc_tables() -> npt.NDArray[np.uint32]:
 class Blocks:
     """The state of verification of a mapped file's blocks.
 
-    Any thread may call `check` and the kernels at any time. A damaged block is filled with zeros in memory, and noted.
+    Any thread may call `check` and the kernels at any time. A damaged block is filled with zeros in memory; the first
+    is noted (`damage`).
     """
 
     def __init__(
