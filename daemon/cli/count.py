@@ -23,7 +23,7 @@ TERMINAL_S, LOG_S = 0.2, 5.0
 """Seconds between two reports of progress: at a terminal, and elsewhere."""
 
 AFTER_S = 0.8
-"""Seconds after which `ElapsedTime` appears."""
+"""Seconds after which `ElapsedTime` shows its line."""
 
 
 def command_line() -> Parser:
@@ -207,7 +207,9 @@ class StepProgress:
 
 
 class ElapsedTime:
-    """Shows at a terminal how many seconds some work takes, by a thread of its own. Used as a context."""
+    """Shows at a terminal how many seconds some work takes, as ``what: 3 s`` from `AFTER_S` on, by a thread of its own.
+    Used as a context.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what

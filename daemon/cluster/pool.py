@@ -160,7 +160,9 @@ class ClusterSearches(Generic[S, A]):
         offer: Callable[[SearchWindow[S, A]], None],
         ready: Callable[[SearchWindow[S, A]], Iterator[T]],
     ) -> Generator[T | None, None, None]:
-        """Keep the workers busy with offered searches, and yield the answers that ``ready`` takes from the window."""
+        """Keep the workers busy with offered searches, and yield the answers that ``ready`` takes from the window until
+        that is over, or None after a stop. Raises `Unfinished` if the scheduler is lost.
+        """
         # A queue for each run, because batch numbers begin again: late answers for an earlier run are lost.
         self._done = queue.SimpleQueue()
         self._narrowed.clear()

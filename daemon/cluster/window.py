@@ -294,7 +294,9 @@ class SearchWindow(Generic[S, A]):
     # Output
 
     def batches(self) -> Iterator[SearchBatch[S]]:
-        """Yield the batches to send to workers now."""
+        """Yield the batches to send to workers now, so that `BATCHES_A_SLOT` for each slot are in flight. New searches
+        wait until the window wants no more, is drained or is closed.
+        """
         while len(self._running) < BATCHES_A_SLOT * self.slots:
             if self._again:
                 yield self._started(self._again.popleft())

@@ -31,7 +31,9 @@ _LAST_PORT = 65_534
 
 
 class Acceptor:
-    """Listening sockets of one kind, ipc or TCP. With ``keys`` a client has its key's role, otherwise ``role``."""
+    """Listening sockets of one kind, ipc or TCP. With ``keys`` a client has its key's name and role, otherwise ``name``
+    and ``role``.
+    """
 
     def __init__(self, name: str, role: str, keys: KeyStore | None) -> None:
         self.name = name

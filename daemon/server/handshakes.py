@@ -14,7 +14,9 @@ ConnectionT = TypeVar("ConnectionT")
 
 
 class HandshakeTable(Generic[ConnectionT]):
-    """Connections by age and by source address; ipc has the address "", which is not bounded by itself."""
+    """Connections by age and by source address: at most ``most`` in all and ``most_of_address`` of one address, as
+    `is_full` tells. The address of ipc is "", which has only the first bound.
+    """
 
     def __init__(self, most: int, most_of_address: int) -> None:
         self._most = most

@@ -297,7 +297,9 @@ class TextLine(NamedTuple):
 
     @property
     def successor(self) -> str:
-        """The protocol in which the dialogue continues, "" for an ordinary line."""
+        """The protocol in which the dialogue continues with this line: ``json``, ``nboard``, ``cassio``, ``gtp`` or
+        ``xboard``; "" for an ordinary line.
+        """
         if self.text.startswith("{"):
             return "json"
         if self.name == "nboard":

@@ -158,7 +158,7 @@ class PlayerSummary(NamedTuple):
 
 
 def summary(moves: Iterable[JudgedMove], black: bool) -> PlayerSummary:
-    """Return the summary of Black's or White's moves."""
+    """Return the summary of one player's moves: Black's if ``black``, else White's."""
     chosen = [move for move in moves if move.position.black_to_move == black and move.choices > 1]
     worst = max(chosen, key=lambda move: (move.loss, -move.ply), default=None)
     return PlayerSummary(

@@ -138,7 +138,9 @@ def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
 
 
 def _tree(text: str, start: int, escapes: bool) -> tuple[GameText, int]:
-    """Return the game that begins at ``start``, and the index from which to look for the next one."""
+    """Return the game that begins at ``start``, with a ``fault`` if it has no end, and the index from which to look for
+    the next one.
+    """
     listed: list[tuple[str, str]] = []
     name = ""
     depth = 0
@@ -278,7 +280,7 @@ def parse_ggf(text: str) -> GameRecord:
 
 
 def ggf_game(text: GameText) -> GameRecord:
-    """Return the game of a GGF text; raises `BadInput`."""
+    """Return the game of a GGF text. Raises `BadInput` for a fault, another game or size, and illegal moves."""
     if text.fault:
         raise BadInput(text.fault)
     moves: list[tuple[bool, int, float]] = []

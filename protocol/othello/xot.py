@@ -116,7 +116,9 @@ def _list_named(name: str) -> _XotList:
 
 @lru_cache(maxsize=len(FILES))
 def _read(name: str, path: str, changed_ns: int, size: int) -> _XotList:
-    """Read a list, and cache it until its time (``changed_ns``) or its ``size`` changes. Raises `BadInput`."""
+    """Read a list, and cache it until its time (``changed_ns``) or its ``size`` changes. Raises `BadInput` if it cannot
+    be read, is empty, or has a line of other than `PLIES` moves.
+    """
     try:
         with open(path, "rb") as file:
             text = decoded(file.read(LARGEST_FILE), FILES[name])

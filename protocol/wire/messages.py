@@ -540,7 +540,9 @@ def readable_id(message: dict[str, Any]) -> str | int | None:
 def check_request(
     message: dict[str, Any], operations: Mapping[str, Operation] = BY_NAME
 ) -> tuple[Operation, dict[str, Any]]:
-    """Return the operation of a request, one of ``operations``, and its unchecked arguments; raises `RequestError`."""
+    """Return the operation of a request, one of ``operations``, and its unchecked arguments, {} if it has none; raises
+    `RequestError`.
+    """
     if not is_id(message.get("id")):
         raise RequestError(
             "bad_request", "id: expected a text of at most 64 bytes or a whole number up to 2^64 - 1", "id"

@@ -20,7 +20,7 @@ from . import FAULT, OK, WARNING, Finding
 
 
 def runtime() -> Finding:
-    """Check the folder of the sockets and the connection file."""
+    """Check that the folder of the sockets and the connection file can be used, or made."""
     folder = Path(folders.runtime())
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     mend = "name another with DESDAEMON_RUNTIME_DIR"
@@ -39,7 +39,7 @@ def runtime() -> Finding:
 
 
 def daemon() -> Finding:
-    """Look for a daemon that this user runs."""
+    """Tell whether this user runs a daemon; a connection file that cannot be read is a warning."""
     path = connection_path()
     try:
         connection = read_connection(path)

@@ -44,7 +44,7 @@ sys.exit(main(["-q", "-l", "1", "-n", "1", "--config", "none", *sys.argv[1:]]))
 
 
 def cache() -> Iterator[Finding]:
-    """Check the cache folder and the room in it."""
+    """Check that the cache folder can be written to and has room for what is compiled."""
     complaints: list[str] = []
     logs.redirect(complaints.append)
     try:
@@ -133,7 +133,7 @@ def compiled(*, search: bool) -> Iterator[Finding]:
 
 
 def weights(path: str) -> Finding:
-    """Check the configured file of weights, or the shipped one."""
+    """Check that the file of weights ``path`` can be read, the shipped one for ""."""
     from desdaemon.engine.evaluation.weights import SHIPPED
     from desdaemon.engine.evaluation.weights_file import WeightsError, read
 
@@ -149,7 +149,7 @@ def weights(path: str) -> Finding:
 
 
 def book(path: str) -> Finding:
-    """Check the configured book, if any, without writing to it."""
+    """Check that the book in the file ``path`` can be opened, without writing to it; "" is no book and no fault."""
     from desdaemon.book.errors import Unreadable
     from desdaemon.book.formats.registry import NATIVE, SHIPPED, format_by_content, load, shipped
     from desdaemon.book.storage.store import open_store

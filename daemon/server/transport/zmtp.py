@@ -200,7 +200,7 @@ class Conversation:
         return bytes(self._held) + self._buffer[self._at :] if self._security is None else None
 
     def feed(self, data: bytes) -> None:
-        """Add received bytes."""
+        """Add received bytes, for `next` to read; those of a frame too large to keep are dropped."""
         if self._skip:
             skipped = min(self._skip, len(data))
             self._skip -= skipped
