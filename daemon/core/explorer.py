@@ -19,7 +19,9 @@ def default_file() -> str:
 
 
 def games_index(path: str) -> GamesIndex:
-    """Return the index in the file ``path``, the default one for ""; raises `BadInput` if there is none."""
+    """Return the index in the file ``path``, the default one for "". Only the one asked for last stays mapped. Raises
+    `BadInput` if the file is missing, cannot be read or is no index.
+    """
     path = path or default_file()
     try:
         status = os.stat(path)  # noqa: PTH116

@@ -171,7 +171,7 @@ class ServerMetrics:
             self.log.error("mistake", where=where, trace=told)
 
     def open_metrics(self, status: dict[str, Any]) -> str:
-        """Return all metrics as OpenMetrics text; ``status`` is the reply to the operation `status`."""
+        """Return all metrics as OpenMetrics text; ``status`` is the data of the operation `status`."""
         lines: list[str] = []
 
         def family(name: str, kind: str, help: str, samples: list[tuple[str, float]]) -> None:

@@ -29,7 +29,7 @@ class PlayedGame:
         self.restart()
 
     def restart(self) -> None:
-        """Start the game again from its initial position."""
+        """Start the game again from its initial position; forget its moves, the times, and whether it was counted."""
         self.position = self.initial
         self.moves = []
         self._undone = []

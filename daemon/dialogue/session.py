@@ -530,8 +530,8 @@ def _is_arbitrary(result: Result) -> bool:
 
 
 def stopgap_move(position: Position) -> int:
-    """Choose a move without an engine: a corner if possible, else the move that opens the fewest corners to the
-    opponent and then leaves it the fewest moves.
+    """Return a move chosen without an engine: a corner if possible, else the move that opens the fewest corners to the
+    opponent; of equal ones that which leaves the opponent the fewest moves.
 
     The position must have a legal move.
     """

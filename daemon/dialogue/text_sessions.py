@@ -44,8 +44,8 @@ MOST_THREADS = 256
 """Most lines that search at a time, those that wait for search threads included."""
 
 _AT_ONCE = 4
-"""Most other lines that run at a time. Only one thread runs Python at a time: with more lines, the sockets' loop would
-wait longer.
+"""Most lines that run at a time among those that neither search nor count; of those that count, one runs at a time.
+Only one thread runs Python at a time: with more lines, the sockets' loop would wait longer.
 """
 
 

@@ -140,7 +140,9 @@ class Books:
     """The one book of the process. Every method may be called from any thread."""
 
     def __init__(self, jobs: BookJobs, *, scheduler: Scheduler | None = None, data_folder: str | None = None) -> None:
-        """``scheduler`` gives the searches of jobs their turns; remote clients' files are in ``data_folder``."""
+        """``scheduler`` gives the searches of jobs their turns; without one they begin at once. Remote clients' files
+        are in ``data_folder``; if it is None, they may name no files.
+        """
         self.jobs = jobs
         self.scheduler = scheduler
         self.journal: JobJournal | None = None

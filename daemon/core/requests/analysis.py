@@ -77,7 +77,7 @@ class AnalysisService:
         share_turns: bool,
         deterministic: bool = False,
     ) -> None:
-        """``level`` and ``deterministic`` apply to requests that do not set their own.
+        """``level`` applies to requests without a limit, ``deterministic`` to those that do not set this.
 
         With ``share_turns``, for engines that have ``short_searches``, one turn of a search thread answers many short
         questions.

@@ -21,7 +21,7 @@ _LINES_KEPT = 50_000
 
 
 class GameOperations:
-    """Looks positions up. One thread at a time calls `get`."""
+    """Answers `games.get`. One thread at a time calls `get`."""
 
     def __init__(self, file: str, hidden: re.Pattern[str]) -> None:
         """``file`` is the index, "" for the default one; matches of ``hidden`` are removed from messages."""
@@ -30,7 +30,9 @@ class GameOperations:
         self._known_lines = KnownLines(_LINES_KEPT)
 
     def get(self, request: PendingRequest) -> Data:
-        """Return the data of the reply; ends early if the request does. Raises `RequestError`."""
+        """Return the data of the final; if the request ends meanwhile, what was looked up until then. Raises
+        `RequestError` for a wrong position, too many games to list, and if there is no index.
+        """
         values = request.values
         many = values.get("positions")
         if many is not None:

@@ -363,7 +363,7 @@ class ResumableSearch(Work):
         raise NotImplementedError
 
     def stop(self) -> None:
-        """End the search: at once if it waits for a turn, otherwise soon."""
+        """End the search: at once if it waits for a turn, otherwise soon. Does nothing if it is over."""
         with self._lock:
             self.stopped = True
             control = self._control

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _USAGE = "games show [n] [player|black|white|event name] [years first-last]"
 _GAMES = 10
 _COLUMNS = 75
-"""Room for a row behind its move."""
+"""Most columns of a row after its move; players that do not fit are left out."""
 
 
 def show(context: CommandContext, argument: str) -> None:
@@ -53,7 +53,9 @@ def show(context: CommandContext, argument: str) -> None:
 
 
 def _filter(words: list[str]) -> Filter:
-    """Return the filter that words such as ``black NAME years 1990-1999`` spell; raises `BadInput`."""
+    """Return the filter that words such as ``black NAME years 1990-1999`` spell; without a word it lets every game
+    pass. Raises `BadInput` for words that spell none.
+    """
     from desdaemon.book.explorer.index import Filter
 
     values: dict[str, str | int] = {}
@@ -77,7 +79,9 @@ def _filter(words: list[str]) -> Filter:
 
 
 def _losses(session: Session, position: Position, played: Played) -> dict[str, int]:
-    """Return the discs that moves lose by the scores of the book in use; moves that it does not know are left out."""
+    """Return by move the discs that it loses by the scores of the book in use. Moves that the book lacks are left out;
+    {} without a book.
+    """
     book = session.books.book if session.books is not None else None
     if book is None:
         return {}

@@ -302,7 +302,7 @@ class TextDialect(CommandContext):
 
 
 def _suggestion(word: str) -> str:
-    """Return the end of a message about an unknown ``word``: the nearest command or option."""
+    """Return the end of a message about an unknown ``word``: the nearest command or option, else what is expected."""
     from desdaemon.protocol.commands.options import OPTIONS
     from desdaemon.protocol.commands.text import COMMANDS
     from desdaemon.protocol.spelling import did_you_mean
