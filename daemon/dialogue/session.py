@@ -228,7 +228,9 @@ class Session:
 
     @property
     def config(self) -> EngineConfig:
-        """The configuration of the engine that the options ask for."""
+        """The configuration of the engine that the options ask for; with ``helpers`` it has one thread, and idle
+        threads may join.
+        """
         threads, guests = self.settings.threads, 0
         if self.helpers is not None:
             threads, guests = 1, self.helpers.most(0)

@@ -128,7 +128,7 @@ class _Watch:
             self._context.say(self._shown.popleft())
 
     def follow(self) -> None:
-        """Show progress until the job is over."""
+        """Show progress and print the lines in ``shown`` until the job is over."""
         show = self._rewrite or self._context.say
         while not self._job.wait(LIVE_S if self._rewrite else LINE_S):
             self.show()

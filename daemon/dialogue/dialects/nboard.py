@@ -333,7 +333,9 @@ class _HintStream:
             self._stats(self._nodes)
 
     def finish(self, result: Result) -> None:
-        """Send the final lines that differ from the last iteration's, and the nodes if they have changed."""
+        """Send the final lines that differ from the last iteration's, and the nodes if they have changed. Lines of a
+        search that was stopped within its first iteration are not sent.
+        """
         for index, line in enumerate(result.lines):
             if line.depth or result.complete:
                 self._show(index, line, finished=result.complete)

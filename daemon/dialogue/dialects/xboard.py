@@ -40,7 +40,7 @@ _DROPPING = frozenset(("force", "new", "result", "setboard", "undo", "remove", "
 
 class XBoardListener(InputListener):
     """Hears XBoard's lines: ``?`` ends a search, whose move is then played; ``force``, ``new`` and the other commands
-    of `_DROPPING` end one without a move.
+    of `_DROPPING` end one without a move, and ``quit`` ends the input too.
     """
 
     strict = False
