@@ -22,7 +22,8 @@ WEIGHTS = 32
 STOP = 40
 """Address of the word that ends the search when it is not 0."""
 DATE = 48
-"""Date of new table entries: each search adds 1, and 1 follows `LAST_DATE`. Entries of lower dates are replaced first.
+"""Date of new table entries: each search adds 1, and 1 follows `LAST_DATE`. Entries of the most dates ago are replaced
+first.
 """
 BEST = 56
 """Best move of the last node that has tried its moves, after a search the root's; NO_MOVE if it has none,

@@ -73,7 +73,7 @@ _TOGETHER_FROM = 10
 """Least plies of an iteration that threads share; shallower ones end before all threads have joined."""
 
 _OLD = 200
-"""The date above which `clear` zeroes the whole table, because dates end at `LAST_DATE`."""
+"""The number of dates after which `clear` zeroes the tables, because after `LAST_DATE` old entries look new again."""
 
 _PASS_FROM = {Selectivity.PERCENT_73: 15, Selectivity.PERCENT_87: 24, Selectivity.PERCENT_95: 20}
 """Least empties at which a selective pass prepares a search to the end (docs/notes/constants-of-the-search.md)."""
@@ -223,7 +223,8 @@ class Searcher:
         self._edges = edge_table()
         self._curve = curve.table(self._weights.metadata.curve)
         self._probcut = probcut.table(self._weights.metadata.probcut or probcut.DEFAULT)
-        self._date = 0
+        self._dates = 0
+        """Number of dates that entries have had since the tables were last zeroed."""
         self._clearings = 0
         self._control = Control()
         self._threads = threads
@@ -257,16 +258,16 @@ class Searcher:
 
     def clear(self) -> None:
         """Forget all results in the tables, so that the next search is as the first."""
-        if self._date == 0:
+        if self._dates == 0:
             return
         self._clearings += 1
         # With other keys, old entries match no board, and are replaced first because they are older.
-        if self._date > _OLD or self._clearings == 1:
+        if self._dates > _OLD or self._clearings == 1:
             self._table.clear()
             self._pv_table.clear()
             for context in self._contexts:
                 context.local_table.clear()
-            self._date = 0
+            self._dates = 0
         for context in self._contexts:
             context[SALT] = self._clearings % (1 << 32) << 32
 
@@ -287,7 +288,7 @@ class Searcher:
         Their boards and moves must be those that play from this position leads to, not mirror images of them.
         """
         image, symmetry = self._engine.board_symmetric, self._canonical(player, opponent)[2]
-        self._date = max(1, self._date)
+        self._dates = max(1, self._dates)
         context = self._contexts[0]
         context[DATE] = self._date
         for own, other, move, score, limits in known:
@@ -329,9 +330,9 @@ class Searcher:
         A stop leaves the lengths of the lines in unfinished records as the caller has set them: 0 marks these records.
         """
         self._prepare(_UNLIMITED, control)
-        context = self._contexts[0]
-        self._engine.search_records(context.address, address, number)
-        self._date = context[DATE]
+        self._engine.search_records(self._contexts[0].address, address, number)
+        # The kernel counts on in its context, from the second record on.
+        self._dates += max(0, number - 1)
 
     def time_evaluations(self, player: int, opponent: int, number: int) -> int:
         """Make ``number`` single moves from a position that has a legal one, evaluate after each, and return the sum of
@@ -339,9 +340,14 @@ class Searcher:
         """
         return int(self._engine.evaluate_often(self._contexts[0].address, player, opponent, number))
 
+    @property
+    def _date(self) -> int:
+        """The date of new entries: `_dates`, but 1 follows `LAST_DATE`."""
+        return (self._dates - 1) % LAST_DATE + 1
+
     def _prepare(self, limits: Limits, control: Control) -> None:
         control.watch(self._contexts)
-        self._date = self._date % LAST_DATE + 1
+        self._dates += 1
         for context in self._contexts:
             context[NODES] = 0
             context[STOP] = control.address

@@ -167,20 +167,22 @@ def covers(have, need):
 @kernel("void(u64,u64,u64)")
 def put(bucket, key, d):
     """Write the data word ``d`` for the board of ``key`` into a bucket, over the board's old entry. If it has none, the
-    bucket's entry of the lowest date is overwritten, or of several with that date the cheapest.
+    bucket's entry of the most dates ago is overwritten, or of several with its date the cheapest.
     """
     place = bucket
     least = ~U(0)
     other = bucket
+    # Dates begin again: those above the new entry's are the oldest.
+    after = ((d >> U(40)) + U(1)) << U(56)
     for _ in range(4):
         old = poll64(other + U(8))
         its_key = poll64(other) ^ old
         if its_key == key:
             place = other
             break
-        # Date and cost decide. Bits of the key break ties, the lowest of them those that no salt changes, because
-        # places in the bucket depend on what stood there before a clearing.
-        rank = (old << U(16)) | ((its_key >> U(16)) & U(0xFFFF))
+        # Date and cost decide. Moves, bounds and bits of the key break ties, the lowest of them those that no salt
+        # changes, because places in the bucket depend on what stood there before a clearing.
+        rank = ((old << U(16)) - after) | ((its_key >> U(16)) & U(0xFFFF))
         if rank < least:
             least = rank
             place = other

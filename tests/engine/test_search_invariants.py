@@ -9,7 +9,7 @@ import judge
 import pytest
 
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.layout import EDGES, OFF_ETC, OFF_EVALUATION
+from desdaemon.engine.layout import EDGES, LAST_DATE, OFF_ETC, OFF_EVALUATION
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
 from desdaemon.engine.result import Line
@@ -238,6 +238,23 @@ def test_cleared_is_as_new(weights: Weights) -> None:
     anew = searcher.search(*board, TO_THE_END)
     assert anew.nodes == first.nodes
     assert anew.lines[0][:7] == first.lines[0][:7]
+
+
+@pytest.mark.parametrize(("first", "later"), [(253, 5), (49, LAST_DATE - 1)])
+def test_cleared_is_as_new_although_dates_have_begun_again(weights: Weights, first: int, later: int) -> None:
+    """Old entries have a higher date than the search after the clearing, or the same one."""
+    board, other = longer(51, 2, 15)
+    new, old = (Searcher(hash_bits=10, weights=weights) for _ in range(2))
+    old.search(*judge.OPENING, Limits(1))
+    # The first clearing is another one.
+    old.clear()
+    for _ in range(first - 1):
+        old.search(*judge.OPENING, Limits(1))
+    old.search(*other, TO_THE_END)
+    for _ in range(later):
+        old.search(*judge.OPENING, Limits(1))
+    old.clear()
+    assert old.search(*board, TO_THE_END).nodes == new.search(*board, TO_THE_END).nodes
 
 
 def test_the_count_of_searches_goes_round(weights: Weights, searcher: Searcher) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon.engine.compiler.library import Library
-from desdaemon.engine.layout import DATE, INFINITE, SALT, TABLE
+from desdaemon.engine.layout import DATE, INFINITE, LAST_DATE, SALT, TABLE
 from desdaemon.engine.memory import Block
 from desdaemon.engine.team import Context
 
@@ -55,3 +55,14 @@ def test_results_are_found_and_deeper_ones_stay(
             answer = inner.probe_answer(context.address, *kept, its_alpha, its_depth, its_selectivity)
             assert answer != INFINITE, "a deeper result was lost to a shallower one"
             assert (answer > its_alpha) == (its_alpha < TRUE_SCORE)
+
+
+def test_dates_that_begin_again_are_newer(inner: Library) -> None:
+    """Results of before the dates began again give way to new ones, which do not give way to each other."""
+    bucket, context = Block(4096), Context()
+    context[TABLE], context[SALT] = bucket.address, 77 << 32
+    boards = [(1 << square, 2 << square) for square in range(8)]
+    for number, board in enumerate(boards):
+        context[DATE] = LAST_DATE if number < 4 else 1
+        inner.probe_remember(context.address, *board, 0, TRUE_SCORE, 9, 5, 0)
+    assert [inner.probe_answer(context.address, *board, 0, 5, 0) for board in boards[4:]] == [TRUE_SCORE] * 4
