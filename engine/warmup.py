@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from desdaemon.engine.evaluation.weights import Weights, WeightsError
+from desdaemon.engine.evaluation.weights import Weights, WeightsError, are_expanded
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system import logs
 
@@ -18,15 +18,15 @@ def command_line() -> Parser:
         prog="desdaemon warmup",
         description="Compile the engine and the book, and expand the weights, so that no later start needs to.",
     )
-    parser.add_argument("--check", action="store_true", help="only look: exit 1 if anything is not compiled yet")
+    parser.add_argument("--check", action="store_true", help="only look: exit 1 if anything is missing")
     return parser
 
 
 def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
-    """Compile the libraries ``specs`` that are not in the cache, with ``--check`` only report them; then expand the
-    shipped weights, unless a library is missing.
+    """Compile the libraries ``specs`` that are not in the cache, then expand the shipped weights; with ``--check`` only
+    report what is missing.
 
-    Returns the exit status: 0; 1 if something failed, or with ``--check`` if a library is missing.
+    Returns the exit status: 0; 1 if something failed, or with ``--check`` if something is missing.
     """
     arguments = command_line().parse_args(argv)
     print(f"{'what':24} {'state':10} {'seconds':>8}")
@@ -46,17 +46,18 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
                 return 1
             state = "compiled"
         print(f"{spec.name + ' library':24} {state:10} {time.perf_counter() - begun:8.2f}", flush=True)
-    if status == 0:
-        begun = time.perf_counter()
-        # Print the name first, because the first run takes seconds.
-        print(f"{'weights':24} ", end="", flush=True)
-        try:
+    begun = time.perf_counter()
+    # Print the name first, because the first run takes seconds.
+    print(f"{'weights':24} ", end="", flush=True)
+    try:
+        if not arguments.check:
             Weights.load()
-        except WeightsError as error:
-            print()
-            logs.message(str(error), level="error")
+        elif not are_expanded():
+            print("missing")
             return 1
-        print(f"{'ready':10} {time.perf_counter() - begun:8.2f}")
-    # Report a cache folder that cannot be written.
-    library.cache_folder()
+    except WeightsError as error:
+        print()
+        logs.message(str(error), level="error")
+        return 1
+    print(f"{'ready':10} {time.perf_counter() - begun:8.2f}")
     return status

@@ -38,7 +38,7 @@ from . import weights_metadata
 from .network import Network, expanded_heads
 from .weights_file import MOST_BANDS, PACKED_BYTES, WEIGHTS_PER_PLY, WeightsError, read
 
-__all__ = ["SHIPPED", "Weights", "WeightsError"]
+__all__ = ["SHIPPED", "Weights", "WeightsError", "are_expanded"]
 
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "weights.xz"
 
@@ -80,13 +80,7 @@ class Weights:
         cannot be compiled.
         """
         source = Path(path) if path is not None else SHIPPED
-        try:
-            content = source.read_bytes()
-        except OSError as error:
-            raise WeightsError(f"{source}: {error.strerror}") from None
-        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
-        folder = library.cache_folder()
-        cached = folder / f"weights{_LAYOUT_VERSION}-{digest}.bin" if folder else None
+        digest, cached = _expansion(source)
         if cached is not None and cached.exists():
             try:
                 with cached.open("rb") as stream:
@@ -123,6 +117,26 @@ class Weights:
                 _keep(cached, memory)
         except (OSError, WeightsError) as error:
             message(f"{cached}: {error}")
+
+
+def are_expanded() -> bool:
+    """Return whether the cache has a file for the expanded form of the shipped weights, unverified. Raises
+    `WeightsError` if the shipped file cannot be read.
+    """
+    _, cached = _expansion(SHIPPED)
+    return cached is not None and cached.exists()
+
+
+def _expansion(source: Path) -> tuple[str, Path | None]:
+    """Return the digest of a weights file and the path of its expanded form, which may not exist; None for the path
+    without a cache folder. Raises `WeightsError` if the weights file cannot be read.
+    """
+    try:
+        digest = hashlib.blake2b(source.read_bytes(), digest_size=16).hexdigest()
+    except OSError as error:
+        raise WeightsError(f"{source}: {error.strerror}") from None
+    folder = library.cache_folder()
+    return digest, folder / f"weights{_LAYOUT_VERSION}-{digest}.bin" if folder else None
 
 
 def _blocks(size: int) -> list[int]:

@@ -13,6 +13,7 @@ import numpy as np
 import plain_weights
 import pytest
 
+from desdaemon.engine import warmup
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation import weights
 from desdaemon.engine.evaluation.network import Head, Network
@@ -119,6 +120,23 @@ def test_files_of_the_smaller_set(
     write_edax(tmp_path / "eval.dat", packed.tobytes())
     found = evaluations(Weights.load(tmp_path / "eval.dat"))
     assert found == evaluations(Weights.load(tmp_path / "wide.weights"))
+
+
+def test_warmup_with_check_only_looks(
+    engine: library.Library,
+    weights_by_lot_path: Path,
+    cache: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(weights, "SHIPPED", weights_by_lot_path)
+    assert warmup.main(["--check"], ()) == 1
+    assert capsys.readouterr().out.split()[-2:] == ["weights", "missing"]
+    assert list(cache.iterdir()) == []
+    assert warmup.main([], ()) == 0
+    assert len(list(cache.iterdir())) == 1
+    assert warmup.main(["--check"], ()) == 0
+    assert "ready" in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_no_cache(
