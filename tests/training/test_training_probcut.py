@@ -177,6 +177,13 @@ def shallow_searches(monkeypatch):
     monkeypatch.setattr(fit, "FEWEST", 4)
 
 
+def test_positions_without_held_out_ones_are_refused(tmp_path, shallow_searches):
+    arrays = played(tmp_path / "positions.npz")
+    arrays["held"][:] = False
+    with pytest.raises(TrainingError, match="no held-out positions"):
+        nodes.gather(arrays, Weights.load(), count=1, seed=3, workers=1, progress=StageProgress("test"))
+
+
 def test_nodes_are_those_of_searches(tmp_path, shallow_searches):
     arrays = played(tmp_path / "positions.npz")
     weights = Weights.load()

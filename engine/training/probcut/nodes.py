@@ -20,7 +20,7 @@ from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
 from desdaemon.engine.probcut import stand_in
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.training.store import Arrays, StageProgress
+from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 OPEN = 40
@@ -110,8 +110,9 @@ class Measured(NamedTuple):
 
 
 def limits_of(empties: int, dice: np.random.Generator) -> Limits:
-    """Return random limits for a search with ``empties``, like those of levels: to the end with few empties, else 8 to
-    18 plies, at a random selectivity; and a node limit that most searches do not reach.
+    """Return random limits for a search with ``empties``, like those of levels: to the end with up to 16 empties and
+    mostly with up to 24, else 8 to 18 plies, at a random selectivity below 100 %; and a node limit that most searches
+    do not reach.
     """
     if empties <= 16 or (empties <= 24 and dice.random() < 0.7):
         return Limits(empties, Selectivity(dice.choice(SELECTIVITIES[:5])), 20_000_000)
@@ -124,11 +125,13 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
     """Return nodes, with bounds of at most `OPEN` discs, of up to ``count`` searches of held-out positions with 11 to
     52 empties; positions whose evaluation is over `CLOSE_TO` discs are not searched.
 
-    ``arrays`` are those of stage `positions`.
+    ``arrays`` are those of stage `positions`. Raises `TrainingError` if there are no such positions.
     """
     starts = np.searchsorted(arrays["plies"], np.arange(62))
     held = {ply: starts[ply] + np.flatnonzero(arrays["held"][starts[ply] : starts[ply + 1]]) for ply in range(8, 50)}
     plies = [ply for ply, rows in held.items() if len(rows)]
+    if not plies:
+        raise TrainingError("no held-out positions with 11 to 52 empties")
     words = 1 + 4 * SAMPLED
     searchers: SimpleQueue[tuple[Searcher, Block]] = SimpleQueue()
     for _ in range(workers):
