@@ -36,7 +36,7 @@ TEAM = 72
 PROBCUT_TABLE = 80
 """Address of the table of `desdaemon.engine.probcut`."""
 PV_TABLE = 88
-"""Address of the small table of exact results on principal variations."""
+"""Address of the small table of results of open-window nodes, from which principal variations are read."""
 PV_TABLE_MASK = 96
 """Number of buckets of the table at `PV_TABLE`, minus one."""
 SWITCHED_OFF = 104
@@ -45,7 +45,9 @@ SALT = 112
 """XORed with all keys, so that a new salt hides all old entries; its low half is 0, so that boards keep their buckets.
 """
 LOCAL_TABLE = 120
-"""Address of the thread's own table, for exact results with up to `LOCAL_TABLE_EMPTIES` empties."""
+"""Address of the thread's own table, for results of the exact solver (`kernels.endgame`) with up to
+`LOCAL_TABLE_EMPTIES` empties.
+"""
 LOCAL_TABLE_MASK = 128
 """Number of buckets of the thread's own table, minus one."""
 CURVE = 136
@@ -129,7 +131,9 @@ TEAM_ROOT = 640
 TEAM_SHARE_FROM = 704
 """Least depth of nodes that are shared."""
 TEAM_BUSY = 4096
-"""`BUSY_WORDS` words that mark positions being searched, in groups of `BUSY_WAYS`."""
+"""`BUSY_WORDS` words that mark searches under way and vain tries of ProbCut (`kernels.context.mark_busy`), in groups of
+`BUSY_WAYS`.
+"""
 BUSY_WORDS = 1 << 15
 BUSY_WAYS = 4
 TEAM_BYTES = TEAM_BUSY + BUSY_WORDS * WORD

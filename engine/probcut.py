@@ -35,8 +35,9 @@ class ErrorModel(NamedTuple):
     scale * (depth - shallow)^gap_exponent * (depth_offset + shallow)^-depth_exponent * exp(-empties_rate * empties).
 
     For a search to the end of the game it is ``sigma_to_end``, whatever the empties: with more empties a single reduced
-    search errs less, but a tree has more of them. Such a search also misses the score by ``bias_odd`` or ``bias_even``
-    discs on average, by the parity of the empties, because the evaluation does not know the value of the last move.
+    search errs less, but a tree has more of them. The reduced search then also scores ``bias_odd`` or ``bias_even``
+    discs higher on average, by the parity of the empties, because the evaluation does not know the value of the last
+    move.
     """
 
     scale: float = 106.0
@@ -65,7 +66,7 @@ class ErrorModel(NamedTuple):
 
     def bias(self, empties: int, depth: int) -> float:
         """Return by how many discs the reduced search scores higher, on average, than the search of ``depth`` plies
-        that it stands for; 0 before the end of the game.
+        that it stands for; 0 if that ends before the game does.
         """
         if depth < empties:
             return 0.0

@@ -575,8 +575,8 @@ class Searcher:
     ) -> tuple[MoverScore, int]:
         """Call the compiled search once; return the score and the move or NO_MOVE.
 
-        From `_TOGETHER_FROM` plies on a search that may be shared is: the first call begins the team and calls
-        ``welcome``.
+        With at least `_TOGETHER_FROM` plies all threads of the team search if there are own helpers or ``welcome`` is
+        given: the first such call begins the team and calls ``welcome``.
         """
         main = self._contexts[0]
         root = (job.player, job.opponent, low, high, step.depth, step.selectivity.index, allowed, hint)

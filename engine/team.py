@@ -145,7 +145,7 @@ class Team:
         self._hook = HookFunction(self._wait)
         self._seats = threading.Condition()
         self._free: list[int] = []
-        """Seats for `join`, the last first. While a search is open, each seat is here or in `_taken`."""
+        """Seats for `join`, which takes the last. Between `begin` and `end` each seat is here or in `_taken`."""
         self._taken: set[int] = set()
         self._open = False
         """Whether guests may come: between `begin` and `end`."""

@@ -446,7 +446,8 @@ def is_busy(ctx, sign):
 
 @kernel("u64(u64,u64)")
 def mark_busy(ctx, sign):
-    """Mark what ``sign`` identifies as searched by this thread; return the mark's address for `unmark`.
+    """Mark what ``sign`` identifies, a search or a vain try of ProbCut, as this thread's; return the mark's address for
+    `unmark`.
 
     If its group of words is full, an older mark is overwritten.
     """

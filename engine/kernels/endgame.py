@@ -211,8 +211,8 @@ def solve4(ctx, p, o, alpha, empty, odd):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
-    """Return the score with 5 to `PARITY_TO` empties, given the mover's ``legal`` moves, which are tried in odd
-    quadrants first and on X-squares last.
+    """Return the score with 5 to `PARITY_TO` empties, given the mover's ``legal`` moves: those in odd quadrants are
+    tried first, among them and among the others X-squares last.
     """
     count(ctx, U(1))
     if alpha >= stability_threshold(i2u(empties)):

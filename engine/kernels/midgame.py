@@ -130,7 +130,7 @@ LOOK_1_FROM, LOOK_2_FROM = 20, 26
 
 LOOK_SELECTIVITY = 0
 """Selectivity index of the searches that order moves: the lowest, so that deeper results of the same boards stay in the
-table. They are shorter than `PROBCUT_FROM`, so nothing is cut in them (docs/notes/two-places.md).
+table. These searches are shorter than `PROBCUT_FROM`, so nothing is cut in them (docs/notes/two-places.md).
 """
 
 CHECK_TEAM_FROM = 5
@@ -253,10 +253,11 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """Return ``alpha + 1`` if a reduced search makes a fail high likely enough, ``alpha`` if a fail low, else INFINITE.
 
     Multi-ProbCut: Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello", 1997.
-    The reduced search is tried only if the evaluation points the same way. Above STAND_IN_SELECTIVITY it is less
-    reliable than the search it replaces: to the end it has that index, because the margin matters more; before the end,
-    where its errors add up, the next lower index. At or below it both have the same index. `engine.probcut.table`
-    describes the table at PROBCUT_TABLE. The result means nothing if UNWIND is set on return.
+    A reduced search is tried only if the evaluation misses the window's end by no more than a margin of its own. The
+    reduced search has the selectivity index of the search it replaces, but if that is above STAND_IN_SELECTIVITY a
+    lower one: to the end STAND_IN_SELECTIVITY, because the margin matters more; before the end, where its errors add
+    up, the next lower index. `engine.probcut.table` describes the table at PROBCUT_TABLE. The result means nothing if
+    UNWIND is set on return.
     """
     reservoir = ld64(ctx + U(SAMPLES))
     if reservoir:

@@ -368,7 +368,9 @@ def perft_walk(player, opponent, depth, mode, memory):
 
 @kernel("void(i64,i64,u64)")
 def perft_drain(depth, mode, memory):
-    """Play all boards that wait with ``depth`` plies left; empty boards fill up the last eight of each bucket."""
+    """Play all boards that wait with ``depth`` plies left; empty boards, which are not counted, fill up the last eight
+    of each bucket.
+    """
     x = U(0)
     while x < U(64):
         bucket = perft_set(depth, memory) + x * U(BUCKET)

@@ -71,7 +71,9 @@ class PairsOutcome(NamedTuple):
 
 
 def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: Limits) -> int:
-    """Play a game from a position in which sides[0] is to move; return its score for sides[0], in discs."""
+    """Play a game from a position in which sides[0] is to move, down to `DECIDED_AT` empties, where an exact search
+    ends it; return its score for sides[0], in discs.
+    """
     mover = 0
     while not rules.is_over(player, opponent):
         if rules.must_pass(player, opponent):

@@ -178,7 +178,7 @@ class FitTask(NamedTuple):
     name: str
     mixture: Mixture
     start: Path | None
-    """Weights to begin from; plies outside the fit are copied from them."""
+    """Weights to begin from, None for none; plies (of a network bands) outside the fit are copied from them."""
     calibrated: list[Path]
     """Files of coefficients that correct search labels; the first that has a ply serves for it."""
     first: int

@@ -149,7 +149,7 @@ def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: i
     """Play steps[i] random moves on board i, in place, passes made; keep[i] is set to whether the game goes on after
     them.
 
-    The moves depend on ``seed`` and i alone.
+    The random numbers depend on ``seed`` and i alone.
     """
     for i in range(players.shape[0]):
         player = players[i]

@@ -34,7 +34,9 @@ HELD_OUT_SHARE = 20
 
 
 class Truth(NamedTuple):
-    """Positions of one kind and number of empties, with exact scores in discs for the side to move."""
+    """Positions of one kind ("human" or "perturbed") and number of empties, with exact scores in discs for the side to
+    move.
+    """
 
     kind: str
     empties: int
@@ -47,7 +49,8 @@ def read_truth(paths: list[Path]) -> list[Truth]:
     """Return the positions of truth files: npz files with arrays P<ply>, O<ply> (boards, side to move first) and y<ply>
     (discs).
 
-    "diverse" in a file's name means that its positions are perturbed ones. Raises `TrainingError` for other files.
+    "diverse" in a file's name means that its positions are perturbed ones. Other arrays are ignored. Raises
+    `TrainingError` if a file is no intact npz file or lacks O or y of a ply that it has P of.
     """
     truth = []
     for path in paths:

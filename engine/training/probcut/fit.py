@@ -39,7 +39,9 @@ NEAR = 10.0
 """Largest distance in discs of a node's shallow score from its bound for the node to count in fit and check."""
 
 FEWEST = 60
-"""Least number of nodes near their bounds for a fit: before the end, and for each parity of empties at the end."""
+"""Least number of nodes near their bounds for a fit: of searches that end before the game, and, of searches to the end,
+for each parity of the empties.
+"""
 
 PROVED_TO = 18
 """Most empties at which searches to the end in the sample are full-width; with more the reference has cuts itself."""
@@ -191,8 +193,8 @@ def _share(which: NDArray[np.bool_]) -> float:
 def gathered(
     arrays: Arrays, weights: Weights, kept: Path, *, about: dict[str, Any], count: int, seed: int, workers: int
 ) -> Measured:
-    """Return all nodes with their scores; results that the file ``kept`` has are not measured again, new ones are added
-    to it.
+    """Return the nodes that `nodes.classes` samples with their scores; results that the file ``kept`` has are not
+    measured again, new ones are added to it.
 
     ``about`` describes the measurement; raises `TrainingError` if the file's description differs.
     """
