@@ -36,6 +36,7 @@ STATIC_FILES = (
     "panes/bookpane.js",
     "panes/gamepane.js",
     "panes/librarypane.js",
+    "panes/playedpane.js",
     "panes/serverpane.js",
     "panes/settingspane.js",
     "panes/setup.js",

@@ -8,6 +8,7 @@ import { Preferences, read, write } from "./model/store.js";
 import { BookPane } from "./panes/bookpane.js";
 import { GamePane } from "./panes/gamepane.js";
 import { LibraryPane } from "./panes/librarypane.js";
+import { PlayedPane } from "./panes/playedpane.js";
 import { ServerPane } from "./panes/serverpane.js";
 import { SettingsPane } from "./panes/settingspane.js";
 import { Setup } from "./panes/setup.js";
@@ -52,7 +53,7 @@ export class App {
     this.player.used = read("current", {}).used ?? this.player.used;
     this.panes = {
       game: new GamePane(this), book: new BookPane(this), library: new LibraryPane(this), server: new ServerPane(this),
-      settings: new SettingsPane(this),
+      settings: new SettingsPane(this), played: new PlayedPane(this),
     };
     this.game.addEventListener("change", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
     this.preferences.addEventListener("change", (event) => this.prefer(/** @type {CustomEvent} */ (event).detail));
@@ -124,7 +125,7 @@ export class App {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (!by) return;
       event.preventDefault();
-      const tabs = [...document.querySelectorAll("[role=tab]")];
+      const tabs = [...document.querySelectorAll("[role=tab]:not([hidden])")];
       const to = /** @type {HTMLElement} */ (tabs[(tabs.indexOf(/** @type {Element} */ (event.target)) + by + tabs.length) % tabs.length]);
       to.click();
       to.focus();
@@ -231,6 +232,7 @@ export class App {
     this.board.preview = null;
     this.refresh();
     this.panes.book.look();
+    this.panes.played.look();
     this.keepSoon();
     if (kind === "new") this.seek(this.game.now);
     if (kind === "moved") speak(this.turnText());
@@ -289,7 +291,7 @@ export class App {
       }
       if (!this.hints.running) this.hints.begin();
       this.player.consider();
-      await Promise.all([this.panes.book.greet(hello), this.panes.server.greet(hello)]);
+      await Promise.all([this.panes.book.greet(hello), this.panes.server.greet(hello), this.panes.played.greet(hello)]);
     } catch (refusal) {
       if (/** @type {any} */ (refusal).code !== "connection_lost") this.complain(refusal);
     }
@@ -320,6 +322,7 @@ export class App {
     }
     this.preferences.set("pane", name);
     this.panes.book.look();
+    this.panes.played.look();
     this.panes.server.shown();
   }
 

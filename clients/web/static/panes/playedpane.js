@@ -1,0 +1,96 @@
+// The pane of what people played here: moves with results, and games. Without an index of games there is no tab.
+
+import { byId, el, fill, signed } from "../view/dom.js";
+import { t } from "../view/texts.js";
+
+/** Games that are listed. */
+const GAMES = 50;
+
+/** @typedef {import("../main.js").App} App */
+
+export class PlayedPane {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.asked = 0;
+    byId("played-filter").addEventListener("submit", (/** @type {Event} */ event) => {
+      event.preventDefault();
+      this.look();
+    });
+  }
+
+  /** Show or hide the tab after a connection. @param {any} hello */
+  async greet(hello) {
+    const there = hello.ops.includes("games.get") && (await this.ask({}));
+    byId("tab-played").hidden = !there;
+    if (there) await this.look();
+    else if (!byId("pane-played").hidden) this.app.pane("game");
+  }
+
+  /** Return what was played on the board; null without an index. @param {any} args */
+  ask(args) {
+    return this.app.socket.ask("games.get", { board: this.app.game.board(), ...args }).catch((refusal) => {
+      if (refusal.code === "not_found") return null;
+      throw refusal;
+    });
+  }
+
+  /** Ask about the position on the board, with the filter. */
+  async look() {
+    if (byId("pane-played").hidden || byId("tab-played").hidden) return;
+    const asked = ++this.asked;
+    const args = /** @type {Record<string, any>} */ ({ games: GAMES });
+    for (const input of byId("played-filter").querySelectorAll("input")) {
+      if (input.value.trim()) args[input.name] = input.type === "number" ? Number(input.value) : input.value.trim();
+    }
+    try {
+      const found = await this.ask(args);
+      if (asked === this.asked) this.show(found ?? { moves: [], games: [] });
+    } catch (refusal) {
+      if (/** @type {any} */ (refusal).code !== "connection_lost") this.app.complain(refusal);
+    }
+  }
+
+  /** @param {any} found */
+  show(found) {
+    byId("played-none").hidden = found.moves.length > 0;
+    byId("played-table").hidden = byId("played-list").hidden = !found.moves.length;
+    fill(byId("played-rows"), ...found.moves.map((/** @type {any} */ one) => this.row(one)));
+    fill(byId("played-games"), ...found.games.map((/** @type {any} */ one) => this.game(one)));
+  }
+
+  /** @param {string} move */
+  button(move) {
+    return el("th", { scope: "row" }, el("button", { type: "button", class: "move", text: move, onclick: () => this.app.play(move) }));
+  }
+
+  /** @param {any} one */
+  row(one) {
+    const known = one.wins + one.draws + one.losses;
+    const parts = [one.wins, one.draws, one.losses].map((part) => (known ? `${((100 * part) / known).toFixed(0)} %` : ""));
+    return el(
+      "tr",
+      {},
+      this.button(one.move),
+      el("td", { text: one.games }),
+      ...parts.map((text) => el("td", { text })),
+      el("td", { text: one.mean === null ? "" : signed(Math.round(10 * one.mean) / 10) }),
+      el("td", { text: one.last > one.first ? `${one.first}–${one.last}` : one.last ?? "" }),
+      el("td", { text: one.players.map((/** @type {any} */ player) => `${player.name} ${player.games}`).join(", ") }),
+    );
+  }
+
+  /** @param {any} one */
+  game(one) {
+    return el(
+      "tr",
+      {},
+      this.button(one.move),
+      el("td", { text: one.black }),
+      el("td", { text: one.result === null ? "?" : `${32 + one.result / 2}–${32 - one.result / 2}` }),
+      el("td", { text: one.white }),
+      el("td", { text: one.year ?? "" }),
+      el("td", { text: one.event || one.file }),
+    );
+  }
+}

@@ -1,0 +1,101 @@
+"""The pane of what people played: beside the hints where the daemon has an index of games, hidden elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from browser import BrowserTab
+from chrome import Chrome
+from served import serving
+from web_gateway import Web
+
+from desdaemon.cli import games
+
+Visit = Callable[..., None]
+
+ROWS = "[...document.querySelectorAll('#played-rows tr')].map(row => [...row.children].map(cell => cell.textContent))"
+LISTED = (
+    "[...document.querySelectorAll('#played-games tr')].map(row => [...row.children].map(cell => cell.textContent))"
+)
+HIDDEN = "document.getElementById('tab-played').hidden"
+GAMES = """[Black "Ann"]
+[White "Bob <b>"]
+[Date "1997"]
+[Event "Rome"]
+[Result "40-24"]
+
+1. f5 d6 2. c3 40-24
+
+[Black "Bob <b>"]
+[White "Ann"]
+[Date "2001"]
+
+1. d3 c3 2. c4 *
+
+[Black "Cid"]
+[White "Ann"]
+[Result "30-34"]
+
+1. f5 f6 30-34
+"""
+
+
+def test_what_people_played_is_shown_filtered_and_played(tmp_path: Path, chrome: Chrome) -> None:
+    (tmp_path / "games.pgn").write_text(GAMES)
+    index = tmp_path / "games.index"
+    assert games.main(["index", str(tmp_path / "games.pgn"), "--out", str(index)]) == 0
+
+    async def talk(web: Web) -> None:
+        tab = await chrome.page(web, "#m=f5", hints=False)
+        await tab.until(f"!{HIDDEN}")
+        await tab.click("#tab-played")
+        await tab.until(f"{ROWS}.length === 2")
+        rows = [
+            ["f6", "2", "100 %", "0 %", "0 %", "+4", "2001", "Ann 2"],
+            ["d6", "1", "0 %", "0 %", "100 %", "\u221216", "1997", "Bob <b> 1"],
+        ]
+        assert await tab.evaluate(ROWS) == rows
+        assert await tab.evaluate(LISTED) == [
+            ["f6", "Bob <b>", "?", "Ann", "2001", "games.pgn"],
+            ["d6", "Ann", "40\u201324", "Bob <b>", "1997", "Rome"],
+            ["f6", "Cid", "30\u201334", "Ann", "", "games.pgn"],
+        ]
+        await tab.evaluate("document.querySelector('#played-filter [name=to_year]').value = 2000")
+        await tab.click("#played-filter button")
+        await tab.until(f"{ROWS}.length === 1")
+        assert await tab.evaluate(ROWS) == rows[1:]
+        # A move of the table is played, and the pane follows the board, with the filter.
+        await tab.click("#played-rows button")
+        await tab.until(f"desdaemon.game.moves() === 'f5d6' && {ROWS}[0]?.[0] === 'c3'")
+        await tab.evaluate("desdaemon.game.step(1), desdaemon.play('c4')")
+        await tab.until("!document.getElementById('played-none').hidden")
+        for width in (360, 800, 1280):
+            await tab.resize(width, 800)
+            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        nodes = await tab.accessibility()
+        assert [node["name"] for node in nodes if node["role"] == "tab"].count("Explorer") == 1
+        # The arrow keys reach its tab.
+        await tab.evaluate("document.getElementById('tab-book').focus()")
+        await tab.press("ArrowRight")
+        assert await tab.evaluate("document.activeElement.id") == "tab-played"
+        assert tab.complaints == []
+        await tab.close()
+
+    with serving(tmp_path / "daemon", "-games-file", str(index)) as served:
+        web = Web(tmp_path, served.ipc)
+        chrome.run(talk(web))
+        assert web.end() == 0
+
+
+def test_without_an_index_there_is_no_tab(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        # As if it had been there when the page was last open.
+        await tab.evaluate("desdaemon.pane('played'), desdaemon.panes.played.greet({ ops: ['games.get'] })")
+        await tab.until("!document.getElementById('pane-game').hidden")
+        assert await tab.evaluate(HIDDEN)
+        await tab.evaluate("document.getElementById('tab-book').focus()")
+        await tab.press("ArrowRight")
+        assert await tab.evaluate("document.activeElement.id") == "tab-library"
+
+    visit(talk, hints=False)
