@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games import bases
-from desdaemon.protocol.games.wthor import GAME_BYTES, HEADER_BYTES, WthorFile
+from desdaemon.protocol.games import bases, wthor
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.system import files
@@ -25,7 +24,6 @@ from .boards import NO_SQUARE, Moves, Replay, keys_of_moves
 from .index import GAME, HEADER, LAYERS, MAGIC, MOVE, UNKNOWN, padded
 
 _MOST_MOVES = 60
-_MOST_GAMES = 1 << 31
 
 
 class IndexAccount(NamedTuple):
@@ -81,8 +79,6 @@ def build(
             complain(str(error))
     if not reader.games:
         raise BadInput("no game could be read")
-    if len(reader.games) >= _MOST_GAMES:
-        raise BadInput(f"{len(reader.games)} games: expected fewer than {_MOST_GAMES}")
     games = sorted(reader.games, key=lambda game: -game.record[4])
     starts, squares = _arrays(games)
     replay = Replay(*starts, squares)
@@ -121,15 +117,15 @@ class _Reader:
         file = self._number(os.path.basename(path))  # noqa: PTH119
         if data and bases.format_of_base(path, data) == "wtb":
             # Whole bases: `bases.parse_games` would replay each game in Python.
-            self._read_wthor(bases.read_wthor(path, self._bad), path, file)
+            self._read_wthor(wthor.parse(data, path, self._bad), path, file)
             return
         for game in bases.parse_games(data, path, self._bad):
             squares = bytes(played.move for played in game.record.moves if played.move != PASS)
             names = game.record.black, game.record.white, game.event
             self._add(game.record.initial, squares, names, file, game.date, game.result, f"{path}: game {game.number}")
 
-    def _read_wthor(self, base: WthorFile, path: str, file: int) -> None:
-        players, events = (bases.names_beside(path, extension, self._bad) for extension in (".jou", ".trn"))
+    def _read_wthor(self, base: wthor.WthorFile, path: str, file: int) -> None:
+        players, events = (bases.names_beside(path, extension, self._complain) for extension in (".jou", ".trn"))
         date = bases.wthor_date(base.header)
         for number, game in base.games.items():
             names = (
@@ -138,7 +134,7 @@ class _Reader:
                 bases.name_of(events, game.tournament),
             )
             result = 2 * game.discs - 64 if game.discs <= 64 else None
-            origin = f"{quoted(path)}: game {number}, offset {HEADER_BYTES + GAME_BYTES * (number - 1)}"
+            origin = f"{quoted(path)}: game {number}, offset {wthor.HEADER_BYTES + wthor.GAME_BYTES * (number - 1)}"
             self._add(START, game.moves, names, file, date, result, origin)
 
     def _add(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import stat
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -25,6 +26,9 @@ def games_index(path: str) -> GamesIndex:
     path = path or default_file()
     try:
         status = os.stat(path)  # noqa: PTH116
+        # A pipe could keep the reader waiting for ever.
+        if not stat.S_ISREG(status.st_mode):
+            raise BadInput(f"{quoted(path)}: expected a regular file")
         return _opened(path, (status.st_ino, status.st_mtime_ns, status.st_size))
     except FileNotFoundError:
         raise BadInput(f"{quoted(path)}: no index of games: make one with desdaemon games index FOLDER") from None

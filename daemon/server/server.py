@@ -258,6 +258,7 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
     if settings.book_file not in ("", BUILTIN_BOOK):
         settings.book_file = os.path.abspath(settings.book_file)  # noqa: PTH100
     settings.eval_file = settings.eval_file and os.path.abspath(settings.eval_file)  # noqa: PTH100
+    settings.games_file = settings.games_file and os.path.abspath(settings.games_file)  # noqa: PTH100
     try:
         _check_weights(settings.eval_file)
         os.chdir(made_folder(options.data_folder))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from checkout import ROOT
 from operated import Operated
+from served import Peer, serving
 
 from desdaemon.cli import games
 from desdaemon.core import explorer
@@ -113,3 +116,11 @@ def test_an_index_is_taken_up_when_it_changes_and_missed_when_it_is_gone(indexed
         assert reply["error"]["code"] == "not_found"
         assert str(tmp_path) not in reply["error"]["message"]
         file.unlink(missing_ok=True)
+
+
+def test_a_server_finds_the_index_that_its_options_name(indexed: Operated, tmp_path: Path) -> None:
+    # A server works in its data folder, not where it was started.
+    index = os.path.relpath(tmp_path / "desdaemon" / "games.index", ROOT)
+    with serving(tmp_path / "served", "-games-file", index) as served, Peer(served.ipc) as peer:
+        assert peer.final("games.get", {"moves": "f5"})["moves"][0]["move"] in ("d6", "f6")
+        assert "Ann 1" in peer.final("text", {"line": "games show 1"})["out"]

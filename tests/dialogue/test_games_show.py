@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,13 @@ def test_what_cannot_be_read_is_told_in_a_line(tmp_path: Path, asked: str, told:
 
 def test_a_missing_or_foreign_index_is_told(tmp_path: Path) -> None:
     (tmp_path / "foreign").write_bytes(bytes(5000))
-    for name, told in (("none", "desdaemon games index FOLDER"), ("foreign", "not an index of games")):
+    os.mkfifo(tmp_path / "pipe")
+    for name, told in (
+        ("none", "desdaemon games index FOLDER"),
+        ("foreign", "not an index of games"),
+        ("pipe", "expected a regular file"),
+        ("", "expected a regular file"),
+    ):
         _, warnings = shown(tmp_path / name, "games show")
         assert len(warnings) == 1
         assert told in warnings[0]

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 EXPERIMENTS = {
+    "games": ("lab.games", "positions a second that `games.get` answers"),
     "harness": ("lab.harness", "record what a program says and makes, compare two recordings"),
     "hostile": ("lab.hostile", "the peers that `storm` starts to attack a server"),
     "journeys": ("lab.journeys", "follow requests through the daemon: its modules and calls"),
