@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from desdaemon.protocol.errors import BadInput
@@ -25,8 +24,8 @@ _BLACK = str.maketrans("XO-", "100")
 _WHITE = str.maketrans("XO-", "010")
 _PLAIN = frozenset("XO-")
 
-_BEGINNING = 10
-"""Characters of the beginning that `KnownLines` looks up: five moves, which many lines share."""
+_BEGINNING = 8
+"""Characters of the beginning that `KnownLines` looks up: four moves, which many lines share."""
 
 T = TypeVar("T")
 
@@ -53,15 +52,20 @@ class KnownLines:
         return position
 
     def _continued(self, board: str | None, moves: str) -> Position | None:
-        """Return the last position of a line whose beginning can be looked up; None if there is no such or an error."""
-        known = len(moves) - 2 if (board, moves[:-2]) in self._positions else _BEGINNING
-        if not 0 <= known < len(moves):
+        """Return the last position of a line that goes on from a shorter one; None if it is short or wrong itself."""
+        known = moves[:-2]
+        before = self._positions.get((board, known))
+        if before is None:
+            known = moves[:_BEGINNING]
+            before = self._positions.get((board, known))
+        if len(known) == len(moves):
             return None
-        # What is wrong with a move is told of the whole line.
-        with suppress(BadInput, RequestError):
-            before = self.last({"board": board, "moves": moves[:known]})
-            return play_moves(before, parse_moves(moves[known:])).last
-        return None
+        try:
+            before = before or self.last({"board": board, "moves": known})
+            return play_moves(before, parse_moves(moves[len(known) :])).last
+        except (BadInput, RequestError):
+            # What is wrong with a move is told of the whole line.
+            return None
 
 
 def check_list_alone(args: dict[str, Any]) -> None:

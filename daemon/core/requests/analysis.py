@@ -46,7 +46,7 @@ _FEW = 4
 """Positions up to which the thread of the sockets reads a request itself."""
 _BEGUN_AT_ONCE = 50
 """Questions that are answered or started between two pauses for the loop of the sockets."""
-_LINES_KEPT = 10_000
+_LINES_KEPT = 5000
 _MISTAKE = "an internal error: see the daemon's log"
 
 

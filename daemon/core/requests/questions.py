@@ -96,7 +96,8 @@ class Terms:
             limits = level_limits(self.level, empties)
         else:
             limits = Limits(empties if self.depth is None else min(self.depth, empties))
-        return Limits(limits.depth, Selectivity(self.percent or limits.selectivity), self.nodes, self.time_ms)
+        selectivity = limits.selectivity if self.percent is None else Selectivity(self.percent)
+        return Limits(limits.depth, selectivity, self.nodes, self.time_ms)
 
     def _allowed(self, position: Position) -> int:
         """Return the mask of moves to consider; it may include illegal ones. In a game or list all moves count if none
