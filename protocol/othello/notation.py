@@ -19,8 +19,8 @@ WHITE_LETTERS = "oOwW"
 EMPTY_LETTERS = "-._"
 SEPARATORS = " \t/|,"
 
-_SQUARES = {f"{file}{rank + 1}": 8 * rank + index for rank in range(8) for index, file in enumerate("abcdefgh")}
-_LOWER_CASE = (*_SQUARES, "pa")
+_LOWER_CASE = (*(file + rank for rank in "12345678" for file in "abcdefgh"), "pa")
+_SQUARES = {text: square for square, name in enumerate(_LOWER_CASE[:64]) for text in (name, name.upper())}
 _DISCS = str.maketrans("012", "-XO")
 
 # The longest first, because `pa` begins `pass`.
