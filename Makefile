@@ -121,6 +121,7 @@ define install
 	  { $(PIP) install -q -c requirements.lock $(2) 2>/dev/null || { \
 	    echo "the locked releases are not to be had here; taking others" >&2; $(PIP) install -q $(2); }; }; \
 	} >&2 </dev/null)
+	@ls -dt build/__editable__* 2>/dev/null | tail -n +2 | xargs rm -rf
 	@$(call counted,preparing its files,$(BIN)/python -m compileall -q build/__editable__* >&2 </dev/null || true)
 	@touch $@
 endef
