@@ -14,9 +14,12 @@ class Unfinished(BadInput):
 
 
 def quoted(text: str) -> str:
-    """Return ``text`` in double quotes on one line: control characters escaped, the middle of a long text left out."""
-    shown = text
-    if len(shown) > LONGEST_QUOTE:
-        shown = f"{shown[: LONGEST_QUOTE - 20]}...{shown[-10:]}"
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
-    return f'"{shown}"'
+    """Return ``text`` in double quotes, on one line as `in_one_line` does."""
+    return f'"{in_one_line(text)}"'
+
+
+def in_one_line(text: str) -> str:
+    """Return ``text`` with control characters escaped, and without the middle if it is long."""
+    if len(text) > LONGEST_QUOTE:
+        text = f"{text[: LONGEST_QUOTE - 20]}...{text[-10:]}"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

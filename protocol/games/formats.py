@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, in_one_line, quoted
 from desdaemon.protocol.othello.notation import (
     START,
     XBOARD_VARIANTS,
@@ -154,9 +154,9 @@ def sgf_game(text: GameText) -> GameRecord:
     tags = text.tags()
     game = tags.get("GM", "2")
     if game != "2" and "gogui" not in tags.get("AP", "").lower():
-        raise BadInput(f"GM[{game[:20]}]: expected a game of Othello, GM[2]")
+        raise BadInput(f"GM[{in_one_line(game)}]: expected a game of Othello, GM[2]")
     if tags.get("SZ", "8") != "8":
-        raise BadInput(f"SZ[{tags['SZ'][:20]}]: expected a board of size 8")
+        raise BadInput(f"SZ[{in_one_line(tags['SZ'])}]: expected a board of size 8")
     check_variant(tags.get("RU", ""))
     names = tags.get("PB", ""), tags.get("PW", "")
     try:

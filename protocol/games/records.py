@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, in_one_line, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import (
     START,
@@ -290,7 +290,7 @@ def ggf_game(text: GameText) -> GameRecord:
             moves.append((name == "B", parse_move(move), _seconds(rest.partition("/")[2])))
     tags = text.tags()
     if tags.get("GM", "othello").lower() not in ("othello", "reversi"):
-        raise BadInput(f"GM[{tags['GM'][:20]}]: expected Othello")
+        raise BadInput(f"GM[{in_one_line(tags['GM'])}]: expected Othello")
     _check_type(tags)
     initial = _ggf_board(tags["BO"]) if "BO" in tags else START
     both = tags.get("TI", "")
@@ -323,7 +323,7 @@ def _check_type(tags: dict[str, str]) -> None:
 def _ggf_board(text: str) -> Position:
     size, _, squares = text.partition(" ")
     if size != "8":
-        raise BadInput(f"BO[{text[:80]}]: expected a board of size 8")
+        raise BadInput(f"BO[{in_one_line(text)}]: expected a board of size 8")
     return parse_board(squares)
 
 

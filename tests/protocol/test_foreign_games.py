@@ -166,11 +166,16 @@ def test_a_quoted_game_is_no_game() -> None:
         ("sgf", "(;GM[2];B[fe];W[df]AB[aa])", "AB after 2 moves"),
         ("sgf", "(;GM[2];B[fe]AE[aa])", "AE after 1 moves"),
         ("pgn", '[Variant "antiflipello"]\n\n1. F5', "another game"),
+        ("ggf", "(;GM[Othello]BO[16 --\n\n];)", "size 8"),
+        ("ggf", "(;GM[chess\n];)", "expected Othello"),
+        ("sgf", "(;GM[2\nCA[UTF-8];B[fe])", "expected a game of Othello"),
+        ("sgf", "(;GM[2]SZ[8\n8];B[fe])", "size 8"),
     ],
 )
-def test_other_games_are_refused(format: str, text: str, reason: str) -> None:
-    with pytest.raises(BadInput, match=reason):
+def test_other_games_are_refused_in_a_line(format: str, text: str, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason) as refused:
         parse_game(text, format)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
