@@ -170,8 +170,10 @@ class AsyncClient:
         read_partial: Callable[[Data], P | None] = _as_it_is,  # type: ignore[assignment]
         read_final: Callable[[Data], F] = _as_it_is,  # type: ignore[assignment]
     ) -> AsyncHandle[P, F]:
-        """Make a request and return its handle at once; it is sent when the daemon has room for it. ``read_partial``
-        and ``read_final`` convert the data of replies for the handle; a partial read as None is left out.
+        """Make a request, which is sent when the daemon has room for it, and return its handle at once.
+
+        ``read_partial`` and ``read_final`` convert the data of replies for the handle; a partial read as None is left
+        out.
 
         Raises `DaemonError` for arguments that cannot be sent, and `Forked` in a process that inherited the client.
         """
@@ -197,8 +199,8 @@ class AsyncClient:
         return await handle.result(timeout_s)
 
     async def ping(self, timeout_s: float | None = 5.0) -> float:
-        """Return the milliseconds of a round trip to the daemon, with a wait for a lost connection. Raises `TimedOut`
-        after ``timeout_s`` (None: never).
+        """Return the milliseconds of a round trip to the daemon; a wait for a lost connection counts. Raises the
+        exceptions of `request`.
         """
         began = self._loop.time()
         await self.request("ping", timeout_s=timeout_s)
@@ -271,7 +273,8 @@ class AsyncClient:
         """Start to analyse many positions as a job of the lowest priority. Returns the job's number, which stays valid
         when the daemon restarts.
 
-        ``file`` names a file in the daemon's data folder in place of ``items``. Results are kept until `batch_forget`.
+        ``file`` names a file in the daemon's data folder in place of ``items``, which needs the role admin. Results are
+        kept until `batch_forget`.
         """
         return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
 

@@ -113,7 +113,9 @@ class Handle(Generic[P, F]):
         return self._loop.run(self._handle.cancel(keep=keep))
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the final or an error. Returns True, or False after ``timeout_s``; None waits without end."""
+        """Wait for the final or an error. Returns True, or False after ``timeout_s`` (None: never), which does not
+        cancel the request.
+        """
         return self._loop.run(self._handle.wait(timeout_s))
 
     def result(self, timeout_s: float | None = None) -> F:

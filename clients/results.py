@@ -43,7 +43,8 @@ Data = Mapping[str, Any]
 
 
 class BatchResult(NamedTuple):
-    """The result of an item of a batch: ``item`` is its place in the batch from 0, ``id`` its own id or its place.
+    """The result of an item of a batch: ``item`` is its place in the batch from 0, ``id`` its own id, else its place
+    or, in a file, the number of its line.
 
     ``found`` is the analysed position, or ``plies`` are the analysed plies of a game. Without either, ``code`` and
     ``message`` are the error.

@@ -65,7 +65,7 @@ class GameAnalysis(NamedTuple):
         return [part for part in (self.game.event, self.game.date, self.xot) if part]
 
     def summary(self, black: bool) -> PlayerSummary:
-        """Return the summary of Black's or White's moves."""
+        """Return the summary of the analysed moves of Black or, if not ``black``, of White."""
         return summary(self.steps, black)
 
     def scores(self) -> list[BlackScore]:
@@ -183,7 +183,7 @@ def side_names(game: FileGame) -> tuple[str, str]:
 
 
 def result_text(score: int | None) -> str:
-    """Return a result, Black's score, in words."""
+    """Return a result, Black's score, in words; ``not finished`` for None."""
     if score is None:
         return "not finished"
     if score == 0:

@@ -241,8 +241,9 @@ class Collection:
     """
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:
-        """Open the outputs, "" for none; ``board`` is the ``link`` of `page`. Raises `BadInput` if one cannot be
-        written.
+        """Open the outputs, "" for none, in place of old files, and write the heads of CSV and of the text table.
+
+        ``board`` is the ``link`` of `page`. Raises `BadInput` if an output cannot be opened.
         """
         self._rows: list[GameRow] = []
         self._engine = ""

@@ -145,7 +145,7 @@ class Bot:
             self._take(event)
 
     def finish(self) -> None:
-        """Wait for the end of the games in play."""
+        """Wait for the end of the games in play, and tell the user of it."""
         with self._lock:
             threads = list(self._games.values())
         if threads:
@@ -312,7 +312,9 @@ class _Game:
 
 
 def _rules(accept: str, rated: bool, clock: str) -> Rules:
-    """Return the rules for challenges in the options ``--accept``, ``--rated`` and ``--clock``. Raises `BadInput`."""
+    """Return the rules for challenges in the options ``--accept``, ``--rated`` and ``--clock``. Raises `BadInput` for a
+    clock that is not two numbers of seconds, the smaller first.
+    """
     names = {name.strip().lower() for name in accept.split(",") if name.strip()}
     least, colon, most = clock.partition(":")
     try:

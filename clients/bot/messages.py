@@ -52,7 +52,9 @@ class Challenge(NamedTuple):
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Challenge:
-        """Return the challenge in the ``challenge`` object of an event. Raises `BadInput` if something is missing."""
+        """Return the challenge in the ``challenge`` object of an event. Raises `BadInput` if a field is missing or
+        wrong.
+        """
         try:
             who, control = data["challenger"], data["timeControl"]
             clock = None
@@ -207,7 +209,7 @@ class GameTable:
 
     def _moves(self, text: str) -> tuple[PlayedMove, ...]:
         """Return the moves in the site's text, forced passes added, and note how the site writes them, for `move_name`.
-        Raises `BadInput`.
+        Raises `BadInput` for text that is no move and for an illegal move.
         """
         plain: list[int] = []
         for token in text.split():

@@ -17,7 +17,7 @@ RUNNING = ("queued", "running")
 
 
 def deviate(client: Client, relative: int, absolute: int) -> None:
-    """Start a job and watch it by its own replies."""
+    """Start a job and watch it by its own replies; an interrupt cancels it."""
     job = client.book("deviate", relative=relative, absolute=absolute)
     try:
         for progress in job:

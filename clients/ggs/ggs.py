@@ -167,8 +167,8 @@ def read_times(text: str) -> tuple[float, float]:
 
 
 def read_offer(text: str) -> str:
-    """Return an offer such as ``s8r14 5:00//2:00`` with one blank between words; "" stays. Raises `BadInput` if this
-    program cannot play it.
+    """Return an offer such as ``s8r14 5:00//2:00`` with one blank between words; "" stays. Raises `BadInput` if the
+    offer is unreadable or this program cannot play it.
     """
     words = text.split()
     try:

@@ -89,7 +89,7 @@ class StartSearch(NamedTuple):
 
 
 class StopSearch(NamedTuple):
-    """Stop the searches for a game."""
+    """Stop the search that runs for a game."""
 
     game: str
 

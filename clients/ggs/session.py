@@ -57,7 +57,9 @@ class ServerSession:
         self._ended: str | None = None
 
     async def run(self) -> str:
-        """Play until the player ends or a file cannot be written. Returns the error, or ""."""
+        """Play until the player ends or a file cannot be written. Returns the error, or "". Raises `BadInput` if
+        standard output cannot be written.
+        """
         self._do(Connect(0.0))
         ticking = asyncio.create_task(self._tick())
         try:

@@ -40,6 +40,7 @@ class EngineClient(ABC):
         self.alias = ""
         """The name to show in place of the reported one; "" for none."""
         self.remarks: set[str] = set()
+        """Messages for the user about what the protocol cannot tell the program."""
         self.score: float | None = None
         """The score that the program gave its last move, in discs for itself; None if it gave none."""
         self.wants_scores = False
@@ -52,8 +53,9 @@ class EngineClient(ABC):
 
     @abstractmethod
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """Start a new game, and tell the program its time control. Raises `BadInput` for a board that the protocol
-        cannot express, `EngineFault` if the program does not answer.
+        """Start a new game, and tell the program its time control; what the protocol cannot tell becomes a remark.
+
+        Raises `BadInput` for a board that the protocol cannot express, `EngineFault` if the program does not answer.
         """
 
     @abstractmethod
@@ -65,8 +67,8 @@ class EngineClient(ABC):
 
     @abstractmethod
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """Ask for the program's move in the last position of ``game``, and wait. Returns the move as the program wrote
-        it and the time of its arrival (`time.monotonic`).
+        """Ask for the program's move in the last position of ``game``, wait, and set ``score``. Returns the move as the
+        program wrote it and the time of its arrival (`time.monotonic`).
 
         Raises `EngineFault` after ``seconds``, and if the program refuses, resigns or ends.
         """

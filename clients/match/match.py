@@ -565,7 +565,7 @@ def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
 
 
 def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str]:
-    """Return, by place, the options, with level or time, that not all programs at these places have, as one text."""
+    """Return for each of ``places`` a text of the options, level and time that not all programs there share."""
     options: dict[int, list[str]] = {}
     for place in places:
         words = options.setdefault(place, [])

@@ -184,8 +184,8 @@ def _file(number: int) -> str:
 
 
 def _clock(game: RunningGame, side: int, thinking: bool) -> str:
-    """Return as text the time that ``side`` (0 Black, 1 White) has left or, without a limit, has used; it goes on now
-    if the side is ``thinking``.
+    """Return as text the time that ``side`` (0 Black, 1 White) has left or, without a limit, has used; for a side that
+    is ``thinking`` the time since the beginning of its move counts.
     """
     elapsed = 1000 * (time.monotonic() - game.begun) if thinking else 0.0
     limited = game.left[side] < math.inf

@@ -13,7 +13,9 @@ KINDS = ("round-robin", "gauntlet")
 
 
 class ScheduledGame(NamedTuple):
-    """A game: its pairing, its number ``within`` the pairing, the programs with Black and White, its opening."""
+    """A game: the index of its pairing in `Schedule.pairings`, its number ``within`` the pairing, the indices of the
+    programs with Black and White and of its opening.
+    """
 
     pairing: int
     within: int

@@ -77,8 +77,8 @@ class Stopwatch:
 
 
 def parse_seconds(text: str, what: str) -> float:
-    """Return the ms of a number of seconds from 0.001 to 1,000,000, or 0 for ``none``. Raises `BadInput`, which names
-    the option ``what``.
+    """Return the ms of a number of seconds from 0.001 to 1,000,000, or 0 for ``none``. Raises `BadInput` for other
+    text; the message names the option ``what``.
     """
     if text == "none":
         return 0.0
@@ -92,8 +92,8 @@ def parse_seconds(text: str, what: str) -> float:
 
 
 def parse_clock(text: str, what: str) -> tuple[float, float]:
-    """Return main time and increment in ms of ``60+0.5`` or ``60`` (seconds); zeros for ``none``. Raises `BadInput`,
-    which names the option ``what``.
+    """Return main time and increment in ms of ``60+0.5`` or ``60`` (seconds); zeros for ``none``. Raises `BadInput` for
+    other text; the message names the option ``what``.
     """
     main, plus, increment = text.partition("+")
     try:

@@ -95,7 +95,7 @@ class Tuner:
         return Ending("stopped")
 
     def report(self, heading: str) -> str:
-        """Return the table of the values so far."""
+        """Return the table of the values so far, with ``heading`` above it."""
         tuning = self._tuning
         width = max(12, *(len(one.name) for one in tuning.parameters))
         lines = [
@@ -119,7 +119,7 @@ class Tuner:
 
     def _pair(self, iteration: int, trial: Trial) -> list[Finished]:
         """Play the two games of an iteration, the second with new programs after a fault in the first. Raises
-        `BadInput` if a program does not start.
+        `BadInput` if a program does not start or the solver fails.
         """
         setting = self._setting
         opening = setting.openings[(iteration - 1) % len(setting.openings)]

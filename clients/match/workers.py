@@ -209,7 +209,9 @@ class Match:
         return ""
 
     def _work(self, worker: int) -> None:
-        """Play games until none is left, with programs of this thread's own."""
+        """Play games, with programs of this thread's own, until none is left, the match is stopped or a program cannot
+        be used. Each game, an error, and at the end None are messages for `_next`.
+        """
         players: dict[int, EngineClient] = {}
         try:
             while not self._stopping.is_set():

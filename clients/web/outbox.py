@@ -10,7 +10,7 @@ MOST_BEHIND = 4 << 20
 
 
 class TooFarBehind(Exception):
-    """More than `MOST_BEHIND` bytes wait for the tab."""
+    """More bytes would wait for the tab than may."""
 
 
 class Outbox:

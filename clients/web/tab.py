@@ -64,11 +64,6 @@ class Tab:
         self.overdue = False
         """Whether the tab must be closed because it reads too slowly."""
 
-    @property
-    def in_flight(self) -> int:
-        """The number of requests without a final."""
-        return len(self._handles)
-
     def take(self, frame: str | bytes) -> None:
         """Take a frame: start a request, or answer anything else with an error. Raises `Unwanted` after
         `MOST_MALFORMED` wrong frames.
@@ -148,7 +143,9 @@ class Tab:
             self._handles.pop(number, None)
 
     async def _ask(self, number: str | int, op: str, args: Data, reply: Data) -> Data:
-        """Send a request to the daemon and forward its partials, numbered in ``reply``. Returns the final's data."""
+        """Send a request to the daemon and forward its partials as copies of ``reply``, whose number ``seq`` and
+        warnings are brought up to date. Returns the final's data; raises `DaemonError`.
+        """
         handle: AsyncHandle[Data, Data] = self._client.start(op, args)
         self._handles[number] = handle
         async for partial in handle:
@@ -168,8 +165,8 @@ class Tab:
         return {"file": f"{Path(book['path']).stem}-{time.strftime('%Y%m%d-%H%M%S')}.book"}
 
     def _reduced(self, hello: Data) -> Data:
-        """Return the daemon's greeting for a page: the lower of the roles, and the operations that a page may
-        request.
+        """Return the daemon's greeting for a page: the lower one of the daemon's and the page's role, and the
+        operations that the page may request.
         """
         role = min(str(hello.get("role")), self._role, key=lambda one: ROLES.index(one) if one in ROLES else 0)
         offered = hello.get("ops", ())

@@ -97,7 +97,7 @@ def main(arguments: list[str]) -> int:
 @contextlib.contextmanager
 def _daemon(named: argparse.Namespace) -> Iterator[str]:
     """Yield the endpoint of the daemon to use. A daemon that is started here ends with the block, its key becomes
-    ``named.key``, and its book is made if the file is missing. Raises `NoDaemon` if that fails.
+    ``named.key``, and its book is made if the file is missing. Raises `NoDaemon` if daemon or book cannot be made.
     """
     if named.endpoint:
         yield named.endpoint
@@ -184,7 +184,7 @@ def _open_browser(folder: Path, address: str) -> None:
 
 def _address(text: str) -> tuple[str, int | None]:
     """Return host and port of ``--listen``; the host is "" for this machine alone, the port None if not given. Raises
-    `BadInput`.
+    `BadInput` for other text and for a port above 65,535.
     """
     match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]*)(?::(\d{1,5}))?", text)
     if not match or int(match[2] or 0) > 65_535:

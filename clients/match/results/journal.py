@@ -69,7 +69,7 @@ class Journal:
             _compare(self._path, old_terms, terms)
 
     def add(self, number: int, game: Finished) -> None:
-        """Write a finished game. Raises `BadInput` if that fails."""
+        """Add a finished game to ``games`` and, if there is one, to the file. Raises `BadInput` if that fails."""
         self.games[number] = game
         self._write({"game": number, **game_entry(game)})
 

@@ -38,7 +38,9 @@ class Ratings(NamedTuple):
 
 
 def ratings(programs: int, pairings: Sequence[Pairing]) -> Ratings | None:
-    """Return the ratings of ``programs`` programs; None unless chains of games connect them all."""
+    """Return the ratings of ``programs`` programs; None for fewer than two, and unless chains of games connect them
+    all.
+    """
     played = [pairing for pairing in pairings if any(pairing.clusters)]
     games = {(p.first, p.second): (_points(p), _games(p)) for p in played}
     if programs < 2 or not _connected(programs, list(games)):

@@ -45,8 +45,9 @@ def outcome(
     failed: int,
     sprt: tuple[float, float] | None,
 ) -> MatchOutcome:
-    """Evaluate the games. ``failed`` is a program that failed in every game, or -1; with such a program there are no
-    Elo, ratings and sequential test. ``sprt`` are the two Elo differences of that test, None for no test.
+    """Return the evaluation of ``games``, by number. ``failed`` is a program that failed in every game, or -1; with
+    such a program there are no Elo, ratings and sequential test. ``sprt`` are that test's Elo differences, None for no
+    test.
     """
     tallies = pairing_tallies(games, schedule)
     elo: list[statistics.Elo | None] = [None] * len(tallies)
@@ -60,7 +61,7 @@ def outcome(
 
 
 def report(result: MatchOutcome, heading: str, controls: Sequence[TimeControl]) -> str:
-    """Return the report as text; ``controls`` has one for each program."""
+    """Return the report as text, with ``heading`` as its first line; ``controls`` has one for each program."""
     lines = [heading, "", *(_two(result) if len(result.names) == 2 else _many(result))]
     if result.different < len(result.games):
         lines.append(

@@ -57,7 +57,7 @@ class PairingScore(NamedTuple):
 
     @property
     def mean_ms(self) -> tuple[float, float]:
-        """Milliseconds a move, of each program."""
+        """Milliseconds a move, of each program; 0 without moves."""
         return self.used_ms[0] / max(1, self.moves[0]), self.used_ms[1] / max(1, self.moves[1])
 
     @property

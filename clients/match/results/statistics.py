@@ -111,7 +111,8 @@ def elo(results_so_far: Sample) -> Elo | None:
 
 
 def sequential(results_so_far: Sample, elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> Sequential:
-    """Test "``elo0`` stronger" against "``elo1`` stronger", with error probabilities ``alpha`` and ``beta``.
+    """Return the state of a test of "``elo0`` stronger" against "``elo1`` stronger", with error probabilities ``alpha``
+    and ``beta``.
 
     The logarithm of the likelihood ratio is approximated by n (s1 - s0) (2 m - s0 - s1) / (2 v), for n independent
     pairs of mean score m and variance v. The sample must be whole pairs.
