@@ -108,7 +108,7 @@ class Handle(Generic[P, F]):
         """Cancel the request. Returns False if it had ended already.
 
         Then `result` raises `Cancelled`, whose ``found`` has the results so far of an analysis; with ``keep`` `result`
-        returns them instead, if there are any.
+        returns them instead, if there are any. Raises `ConnectionLost` if the connection breaks meanwhile.
         """
         return self._loop.run(self._handle.cancel(keep=keep))
 

@@ -65,7 +65,7 @@ class AsyncHandle(Generic[P, F]):
         """Cancel the request. Returns False if it had ended already.
 
         Then `result` raises `Cancelled`, whose ``found`` has the results so far of an analysis; with ``keep`` `result`
-        returns them instead, if there are any.
+        returns them instead, if there are any. Raises `ConnectionLost` if the connection breaks meanwhile.
         """
         return not self.done and await self._send_cancel(self, keep)
 

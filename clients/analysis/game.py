@@ -56,7 +56,7 @@ class GameAnalysis(NamedTuple):
 
     @property
     def xot(self) -> str:
-        """The opening's place in the list of XOT, such as ``XOT 17``; "" if it is not in the list."""
+        """The line of XOT, such as ``XOT 17``, through whose end the analysed moves have passed; "" if through none."""
         return xot.numbered([*(step.position for step in self.steps), self.game.record.final])
 
     @property

@@ -118,7 +118,7 @@ def _links(analysis: GameAnalysis, link: str, index: str, ply: int) -> str:
 
 
 def _address(analysis: GameAnalysis, link: str, ply: int) -> str:
-    """Return the address of a board with the position after ``ply`` moves."""
+    """Return ``link``, the address of a board, with the position after ``ply`` moves filled in."""
     steps = analysis.steps
     moves = moves_text([step.move for step in steps[:ply]])
     position = steps[ply].position if ply < len(steps) else analysis.game.record.final

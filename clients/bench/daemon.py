@@ -105,7 +105,7 @@ class BenchDaemon:
 
     def _prepare(self, file: Path) -> None:
         """Wait for the daemon's endpoints, give it an empty book, and load its engine by a search. Raises `NoDaemon` if
-        there are no endpoints after `_START_S` seconds, `DaemonError` if it does not reply.
+        the daemon ends or has no endpoints after `_START_S` seconds, `DaemonError` if it does not reply.
         """
         due = time.monotonic() + _START_S
         while not file.exists():

@@ -126,7 +126,7 @@ def machine() -> dict[str, str | int]:
 
 
 def table(figures: list[MeasuredFigure], heading: str = "measured with all search threads busy") -> str:
-    """Return the figures as a table for people, below a line about the machine."""
+    """Return the figures as a table for people, below a line about the machine; ``heading`` heads the first column."""
     about = machine()
     width = max(44, *(len(figure.name) + 1 for figure in figures))
     lines = [

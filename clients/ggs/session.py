@@ -79,7 +79,7 @@ class ServerSession:
         return self._ended or ""
 
     def typed(self, line: str) -> None:
-        """Take a line of the user."""
+        """Have `run` hand a line of the user to the player."""
         self._events.put_nowait((None, lambda: self._player.typed(line.strip(), time.monotonic())))
 
     async def _tick(self) -> None:
@@ -163,7 +163,7 @@ class ServerSession:
 
 def run(session_of: Callable[[], ServerSession]) -> str:
     """Run the session that ``session_of`` makes on a new event loop, until it ends. Lines of standard input go to it; a
-    signal to end the process counts as the line ``quit``. Returns the error that ended it, or "".
+    signal to end the process counts as the line ``quit``. Returns and raises what `ServerSession.run` does.
     """
 
     async def running() -> str:

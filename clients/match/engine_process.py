@@ -165,8 +165,8 @@ class EngineProcess:
             self._said.clear()
 
     def until(self, pattern: re.Pattern[bytes], seconds: float) -> tuple[re.Match[bytes], float]:
-        """Wait until ``pattern`` matches in the output. Returns the match and the time of the latest output
-        (`time.monotonic`); the output up to the match's end is dropped.
+        """Wait until ``pattern`` matches in the output, of which the last `_MOST_KEPT` bytes are kept. Returns the
+        match and the time of the latest output (`time.monotonic`); the output up to the match's end is dropped.
 
         Raises `EngineFault` after ``seconds`` without a match, or if the program ends first.
         """

@@ -169,7 +169,7 @@ def _positions(path: str) -> list[GameRecord]:
 
 
 def _is_position(line: str) -> bool:
-    """Return whether a line is a position rather than a line of moves."""
+    """Return whether a line can be read as a position in OBF or FEN."""
     try:
         return parse_problem(line) is not None
     except BadInput:

@@ -83,7 +83,8 @@ def play_game(
     terms: MatchTerms,
     tell: Callable[[RunningGame], None] = lambda game: None,
 ) -> Finished:
-    """Play a game from the end of an opening. Players and controls are Black's and White's; players stay open.
+    """Play a game from the end of an opening; a program's fault ends and loses it. Players and controls are Black's and
+    White's; players stay open.
 
     ``tell`` is called before each move that a side has to choose. Raises `BadInput` if a program cannot set up the
     board, or if the solver fails.

@@ -112,7 +112,7 @@ class Tuner:
         return "\n".join(lines) + "\n"
 
     def _learn(self, iteration: int) -> None:
-        """Learn from an iteration whose games are in the journal: the program with plus is Black first."""
+        """Learn from an iteration whose games are in the journal; the first is the one with `Trial.plus` as Black."""
         first, second = (self._journal.games[2 * iteration - side].score for side in (2, 1))
         self._tuning.update(iteration, (first > 0) - (first < 0) - (second > 0) + (second < 0))
         self._played += 1

@@ -41,8 +41,8 @@ def board(
 
 
 def _mark(kind: str, square: int) -> str:
-    """Return the ring (``kind`` ``played``) or the cross (``best``) on a square; for `PASS` it is off the board, for a
-    script to move.
+    """Return, as SVG, the ring (``kind`` ``played``) or the cross (``best``) on a square; for `PASS` it is off the
+    board, for a script to move.
     """
     x, y = centre_of(square) if square != PASS else (-99, -99)
     shape = '<circle r="12"/>' if kind == "played" else '<path d="M-8 0H8M0 -8V8"/>'
@@ -98,8 +98,8 @@ class Chart(NamedTuple):
 
 
 def chart(places: int, largest: float, steps: Sequence[int]) -> Chart:
-    """Return a chart of ``places`` for values to ``largest``, rounded up to whole steps. Its step is the first of
-    ``steps`` that makes at most four lines to each side, else the last.
+    """Return a chart of ``places`` for values to the whole part of ``largest``, rounded up to whole steps. Its step is
+    the first of ``steps`` that makes at most four lines to each side, else the last.
     """
     step = next((step for step in steps if largest <= 4 * step), steps[-1])
     return Chart(places, step * max(1, -(-int(largest) // step)), step)

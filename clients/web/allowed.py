@@ -96,8 +96,8 @@ def operations(role: str) -> list[str]:
 
 
 def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list[str]]:
-    """Return the name of a request's operation, its arguments and warnings about them. Raises `RequestError`, also for
-    what a page of ``role`` may not request.
+    """Return the name of a request's operation, its arguments and warnings about them. Raises `RequestError` for a
+    wrong request, and for one that a page of ``role`` may not make.
     """
     operation, given = check_request(message, _OPERATIONS)
     needed = _NEEDED.get(operation.name)

@@ -81,8 +81,8 @@ def page_files() -> dict[str, PageFile]:
 
 
 def _light(name: str, data: bytes) -> bytes:
-    """Return a script or style sheet without indentation, blocks and lines of comment, so that lines keep their
-    numbers; other files unchanged.
+    """Return a script or style sheet without indentation and without comments, except ``//`` after code; lines keep
+    their numbers. Other files are returned unchanged.
     """
     if not name.endswith((".js", ".css")):
         return data

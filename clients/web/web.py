@@ -202,8 +202,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """Yield the addresses to try to listen at: with the port asked for (0 means any free one), or with the default port
-    and those after it.
+    """Yield the addresses to try to listen at: with the port asked for (0 means any free one), or without one with each
+    of `_PORTS_TRIED` ports from the default one on.
 
     Browsers may call the host by ``names``, by ``host`` and by the names of the loopback.
     """

@@ -76,7 +76,7 @@ def _games(pairing: Pairing) -> float:
 
 
 def _errors(programs: int, played: list[Pairing], elo: list[float], extra: float) -> list[float]:
-    """Return the 95 % error of each program's rating.
+    """Return the 95 % error of each program's rating; ``extra`` drawn games are added to each pairing.
 
     The covariance is the inverse of the information matrix, times the matrix of squared sums over clusters of (points
     minus expected points), times the inverse again.

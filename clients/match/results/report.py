@@ -163,8 +163,8 @@ def ranking(result: MatchOutcome) -> list[int]:
 
 
 def cross_table(result: MatchOutcome) -> dict[tuple[int, int], str]:
-    """Return the points of each program against each other, by both numbers, as text, such as ``3.5/8`` for eight
-    games. Programs that do not meet have no entry.
+    """Return, by the numbers of two programs, the points of the first against the second as text, such as ``3.5/8`` for
+    eight games. Programs that do not meet have no entry.
     """
     cells = {}
     for (first, second), one in zip(result.schedule.pairings, result.tallies, strict=True):

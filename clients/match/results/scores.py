@@ -71,7 +71,7 @@ class PairingScore(NamedTuple):
         return statistics.sample([result for result in cluster if result[1] == 1.0] for cluster in self.clusters)
 
     def seen_from_second(self) -> PairingScore:
-        """Return the same games for the second program."""
+        """Return the score of the same games for the second program."""
         return self._replace(
             black=_reversed(self.white),
             white=_reversed(self.black),
@@ -92,7 +92,7 @@ def _reversed(results: tuple[int, int, int]) -> tuple[int, int, int]:
 
 def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lambda number: number // 2) -> PairingScore:
     """Return the score of a pairing. ``games`` are its games by their number within the pairing; ``opening_of`` returns
-    the number of a game's opening.
+    the number of a game's opening, by default another one for each pair.
     """
     by_colour = ([0, 0, 0], [0, 0, 0])
     points: dict[int, float] = {}
