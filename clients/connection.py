@@ -99,8 +99,8 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
 
 
 def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> None:
-    """Set a socket's keys, keep-alive and reconnection, and connect it; ``endpoint`` is one of those of ``target``. For
-    an unusable endpoint or key close the socket and raise `NoDaemon`.
+    """Set a socket's keys (none over ``ipc:``), keep-alive and reconnection, and connect it; ``endpoint`` is one of
+    those of ``target``. For an unusable endpoint or key close the socket and raise `NoDaemon`.
 
     libzmq's heartbeats are off and its receive queue is unbounded, because a heartbeat that meets a full queue and a
     broken connection aborts the process (``stream_engine_base.cpp``). The daemon bounds its replies.

@@ -72,8 +72,8 @@ class Api:
         return self._patiently(lambda: self._once("GET", path, None))
 
     def post(self, path: str, form: Mapping[str, str] | None = None) -> None:
-        """Send ``form``'s fields by a POST, and wait for the answer. Raises `ApiRefusal`, and `InterruptedError` if
-        ``closing`` is set when the request would have to be repeated.
+        """Send ``form``'s fields by a POST, again if there is no answer, and wait for the answer. Raises `ApiRefusal`,
+        and `InterruptedError` if ``closing`` is set when the request would have to be repeated.
         """
         with self._posts:
             self._patiently(lambda: self._once("POST", path, form or {}))

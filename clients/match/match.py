@@ -288,7 +288,7 @@ def _asked(options: argparse.Namespace) -> _Asked:
 
 def _each(text: str, what: str, count: int) -> list[str]:
     """Return a value for each of ``count`` programs from one for all, or from a list with commas. Raises `BadInput`,
-    which names the option ``what``.
+    naming the option ``what``, for another number of values or an empty one.
     """
     parts = [part.strip() for part in text.split(",")]
     if len(parts) not in (1, count) or not all(parts):

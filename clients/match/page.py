@@ -101,7 +101,7 @@ class MatchPage:
         self.show(games, {})
 
     def add(self, games: dict[int, Finished], number: int = -1) -> None:
-        """Write the page of game ``number``, or of all if a program's name has changed."""
+        """Write the page of game ``number``; those of all ``games`` if a program's name has changed, as at first."""
         names, self._heading = self._described(games)
         for one in [number] if names == self._names else games:
             place = self._schedule.place(one)

@@ -46,8 +46,8 @@ def players_heading(black: str, white: str) -> str:
 def stepping_board(picture: str, plies: int, start: int, sentence: str, links: str = "") -> str:
     """Return, as HTML, the section with a board (``picture``, SVG) and the controls that the page's script needs.
 
-    ``start`` is the ply shown, from 0 to ``plies``; ``sentence`` is plain text about it, and is escaped; ``links`` is
-    HTML below.
+    ``start`` is the ply shown, from 0 to ``plies``; ``sentence`` is plain text about the ply, and is escaped; ``links``
+    is HTML below the sentence.
     """
     return f"""<section class="game" aria-label="The board">
 {picture}

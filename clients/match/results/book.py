@@ -59,10 +59,10 @@ def check_book(file: str, groups: ProcessGroups) -> None:
 
 
 def count_games(file: str, games: Sequence[FileGame], journal: str, groups: ProcessGroups) -> int:
-    """Count the games in a book. Returns the number of those that were not counted before.
+    """Count the results of ``games`` in the book ``file``. Returns the number of games that were not counted before.
 
-    Adds their positions down to the book's depth and makes lines of lost games less attractive to the losers. Nothing
-    is searched: positions without a leaf wait for `book fix`. A file beside the ``journal``, if there is one, lists the
+    Adds the games' positions down to the book's depth and makes lines of lost games less attractive to the losers.
+    Nothing is searched: positions without a leaf wait for `book fix`. A file beside the ``journal``, if any, lists the
     games counted, so that a resumed match does not count them again. Raises `BadInput` if the book or that file cannot
     be used.
     """
