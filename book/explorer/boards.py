@@ -1,4 +1,4 @@
-"""Boards by the array, in numpy: games are replayed side by side, mirrored positions are joined.
+"""Boards in numpy arrays: games are replayed side by side, mirrored positions are joined.
 
 Boards are arrays of uint64, A1 = bit 0, the side to move first.
 """
@@ -92,8 +92,8 @@ def _smallest(players: Boards, opponents: Boards, marks: Numbers) -> tuple[Board
 
 
 def keys_of_moves(players: Boards, opponents: Boards, squares: Numbers) -> tuple[Boards, Numbers]:
-    """Return for each move the key of its position, and the smallest square that the move has in an image of the
-    position which is canonical: the same for all mirrored moves.
+    """Return for each move the key of its position, and the move's square in the canonical position (the smallest if
+    symmetries give several). Both are the same for mirrored moves.
     """
     player, opponent, square = _smallest(players, opponents, _SQUARE_IMAGES[:, squares])
     return _key(player, opponent), square
@@ -106,7 +106,7 @@ def keys_of(players: Boards, opponents: Boards) -> tuple[Boards, Numbers]:
 
 
 def _key(players: Boards, opponents: Boards) -> Boards:
-    """Mix the words of canonical boards; a key tells positions with the same number of discs apart."""
+    """Return hashes of canonical boards, which tell positions with the same number of discs apart."""
     word = players * np.uint64(0x9E3779B97F4A7C15) + opponents
     for factor in (0xD6E8FEB86659FD93, 0x9FB21C651E98DF25):
         word = (word ^ (word >> np.uint64(32))) * np.uint64(factor)
@@ -138,7 +138,7 @@ class Replay:
 
     def moves(self) -> Iterator[Moves]:
         """Yield the moves from boards of 0 discs, of 1, and so on to 63, each game's up to its end or its first illegal
-        move.
+        move. The boards advance meanwhile, so this can be used once.
         """
         for discs in range(64):
             squares = self._squares[np.arange(len(self.players)), self._played]
@@ -156,8 +156,8 @@ class Replay:
             self._played[games] += 1
 
     def _turned(self, games: Numbers, squares: Numbers) -> tuple[npt.NDArray[np.bool_], Numbers, Boards]:
-        """Return which of the moves are legal, the squares, and the discs turned; a forced pass before a move is
-        made.
+        """Make the forced passes before the moves of ``games`` on ``squares``; return which moves are legal, the
+        squares (0 for one above 63), and the discs turned.
         """
         inside = squares < 64
         squares = np.where(inside, squares, 0).astype(np.uint8)
@@ -168,8 +168,8 @@ class Replay:
         return (turned != 0) & inside, squares, turned
 
     def results(self) -> tuple[npt.NDArray[np.bool_], Numbers]:
-        """Return which games are over, and Black's score as they stand, in discs, empty squares counted for the
-        winner.
+        """Return which games are over, and Black's score on each board as it stands, in discs, empty squares counted
+        for the winner.
         """
         over = legal_moves(self.players, self.opponents) | legal_moves(self.opponents, self.players)
         player, opponent = (np.bitwise_count(side).astype(np.int16) for side in (self.players, self.opponents))

@@ -46,7 +46,9 @@ class _ReadGame(NamedTuple):
 
 
 def game_files(paths: Iterable[str]) -> list[str]:
-    """Return the files named, and those of games in the folders named and below, by name. Raises `BadInput`."""
+    """Return the files named, and those of games in and below the folders named, by name, each once. Raises `BadInput`
+    if a path does not exist, or if there is no file.
+    """
     found = []
     for path in map(Path, paths):
         if path.is_dir():
@@ -66,8 +68,8 @@ def build(
 ) -> IndexAccount:
     """Make the index ``target`` of the games of files and folders; an old file stays until the new one is whole.
 
-    What cannot be read is left out, and ``complain`` gets a line about it. ``progress`` gets what is done, how much of
-    how much. Raises `BadInput` if there is no game, and `OSError`.
+    What cannot be read is left out, and ``complain`` gets a line about it. ``progress`` gets what is counted, the
+    number done and the total. Raises `BadInput` as `game_files` does or if there is no game, and `OSError`.
     """
     sources = game_files(paths)
     reader = _Reader(complain)
@@ -112,7 +114,7 @@ class _Reader:
         self._complain(line)
 
     def read(self, path: str) -> None:
-        """Read the games of a file; raises `BadInput`."""
+        """Add the games of a file to ``games``. Raises `BadInput` if it cannot be read."""
         data = bases.content_of(path)
         file = self._number(os.path.basename(path))  # noqa: PTH119
         if data and bases.format_of_base(path, data) == "wtb":

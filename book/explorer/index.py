@@ -184,7 +184,7 @@ class GamesIndex:
         return NoIndex(f"{quoted(self.path)}: not an index of games, or damaged: make it with desdaemon games index")
 
     def _part(self, kind: Any, number: int) -> npt.NDArray[Any]:
-        """Return the next part of the file, an array of ``number`` items."""
+        """Return the next part of the file, an array of ``number`` items. Raises `NoIndex` if the file is too short."""
         width = np.dtype(kind).itemsize
         if number > (self._size - self._place) // width:
             raise self._damaged()
@@ -193,7 +193,7 @@ class GamesIndex:
         return part
 
     def name(self, number: int) -> str:
-        """Return a name; "" for a number that has none."""
+        """Return the printable letters of a name, at most `LONGEST_NAME`; "" for a number that has no name."""
         if not 0 < number < len(self._ends):
             return ""
         begin, end = int(self._ends[number - 1]), int(self._ends[number])
@@ -201,9 +201,10 @@ class GamesIndex:
         return "".join(letter for letter in text[:LONGEST_NAME] if letter.isprintable())
 
     def look_up(self, player: int, opponent: int, chosen: Filter = NO_FILTER, *, games: int = 0) -> Played:
-        """Return what was played in a position by the games that ``chosen`` lets through, with up to ``games`` of them.
+        """Return what was played in a position, in any orientation, by the games that ``chosen`` lets through: moves on
+        that board, and up to ``games`` of the games.
 
-        With ``games`` the most frequent players are listed for each move. Raises `NoIndex`.
+        Unless ``games`` is 0 each move has its most frequent players. Raises `NoIndex` if the file is damaged.
         """
         return next(self.look_up_many([(player, opponent)], chosen, games=games))
 
@@ -267,7 +268,7 @@ class GamesIndex:
         return visits if passing is None else visits[passing[visits >> 1]]
 
     def _counted(self, name: str, visits: Numbers, *, with_players: bool) -> TalliedMove:
-        """Count the results of some games for the mover."""
+        """Return the move ``name`` with the results of its ``visits`` for the mover."""
         games, white = self.games[visits >> 1], visits & 1 != 0
         scores = games["score"].astype(np.int64)
         known = scores != UNKNOWN
@@ -316,7 +317,7 @@ class GamesIndex:
         return passing
 
     def _named(self, wanted: str, field: str) -> npt.NDArray[np.bool_]:
-        """Return in which games a name has a part ``wanted``."""
+        """Return a mask of the games whose name in ``field`` contains ``wanted``, in any case."""
         if not self._lower:
             self._lower = [self.name(number).lower() for number in range(len(self._ends))]
         matching = np.array([wanted.lower() in name for name in self._lower] + [False])
