@@ -22,7 +22,8 @@ class Explorer:
     """
 
     def __init__(self, file: str | Path | None = None) -> None:
-        self._index = games_index(str(file or ""))
+        self._file = str(file or "")
+        games_index(self._file)
 
     def look_up(self, board: Board | str, *, games: int = 0, **chosen: Any) -> Played:
         """Return what was played on a board, mirrored boards included: ``moves``, the most frequent first, and up to
@@ -38,4 +39,5 @@ class Explorer:
         from desdaemon.book.explorer.index import Filter
 
         positions = [Board.of(board).position[:2] for board in boards]
-        return self._index.look_up_many(positions, Filter(**chosen), games=games)
+        # Asked for each time: a mapping of a file that was cut short meanwhile must not be read.
+        return games_index(self._file).look_up_many(positions, Filter(**chosen), games=games)

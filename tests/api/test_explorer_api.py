@@ -28,3 +28,15 @@ def test_an_index_is_asked_in_a_program(tmp_path: Path) -> None:
         explorer.look_up("f5", blakc="x")
     with pytest.raises(BadInput, match="desdaemon games index"):
         Explorer(tmp_path / "none")
+
+
+def test_an_index_that_is_cut_short_or_replaced_meanwhile_is_told_or_taken_up(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("f5d6c3\n")
+    index = tmp_path / "i"
+    assert games.main(["index", str(tmp_path / "one.txt"), "--out", str(index)]) == 0
+    explorer, whole = Explorer(index), index.read_bytes()
+    index.write_bytes(whole[:100])
+    with pytest.raises(BadInput, match="damaged"):
+        explorer.look_up("f5")
+    index.write_bytes(whole)
+    assert [move.move for move in explorer.look_up("f5").moves] == ["d6"]
