@@ -273,7 +273,8 @@ class PendingAnalysis:
             return question.answer(book[: terms.multipv])
         if sufficient:
             moves = book[: terms.multipv]
-            return question.answer(moves) if len(moves) >= min(terms.multipv, question.lines(question.allow)) else None
+            complete = len(moves) == terms.multipv or len(moves) >= question.lines(question.allow)
+            return question.answer(moves) if complete else None
         # A deterministic answer cannot come from the cache: several threads, or a table with other results, may have
         # made it.
         if question.allow != rules.FULL or terms.deterministic:

@@ -89,7 +89,8 @@ class AnalysisCache:
                 return None
             self._entries.move_to_end(key)
         empties = rules.empties(player, opponent)
-        number = min(number, max(1, rules.legal_moves(player, opponent).bit_count()))
+        if number > 1:
+            number = min(number, max(1, rules.legal_moves(player, opponent).bit_count()))
         lines = tuple(_unpacked(content, rules.INVERSE_SYMMETRY[symmetry], empties))[:number]
         fits = len(lines) >= number and all(
             line.lower == line.upper and line.depth >= min(depth, empties) and line.selectivity >= selectivity
