@@ -30,12 +30,12 @@ class Explorer:
         ``games`` games, the newest first; with games each move has its most frequent players.
 
         ``player``, ``black``, ``white`` and ``event`` count only games with this part of a name, in any case,
-        ``from_year`` and ``to_year`` only those of some years. Raises `TypeError` for other arguments.
+        ``from_year`` and ``to_year`` only those of these years and between. Raises `TypeError` for other arguments.
         """
         return next(self.look_up_many([board], games=games, **chosen))
 
     def look_up_many(self, boards: Iterable[Board | str], *, games: int = 0, **chosen: Any) -> Iterator[Played]:
-        """Yield what `look_up` returns for each board, faster."""
+        """Yield what `look_up` returns for each board, in order, faster than one by one."""
         from desdaemon.book.explorer.index import Filter
 
         positions = [Board.of(board).position[:2] for board in boards]

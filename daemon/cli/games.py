@@ -34,7 +34,9 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Make an index and print what it was made of. Returns the exit status."""
+    """Make an index and print what it was made of. Returns the exit status: 1 if the games cannot be read or the index
+    cannot be written.
+    """
     asked = command_line().parse_args(arguments)
 
     from desdaemon.book.explorer.build import build

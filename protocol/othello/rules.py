@@ -75,7 +75,7 @@ class _Rays(dict[int, tuple[tuple[tuple[int, int], ...], ...]]):
 
 
 _RAYS = [(1 << square, rays.beside, rays) for square, rays in enumerate(map(_Rays, range(65)))]
-"""Each square's mask, ``beside`` and rays; a `PASS` has none."""
+"""Each square's mask, ``beside`` and rays; the last entry, for a `PASS`, has no rays."""
 
 
 class IllegalMove(ValueError):

@@ -52,7 +52,9 @@ class KnownLines:
         return position
 
     def _continued(self, board: str | None, moves: str) -> Position | None:
-        """Return the last position of a line that goes on from a shorter one; None if it is short or wrong itself."""
+        """Return the last position of a line, played on from the known line that is a move shorter, else from its first
+        `_BEGINNING` characters, which become known; None if it is no longer than these or has an error.
+        """
         known = moves[:-2]
         before = self._positions.get((board, known))
         if before is None:
