@@ -17,8 +17,8 @@ __all__ = ["Parser", "add_daemon", "check_writable", "connected", "real", "whole
 
 
 def check_writable(option: str, path: str) -> None:
-    """Raise `BadInput`, naming ``option``, unless ``path`` is a regular file that can be written or a new one in a
-    folder that can. ``-`` and "", which name no file, always pass.
+    """Raise `BadInput`, naming ``option``, if a file cannot be written at ``path``. An existing path must be a regular
+    file. ``-`` and "" name no file and always pass.
     """
     if path in ("", "-"):
         return
@@ -33,8 +33,8 @@ def check_writable(option: str, path: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write to standard output and flush; a closed pipe is ignored. Raises `BadInput` for other errors, such as a full
-    disk; standard output then leads nowhere.
+    """Write to standard output and flush; a closed pipe is ignored. Other errors, such as a full disk, raise
+    `BadInput`, and all later output is discarded.
     """
     try:
         sys.stdout.write(text)

@@ -8,9 +8,9 @@
 
 Any number of requests may be made at once; if there are more than the daemon takes from one client, the rest wait here.
 
-When the connection breaks, a new one is made, to the daemon that then runs at the endpoint. Requests in flight that
-change nothing are sent again, and their partials may start over; others in flight raise `ConnectionLost`, because they
-may have been carried out.
+When the connection breaks, the client connects again, to the daemon that runs at the endpoint by then. Requests in
+flight are sent again if they change nothing; their partials may start over. Other requests in flight raise
+`ConnectionLost`, because the daemon may have carried them out.
 """
 
 from __future__ import annotations
@@ -117,9 +117,9 @@ class AsyncClient:
         machine.
 
         ``key`` is the client's key file. ``server_key``, the daemon's public key (Z85), replaces the one in that file;
-        without ``key`` the client gets a new pair of keys. Requests wait up to ``patience_s`` for a lost daemon to come
-        back. Raises `NoDaemon`, also after ``timeout_s`` without an answer, and `DaemonError`, with code ``forbidden``
-        for keys that are unusable or refused.
+        without ``key`` the client gets a new pair of keys. If the daemon is lost later, requests wait up to
+        ``patience_s`` for it to come back. Raises `NoDaemon` if no daemon is found or none answers within
+        ``timeout_s``, and `DaemonError`, with code ``forbidden``, for keys that are unusable or refused.
         """
         client = cls(lambda: find(endpoint, key, server_key), patience_s)
         try:
@@ -193,13 +193,14 @@ class AsyncClient:
 
     async def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
         """Make a request for any operation and return the final's data. Raises `DaemonError`: the reply's error,
-        `ConnectionLost`, or `TimedOut` after ``timeout_s`` (None: never), when the request is cancelled.
+        `ConnectionLost` or `TimedOut`. After ``timeout_s`` (None: never) the request is cancelled and `TimedOut`
+        raised.
         """
         handle: AsyncHandle[Data, Data] = self.start(op, args)
         return await handle.result(timeout_s)
 
     async def ping(self, timeout_s: float | None = 5.0) -> float:
-        """Return the milliseconds of a round trip to the daemon; a wait for a lost connection counts. Raises the
+        """Return the milliseconds of a round trip to the daemon, including any wait for a lost connection. Raises the
         exceptions of `request`.
         """
         began = self._loop.time()
@@ -228,10 +229,11 @@ class AsyncClient:
         return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
 
     def analyze_many(self, positions: Iterable[ListedPosition], **limits: Unpack[AnalysisLimits]) -> ListAnalysis:
-        """Start to analyse up to 1,000 positions in one request; the final has an analysis of each, in order.
+        """Start to analyse up to 1,000 positions in one request. The final has their analyses in order; after a cancel
+        some are missing. ``item`` is a position's place in the list, from 0.
 
-        Only if ``partial_ms`` is given, a partial comes for each finished position, and partials whose ``done`` is
-        false tell the progress of others. ``item`` is the place in the list, from 0; after a cancel some are missing.
+        Partials come only if ``partial_ms`` is given: one for each finished position, and others, whose ``done`` is
+        false, that tell the progress of an unfinished position.
         """
         return self.start("analyze", list_args(positions, limits), results.analysed, results.list_analysed)
 
@@ -279,15 +281,18 @@ class AsyncClient:
         return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
 
     async def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
-        """Return at most ``limit`` results of a batch, in the order in which they were found, after the cursor
-        ``after``: 0, or that of the page before. Does not wait for results.
+        """Return at most ``limit`` results of a batch, in the order in which they were found. Does not wait for
+        results.
+
+        The page begins after the cursor ``after``: 0 for the first page, later the ``cursor`` of the page before.
         """
         args = {"job": job, "after": after, "limit": limit}
         return await self.start("batch.results", args, _as_it_is, results.batch_page)
 
     async def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> AsyncIterator[BatchResult]:
-        """Yield the results of a batch after the cursor ``after`` (0: from the beginning), as they are found, until
-        there will be no more. While none is new, the daemon is asked every ``poll_s`` seconds.
+        """Yield the results of a batch in the order in which they are found, and end with the batch. ``after`` is the
+        cursor to go on from, 0 for the beginning. If there are no new results, the daemon is asked again every
+        ``poll_s`` seconds.
         """
         while True:
             page = await self.batch_results(job, after)
@@ -314,8 +319,8 @@ class AsyncClient:
         return list((await self.request("jobs"))["jobs"])
 
     async def cancel_job(self, job: int) -> bool:
-        """Cancel a book job or a batch, whoever began it. Returns False if it had ended already; needs the role editor,
-        or the key of the batch.
+        """Cancel a book job or a batch of any client. Returns False if it had ended already; needs the role editor, or
+        the key of the batch.
         """
         return bool((await self.request("cancel", {"job": job}))["cancelled"])
 
@@ -339,10 +344,11 @@ class AsyncClient:
         await self.request("shutdown")
 
     async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
-        """Yield topic and data of events as they arrive, of topics such as ``job.<id>``, ``book``, ``status``; without
-        topics all.
+        """Yield topic and data of events as they arrive. Topics are such as ``job.<id>``, ``book`` and ``status``;
+        without topics all events come.
 
-        Events come from the daemon of the present connection, even if requests go to another one later.
+        Listening begins with the first step of the iteration: earlier events are missed. It stays with the daemon of
+        that moment; if the client connects to a daemon elsewhere, call this again.
         """
         import zmq.asyncio
 
@@ -460,8 +466,8 @@ class AsyncClient:
         self._pump()
 
     def _lose(self) -> None:
-        """Replace a broken connection by a new one: repeatable requests in flight wait for it, in order and in front of
-        the requests not yet sent; the others in flight fail.
+        """Replace a broken connection by a new one. Repeatable requests that were in flight wait for it in their order,
+        before requests not yet sent. All others that were in flight fail.
         """
         self._ready = False
         self._drop_link()
@@ -485,8 +491,8 @@ class AsyncClient:
         self._make_link()
 
     def _check(self) -> None:
-        """Call this again four times a second. Until the daemon has greeted, look for it, also at a new endpoint, and
-        fail requests that have waited too long.
+        """Schedule the next call of this method in a quarter of a second. Until the daemon has greeted, look for it,
+        also at a new endpoint, and fail requests that have waited too long.
         """
         self._checking = self._loop.call_later(_CHECK_S, self._check)
         if self._ready:

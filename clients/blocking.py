@@ -59,7 +59,7 @@ class _Loop:
 
     @property
     def inherited(self) -> bool:
-        """Whether this process is a fork of the one that has the thread."""
+        """Whether this process was forked from the one that runs the loop's thread."""
         return os.getpid() != self._process
 
     @property
@@ -68,7 +68,7 @@ class _Loop:
         return self._loop.is_closed()
 
     def call(self, make: Callable[[], T]) -> T:
-        """Call ``make``, which must not wait, on the loop's thread, and return its result."""
+        """Call ``make`` on the loop's thread and return its result. ``make`` must not wait."""
 
         async def called() -> T:
             return make()
@@ -107,14 +107,15 @@ class Handle(Generic[P, F]):
     def cancel(self, *, keep: bool = False) -> bool:
         """Cancel the request. Returns False if it had ended already.
 
-        Then `result` raises `Cancelled`, whose ``found`` has the results so far of an analysis; with ``keep`` `result`
-        returns them instead, if there are any. Raises `ConnectionLost` if the connection breaks meanwhile.
+        After a cancel `result` raises `Cancelled`, whose ``found`` has the results so far of an analysis. With ``keep``
+        `result` returns these results instead, if there are any. Raises `ConnectionLost` if the connection breaks
+        meanwhile.
         """
         return self._loop.run(self._handle.cancel(keep=keep))
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the final or an error. Returns True, or False after ``timeout_s`` (None: never), which does not
-        cancel the request.
+        """Wait for the final or an error and return True. After ``timeout_s`` (None: never) return False; the request
+        goes on.
         """
         return self._loop.run(self._handle.wait(timeout_s))
 

@@ -46,12 +46,12 @@ class DaemonAddress(NamedTuple):
 
 
 def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: str | None) -> DaemonAddress:
-    """Return the address of the daemon at an endpoint, without looking whether one is there; without an endpoint, that
-    of the running daemon that this user's connection file names, with the key file named there by default.
+    """Return the address of the daemon at ``endpoint``. Without an endpoint, return that of this user's running daemon,
+    read from the connection file, which also names the default key file. No connection is made.
 
     ``key`` is a key file as `desdaemon keys new` writes it. ``server_key``, the daemon's public key, replaces the one
-    in that file; without ``key`` a new pair of keys is made. Raises `NoDaemon` for a wrong endpoint or if no daemon
-    runs, and `DaemonError` (``forbidden``) for keys that cannot be used.
+    in that file; without ``key`` a new pair of keys is made for it. Raises `NoDaemon` for a wrong endpoint or, without
+    an endpoint, if no daemon runs. Raises `DaemonError` (``forbidden``) for keys that cannot be used.
     """
     keys = _read_keys(Path(key), server_key) if key else None
     if server_key and not key:
@@ -100,7 +100,7 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
 
 def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> None:
     """Set a socket's keys (none over ``ipc:``), keep-alive and reconnection, and connect it; ``endpoint`` is one of
-    those of ``target``. For an unusable endpoint or key close the socket and raise `NoDaemon`.
+    those of ``target``. If endpoint or key is unusable, the socket is closed and `NoDaemon` raised.
 
     libzmq's heartbeats are off and its receive queue is unbounded, because a heartbeat that meets a full queue and a
     broken connection aborts the process (``stream_engine_base.cpp``). The daemon bounds its replies.
@@ -130,8 +130,8 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
 
 
 class DaemonLink:
-    """A DEALER socket for one connection: close the link after `LOST` and make a new one, so that libzmq never repeats
-    a request. ``refusal`` is the reason why reconnecting is useless, "" if it is not.
+    """A DEALER socket for one connection. After `LOST` close the link and make a new one, so that libzmq never repeats
+    a request. If ``refusal`` is not "", do not reconnect: it tells why that is useless.
     """
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: DaemonAddress) -> None:

@@ -19,7 +19,7 @@ _MOST_PARTIALS_KEPT = 1_000
 class AsyncHandle(Generic[P, F]):
     """A request in flight: iterate its partials of type P, await its final of type F, or `cancel` it.
 
-    Iteration ends with the request, also if it fails. Of partials that nobody takes the newest thousand are kept.
+    Iteration ends with the request, also if it fails. Partials wait until they are taken, but only the newest thousand.
     ``warnings`` are the daemon's, in order.
     """
 
@@ -64,14 +64,15 @@ class AsyncHandle(Generic[P, F]):
     async def cancel(self, *, keep: bool = False) -> bool:
         """Cancel the request. Returns False if it had ended already.
 
-        Then `result` raises `Cancelled`, whose ``found`` has the results so far of an analysis; with ``keep`` `result`
-        returns them instead, if there are any. Raises `ConnectionLost` if the connection breaks meanwhile.
+        After a cancel `result` raises `Cancelled`, whose ``found`` has the results so far of an analysis. With ``keep``
+        `result` returns these results instead, if there are any. Raises `ConnectionLost` if the connection breaks
+        meanwhile.
         """
         return not self.done and await self._send_cancel(self, keep)
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the final or an error, and raise nothing. Returns True, or False after ``timeout_s`` (None: never),
-        which does not cancel the request.
+        """Wait for the final or an error, raise neither, and return True. After ``timeout_s`` (None: never) return
+        False; the request goes on.
         """
         await asyncio.wait((self._final,), timeout=timeout_s)
         return self.done

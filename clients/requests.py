@@ -15,12 +15,12 @@ PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
 class AnalysisLimits(TypedDict, total=False):
     """The arguments of an analysis, all optional.
 
-    ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` or ``time_ms`` limits it; without any of them
-    the daemon's level does, and with ``until="cancelled"`` the daemon searches until `cancel`. ``game_nodes`` are for
-    all plies of a game together. ``multipv`` moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is
-    ``use``, ``ignore`` or ``only``. ``partial_ms`` is the least time between partials; a higher ``priority`` goes
-    first. Up to ``threads`` threads search the position together, 0 (the default) for all idle ones; ``deterministic``
-    results are the same every time, on every machine.
+    ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` or ``time_ms`` limits the analysis; without
+    any of them the daemon's level does. With ``until="cancelled"`` the daemon searches until `cancel`. ``game_nodes``
+    are for all plies of a game together. ``multipv`` is the number of moves that get a score; ``allow`` and ``avoid``
+    are lists of moves; ``book`` is ``use``, ``ignore`` or ``only``. ``partial_ms`` is the least time between partials.
+    Requests of a higher ``priority`` go first. Up to ``threads`` threads search the position together, 0 (the default)
+    for all idle ones. With ``deterministic`` the results are the same every time, on every machine.
     """
 
     level: int
@@ -64,8 +64,8 @@ BatchItem = str | Mapping[str, str | int]
 
 
 def batch_args(items: Iterable[BatchItem] | None, file: str | None, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `analyze.batch`, for ``items`` or the ``file`` in the daemon's data folder; the daemon
-    refuses both, and neither.
+    """Return the arguments of `analyze.batch`, for ``items`` or for the ``file`` in the daemon's data folder. Give
+    exactly one of the two, or the daemon refuses the request.
     """
     args: dict[str, Any] = dict(limits)
     if items is not None:

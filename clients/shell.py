@@ -64,8 +64,8 @@ class Shell:
         self._connections = client.connections
 
     def run(self, lines: Iterator[str]) -> int:
-        """Carry out lines up to the last, also after one has failed; without ``--json`` up to `quit`. Returns 1 if any
-        failed, else 0.
+        """Carry out lines to the end, also after a failure. Without ``--json`` the line `quit` ends the run earlier.
+        Returns 1 if any line failed, else 0.
         """
         failed = False
         for line in lines:
@@ -182,8 +182,8 @@ class Shell:
         platform.complete_with_tab(readline)
 
     def candidates(self, line: str, word: str) -> list[str]:
-        """Return the words that ``word``, the last one of ``line``, may become: a command or an argument of one; with
-        ``--json`` an operation if ``word`` is the first, else none.
+        """Return the completions of ``word``, the last word of ``line``: commands, or a command's arguments. With
+        ``--json`` only the first word has completions, the operations.
         """
         if not self._structured:
             return candidates(line, word)
@@ -192,8 +192,8 @@ class Shell:
 
 
 class _Shown:
-    """Prints a command's output as its partials arrive, each part once: partials may be lost, but the final has the
-    whole output.
+    """Prints a command's output as its partials arrive, each part once. Partials may be lost, so the final's output
+    must be passed to `write` too.
     """
 
     def __init__(self) -> None:
@@ -221,7 +221,8 @@ class _Shown:
 
 @contextlib.contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Hold back Ctrl-C until the block ends, so that it cannot come between sending a request and assigning its handle.
+    """In the block, Ctrl-C is held back, so that it cannot come between sending a request and assigning its handle. The
+    end of the block raises the `KeyboardInterrupt`.
 
     Does nothing off the main thread or if SIGINT has another handler than Python's.
     """

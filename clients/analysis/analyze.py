@@ -43,8 +43,8 @@ _OUTPUTS = ("html", "json", "csv", "save")
 def main(arguments: list[str]) -> int:
     """Analyse games. Returns the exit status; a bad command line ends the program with status 2.
 
-    The status is 0; 1 if the games, the daemon or an output cannot be used, which is told; 128 plus the signal's number
-    after a signal, once the results so far are written.
+    After a signal the results so far are written, and the status is 128 plus the signal's number. It is 1, after a
+    message, if the games, the daemon or an output cannot be used, otherwise 0.
     """
     options = _checked(command_line(), arguments)
     signals = StoppedBySignals(ProcessGroups())
@@ -144,8 +144,8 @@ def _mention(line: str) -> None:
 
 
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
-    """Yield the games in which a player's name contains the option ``--player``, by default all; report unreadable
-    ones.
+    """Yield the games in which a player's name contains the text of the option ``--player``; without the option yield
+    all games. Unreadable games are reported on the way.
     """
     name = options.player.casefold()
     for game in games_of(options.words, _mention):

@@ -84,9 +84,9 @@ def analyze_game(
 ) -> GameAnalysis:
     """Analyse every move of a game; ``effort`` as in `Judge.judge`.
 
-    ``tell`` is called with the numbers of moves done and in all, passes left out. After a `DaemonError` or a
-    `KeyboardInterrupt` the analysis of the first moves, perhaps none, is returned if ``stopped`` returns true;
-    otherwise the exception is raised.
+    ``tell`` is called with two numbers of moves, passes left out: those done, and all. After a `DaemonError` or a
+    `KeyboardInterrupt` ``stopped`` is called: if it returns true, the analysis of the moves judged so far, perhaps
+    none, is returned; otherwise the exception is raised.
     """
     record = game.record
     total = sum(played.move != PASS for played in record.moves)
@@ -106,8 +106,11 @@ def analyze_game(
 
 
 def _steps(record: GameRecord, judged: dict[int, JudgedMove]) -> Iterator[JudgedMove]:
-    """Yield all moves up to the first that was not judged, or a pass just before it. A pass has the score of the next
-    position, seen from the side that passes; as the last move of the record it has the score 0 and the depth -1.
+    """Yield the moves in order, and end before the first move that was not judged. A pass just before such a move is
+    left out too.
+
+    A pass has the score of the next position, seen from the side that passes. A pass that ends the record has the score
+    0 and the depth -1.
     """
     position = record.initial
     for ply, played in enumerate(record.moves, 1):

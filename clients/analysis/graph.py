@@ -11,8 +11,8 @@ from .game import GameAnalysis
 
 
 def graph(analysis: GameAnalysis) -> str:
-    """Return, as SVG, the graph of the score before each move and at the end, Black's side up; mistakes are marked, and
-    the part that was solved to the end.
+    """Return, as SVG, the graph of the score before each move and at the end, Black's side up. Mistakes and the part
+    that was solved to the end are marked.
     """
     scores = analysis.scores()
     scale = chart(len(scores), max(8, *map(abs, scores)), (4, 8, 16))
@@ -47,8 +47,8 @@ def _described(scores: list[BlackScore]) -> str:
 
 
 def _solved_from(steps: tuple[JudgedMove, ...]) -> int:
-    """Return the index of the first move from which on all scores are exact, passes aside; the number of moves if the
-    last is not.
+    """Return the index of the move at which the solved end of a game begins: from there on every move but passes has an
+    exact score. Returns the number of moves if the last score is not exact.
     """
     index = len(steps)
     while index and (steps[index - 1].sure in ("exact", "")):

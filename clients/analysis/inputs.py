@@ -20,8 +20,8 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
     """Yield the games that a command line's words, joined by blanks, name: a file or a pipe, ``-`` for standard input,
     or moves such as ``f5 d6 c3``.
 
-    ``bad`` is called with a line for each game that cannot be read. Raises `BadInput`, here or on the way, for a name
-    that is none of these, and for a file that is unreadable, too large or not of games.
+    ``bad`` is called with a line for each game that cannot be read. Raises `BadInput`, at the call or during the
+    iteration, if the name is none of these, or if the file is unreadable, too large or not of games.
     """
     name = " ".join(words)
     if name == STANDARD_INPUT:

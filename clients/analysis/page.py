@@ -38,10 +38,10 @@ _LINE_MOVES = 8
 
 
 def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
-    """Return the page of a game as HTML.
+    """Return the page of a game as HTML. The analysis must have at least one step.
 
-    ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` stand for those of a position; ``index`` is
-    the address of the page about all games. "" for either leaves its links out. The analysis has at least one step.
+    ``link`` is the address of a board; in it ``{moves}`` and ``{board}`` are replaced by those of a position. ``index``
+    is the address of the page about all games. If either is "", its links are left out.
     """
     black, white = side_names(analysis.game)
     final = analysis.whole.record.final
@@ -89,7 +89,9 @@ def _last_move(analysis: GameAnalysis) -> int:
 
 
 def _start(analysis: GameAnalysis) -> int:
-    """Return the ply of the position shown first: before the first mistake, else the end."""
+    """Return the ply of the position shown first: the position before the first mistake or, without a mistake, the
+    last.
+    """
     return next((step.ply - 1 for step in analysis.steps if step.grade), len(analysis.steps))
 
 

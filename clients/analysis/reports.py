@@ -88,7 +88,7 @@ def _bar(score: int, largest: int) -> str:
 
 
 def summary_lines(analysis: GameAnalysis) -> list[str]:
-    """Return a table of the players, and for each who lost discs a line about the worst move."""
+    """Return, as lines of text, a table of the players, and the worst move of each player who lost discs."""
     names = dict(zip((True, False), side_names(analysis.game), strict=True))
     width = max(map(len, names.values()))
     grades = "  ".join(f"{MARKS[name]:>2}" for _, name in GRADES)
@@ -232,16 +232,17 @@ def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
 
 
 class Collection:
-    """Writes the reports on many games, each when it is ready; the end of the context, also by an exception, closes the
-    files and writes the index if there was a game.
+    """A context manager that writes the reports on many games, each as soon as it is added. At the end of the block,
+    also after an exception, the files are closed and, if there was a game, the index is written.
 
-    ``json_file`` and ``csv_file`` get a line for each game, ``notes`` the games with comments in ``note_format``, the
-    folder ``html`` a page for each game and ``index.html``. Any of the three files may be ``-``, standard output;
-    if none is, standard output gets a text table with a row for each game.
+    ``json_file`` and ``csv_file`` get a line for each game, ``notes`` gets the games with comments in ``note_format``.
+    The folder ``html`` gets a page for each game and ``index.html``. Each of the three files may be ``-``, which is
+    standard output. If none of them is, standard output gets a text table with a row for each game.
     """
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:
-        """Open the outputs, "" for none, in place of old files, and write the heads of CSV and of the text table.
+        """Open the outputs, replacing old files, and write the heads of the CSV and of the text table. An output named
+        "" is not written.
 
         ``board`` is the ``link`` of `page`. Raises `BadInput` if an output cannot be opened.
         """

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class OwnEngine:
-    """An engine in this process. Threads and weights come from the user's configuration file unless they are given (not
-    None or ""); with ``book`` the book comes from it too, otherwise there is none.
+    """An engine in this process; `close` ends it. Arguments that are None or "" are replaced by the user's
+    configuration file. With ``book`` the file's book is used, without it no book.
     """
 
     def __init__(self, threads: int | None, eval_file: str, *, book: bool) -> None:

@@ -32,10 +32,10 @@ _ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Make a block that SIGTERM and SIGINT, unless ignored, leave by `SystemExit` with 128 plus the signal's number, so
-    that the block ends the processes it has started.
+    """In the block, SIGTERM and SIGINT (unless ignored) raise `SystemExit` with 128 plus the signal's number, so that
+    cleanup ends the processes that the block has started. In a running event loop a callback of the loop raises it.
 
-    Later ones of these signals are ignored until the end of the block. Main thread only.
+    After the first of these signals the rest are ignored until the end of the block. Main thread only.
     """
     heeded = [number for number in _ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
 
@@ -70,8 +70,8 @@ def random_line(dice: random.Random, plies: int) -> str:
 
 
 class BenchDaemon:
-    """`desdaemon serve` as a process with an empty book, from the beginning of a ``with`` block to its end; all its
-    files are in ``folder``, an empty one. Entering raises `DaemonError` if the daemon does not start or reply.
+    """A context manager that runs `desdaemon serve` as a process with an empty book. All files of the daemon are in
+    ``folder``, which must be empty. Entering raises `DaemonError` if the daemon does not start or reply.
     """
 
     def __init__(self, folder: Path, threads: int) -> None:
@@ -231,7 +231,9 @@ class BenchPeer:
         return time.perf_counter() - began
 
     def keep_busy(self, searches: int) -> None:
-        """Start this number of endless searches and wait until they run. They end with this connection."""
+        """Start ``searches`` endless searches and wait, without a time limit, until they all run. They end with this
+        connection.
+        """
         for seed in range(searches):
             self.send("analyze", {"moves": random_line(random.Random(-1 - seed), 6), "level": 60, "book": "ignore"})
         while self.ask("status")["running"] < searches:
@@ -287,7 +289,9 @@ class BenchPeer:
         return waits
 
     def first_reply(self, op: str, args: dict[str, Any]) -> float:
-        """Send a request and return the seconds to its first reply of any kind; later ones are left unread."""
+        """Send a request and return the seconds to its first reply of any kind. The request's later replies are not
+        read here.
+        """
         began = time.perf_counter()
         number = self.send(op, args)
         while self._reply()["id"] != number:

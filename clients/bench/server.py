@@ -32,7 +32,7 @@ _LISTS = 8
 
 
 class MeasuredFigure(NamedTuple):
-    """A measured figure; ``aim`` is an upper bound, or with ``at_least`` a lower one; None if there is no aim."""
+    """A measured figure. ``aim`` is an upper bound, with ``at_least`` a lower one; None means that there is no aim."""
 
     name: str
     value: float
@@ -50,8 +50,8 @@ class MeasuredFigure(NamedTuple):
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """Return one of ``values``, of which there is at least one: at least ``percent`` percent of them do not exceed
-    it.
+    """Return a percentile: one of ``values`` that at least ``percent`` percent of them do not exceed. ``values`` must
+    not be empty.
     """
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
 

@@ -66,7 +66,7 @@ class Api:
         self._posts = threading.Lock()
 
     def get(self, path: str) -> Any:
-        """Return the JSON object that answers a GET, an empty one for an empty answer. Raises `ApiRefusal`, and
+        """Return the JSON object that answers a GET; {} if the answer is empty. Raises `ApiRefusal`, and
         `InterruptedError` if ``closing`` is set when the request would have to be repeated.
         """
         return self._patiently(lambda: self._once("GET", path, None))
@@ -79,11 +79,11 @@ class Api:
             self._patiently(lambda: self._once("POST", path, form or {}))
 
     def lines(self, path: str) -> Iterator[dict[str, Any]]:
-        """Yield the JSON objects of the stream at ``path`` without end; a stream that ends or breaks is asked for again
-        after a pause.
+        """Yield the JSON objects of the stream at ``path`` without end. If the stream ends or breaks, it is requested
+        again after a pause.
 
-        Raises `ApiRefusal`, and `InterruptedError` once ``closing`` is set, which a silent stream may notice only after
-        `SILENCE_S`.
+        Raises `ApiRefusal`, and `InterruptedError` once ``closing`` is set. While the stream is silent, that may be
+        noticed only after `SILENCE_S`.
         """
         tries = 0
         while True:

@@ -129,10 +129,11 @@ class Bot:
         """Accepted challenges whose games have not begun."""
 
     def run(self, *, upgrade: bool = False) -> None:
-        """Answer challenges and start their games, without end.
+        """Answer challenges and start their games, without end. With ``upgrade`` the account is first made a bot's, for
+        good, if it is not one.
 
-        Raises `BadInput` if the account is not a bot's and ``upgrade`` does not make it one, for good; `ApiRefusal` if
-        the site refuses the account or the stream; `InterruptedError` once the event ``closing`` of `Api` is set.
+        Raises `BadInput` if the account is not a bot's and ``upgrade`` is false; `ApiRefusal` if the site refuses the
+        account, the upgrade or the stream; `InterruptedError` once the event ``closing`` of `Api` is set.
         """
         account = self._api.get("/api/account")
         self._account = str(account.get("id", ""))
@@ -145,7 +146,7 @@ class Bot:
             self._take(event)
 
     def finish(self) -> None:
-        """Wait for the end of the games in play, and tell the user of it."""
+        """Wait for the end of the games in play, and tell the user that they are waited for."""
         with self._lock:
             threads = list(self._games.values())
         if threads:
@@ -328,8 +329,8 @@ def _rules(accept: str, rated: bool, clock: str) -> Rules:
 
 @contextlib.contextmanager
 def _stopped_by_signals(bot: Bot) -> Iterator[None]:
-    """Make a block that a signal to end the process ends: then the games in play are waited for, and the program goes
-    on after the block. A second signal leaves at once by `KeyboardInterrupt`. Main thread only.
+    """In the block, the first signal to end the process breaks off the block, waits for the games in play and is then
+    swallowed: execution goes on after the block. A second signal raises `KeyboardInterrupt` at once. Main thread only.
     """
     previous: dict[int, Any] = {}
 

@@ -173,8 +173,8 @@ class GameTable:
         return square_text(first).lower() * 2
 
     def other_ranks(self) -> bool:
-        """Count ranks the other way, after the server has refused a game's first move. Returns False, changing nothing,
-        once the game has moves, else True.
+        """Count ranks from the opposite side from now on. Call this when the server has refused the first move of a
+        game. If the game has moves already, this changes nothing and returns False, otherwise it returns True.
         """
         if self._record.moves:
             return False
@@ -197,8 +197,8 @@ class GameTable:
 
     @staticmethod
     def _player(message: Mapping[str, Any], *names: str) -> tuple[str, str]:
-        """Return the id, in lower case, and the name of the player under the first of the keys ``names``; "" for both
-        without one.
+        """Return the id, in lower case, and the name of a player: the first one that the message has under a key of
+        ``names``. Both are "" if it has none.
         """
         for name in names:
             player = message.get(name)

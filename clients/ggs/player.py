@@ -53,9 +53,9 @@ class AcceptRules(NamedTuple):
 class Wishes(NamedTuple):
     """Further wishes of the user.
 
-    ``offer`` is a request to make whenever idle, as the server reads it (``s8r14 5:00//2:00``), or "". The program ends
-    after ``matches`` matches; 0 means never. ``tell`` reports searches on each board's channel; ``records`` asks for
-    the records of finished games.
+    ``offer`` is a request to make whenever idle, as the server reads it (``s8r14 5:00//2:00``), or "". After
+    ``matches`` matches the program ends; with 0 it goes on. With ``tell``, searches are reported on each board's
+    channel. With ``records``, the server is asked for the records of finished games.
     """
 
     offer: str = ""
@@ -117,7 +117,9 @@ Instruction = Connect | Send | StartSearch | StopSearch | Show | Save | End
 
 
 class Answer(NamedTuple):
-    """The engine's move, its score in discs for the mover, the seconds it took, and a report of the search."""
+    """The engine's move in ``position`` of ``game``, with its score in discs for the mover, the seconds it took, and a
+    report of the search.
+    """
 
     game: str
     position: Position
@@ -164,8 +166,8 @@ class Player:
         return []
 
     def lost(self, reason: str) -> list[Instruction]:
-        """Note that the connection has ended or was refused: stop the searches, and call again after a pause, 1 s at
-        first, that doubles each time until a login, up to `LONGEST_WAIT_S`.
+        """Note that the connection has ended or was refused. Returns instructions to stop the searches and to call
+        again after a pause. The pause is 1 s at first and doubles each time until a login, up to `LONGEST_WAIT_S`.
 
         If no call has been answered yet, the program ends with ``reason``.
         """
@@ -375,8 +377,8 @@ class Player:
         return instructions
 
     def found(self, answer: Answer) -> list[Instruction]:
-        """Play the engine's move, and tell its report if the user wishes; nothing if the board has changed since the
-        search began.
+        """Return instructions that play the engine's move and, if the user wishes, tell its report; none if the board
+        has changed since the search began.
         """
         game = self._games.get(answer.game)
         if game is None or not game.searching or game.position != answer.position:

@@ -44,8 +44,8 @@ class Outside(NamedTuple):
 
 
 class ServerSession:
-    """Runs a `Player` on GGS from connecting to its end: connection, clock, searches and files. Use it on the event
-    loop that awaits `run`.
+    """Runs a `Player` on GGS from connecting to its end: connection, clock, searches and files. Make the session and
+    call its methods on the event loop that awaits `run`.
     """
 
     def __init__(self, outside: Outside, player: Player, thinker: Thinks) -> None:
@@ -162,8 +162,8 @@ class ServerSession:
 
 
 def run(session_of: Callable[[], ServerSession]) -> str:
-    """Run the session that ``session_of`` makes on a new event loop, until it ends. Lines of standard input go to it; a
-    signal to end the process counts as the line ``quit``. Returns and raises what `ServerSession.run` does.
+    """Make a session by ``session_of`` on a new event loop, and run it until it ends. Lines of standard input go to the
+    session; a signal to end the process counts as the line ``quit``. Returns and raises what `ServerSession.run` does.
     """
 
     async def running() -> str:

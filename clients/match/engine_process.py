@@ -47,7 +47,8 @@ class EngineFault(Exception):
 
 
 def command_of(text: str) -> list[str]:
-    """Return the words of a command line as a shell splits them. Raises `BadInput` without any, and for an open quote.
+    """Return the words of a command line as a shell splits them. Raises `BadInput` if there are none, and for an open
+    quote.
 
     A first word `OWN` becomes this program, with ``-gtp`` unless its options choose a protocol, and with ``-n 1``
     unless they set the number of threads.
@@ -165,8 +166,9 @@ class EngineProcess:
             self._said.clear()
 
     def until(self, pattern: re.Pattern[bytes], seconds: float) -> tuple[re.Match[bytes], float]:
-        """Wait until ``pattern`` matches in the output, of which the last `_MOST_KEPT` bytes are kept. Returns the
-        match and the time of the latest output (`time.monotonic`); the output up to the match's end is dropped.
+        """Wait until ``pattern`` matches in the output. Returns the match and the time of the latest output
+        (`time.monotonic`), and drops the output up to the match's end. Only the last `_MOST_KEPT` bytes of output are
+        searched.
 
         Raises `EngineFault` after ``seconds`` without a match, or if the program ends first.
         """

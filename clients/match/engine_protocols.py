@@ -211,7 +211,9 @@ class NBoardPlayer(EngineClient):
 
 
 class TextPlayer(EngineClient):
-    """Edax's text dialogue, in mode 3: the program moves only when told ``go``, and then on its own board too."""
+    """Edax's text dialogue, in mode 3. The program moves only when told ``go``, and then makes the move on its own
+    board too.
+    """
 
     _MOVE = re.compile(rb"\bplays[ \t]+(\w+)[ \t]*\r?\n")
     _SEARCHED = re.compile(rb"^[ \t]*\d+(?:@[ \t]*\d+%)?[ \t]+[<>=]?([+-]\d+)[ \t]", re.MULTILINE)

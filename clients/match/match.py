@@ -62,8 +62,8 @@ _NOT_TUNED = ("names", "sprt", "save", "book_results", "json", "page", "log")
 def main(arguments: list[str]) -> int:
     """Run a match. Returns the exit status; a bad command line ends the program with status 2.
 
-    The status is 0; 1 if a program cannot be used or fails in every game, or a file cannot be written; 128 plus the
-    number of the signal that ended the match.
+    After a signal that ended the match the status is 128 plus the signal's number. It is 1 if a program cannot be used
+    or fails in every game, or if a file cannot be written, otherwise 0.
     """
     parser = command_line()
     options = parser.parse_args(arguments)
@@ -249,7 +249,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(options: argparse.Namespace) -> _Asked:
-    """Return the options, checked; with ``--tune`` the program stands twice. Raises `BadInput` for a wrong one."""
+    """Return the checked options; with ``--tune`` the program is listed twice. Raises `BadInput` for a wrong one."""
     commands = [command_of(text) for text in options.programs]
     tuned = [parse_parameter(text) for text in options.tune]
     if tuned:
@@ -445,8 +445,8 @@ def _identities(setting: Setting) -> list[dict[str, Any]]:
 
 
 def _described(setting: Setting, programs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, object]:
-    """Return the terms by which a journal recognises its match. The number of games is one of them only for a tuning;
-    names, concurrency, patience and SPRT are none.
+    """Return the terms by which a journal recognises its match. They include the number of games only for a tuning, and
+    never names, concurrency, patience and SPRT.
     """
     openings: dict[str, object] = {"seed": options.seed}
     if xot.named(options.openings):
@@ -545,8 +545,9 @@ def _file_games(result: MatchOutcome, event: str = "match") -> Iterator[FileGame
 
 
 def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
-    """Return the programs' names: those given, else reported in ``games``, else of their files. Equal names get the
-    options that differ or a number.
+    """Return the programs' names: a name given on the command line, else the name that the program reported in
+    ``games``, else the name of its file. Programs of the same name are told apart by the options in which they differ
+    and, if that does not suffice, by a number.
     """
     said: dict[int, str] = {}
     for number, game in sorted(games.items()):
@@ -565,7 +566,9 @@ def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
 
 
 def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str]:
-    """Return for each of ``places`` a text of the options, level and time that not all programs there share."""
+    """Return a text for each of ``places``: the program's options, level and time, without those that are the same for
+    the programs at all these places.
+    """
     options: dict[int, list[str]] = {}
     for place in places:
         words = options.setdefault(place, [])

@@ -35,8 +35,9 @@ Key = tuple[int, int]
 class Openings(NamedTuple):
     """Openings with different final positions, mirror images counted as equal.
 
-    Left out of a file were ``coinciding`` openings that lead to the position of another one, and ``finished`` ones in
-    which the game is over. ``drawn`` ones of the list were lengthened by random moves.
+    ``coinciding`` is the number of openings of a file that were left out because they lead to the position of an
+    earlier one, ``finished`` the number left out because the game is over. ``drawn`` is the number of openings of the
+    list that were lengthened by random moves.
     """
 
     openings: list[GameRecord]
@@ -54,8 +55,8 @@ def key_of(opening: GameRecord) -> Key:
 def listed_openings(count: int, seed: int = 1) -> Openings:
     """Return ``count`` different openings of the list, in an order that depends on ``seed``.
 
-    Where the list ends, openings of it follow, lengthened by two random moves in the middle of the board. Raises
-    `BadInput` for more than `MOST_OPENINGS`, or fewer than one.
+    If the list has fewer, more are made by adding two random moves in the middle of the board to openings of the list.
+    Raises `BadInput` for more than `MOST_OPENINGS`, or fewer than one.
     """
     if not 1 <= count <= MOST_OPENINGS:
         raise BadInput(f"{count} openings: expected at most {MOST_OPENINGS}, or a file of openings")
@@ -119,10 +120,11 @@ def _lengthened(lines: list[str], count: int, chance: random.Random) -> list[Gam
 
 
 def openings_of_file(path: str, plies: int = 60) -> Openings:
-    """Return the games of a file, cut after ``plies`` moves, or its positions, each final position once.
+    """Return the games of a file, cut after ``plies`` moves, or its positions. Each final position comes once, and
+    openings in which the game is over are left out.
 
-    Positions are lines of OBF or FEN, in a file named so or a text whose first line is one. Openings in which the game
-    is over are left out. Raises `BadInput` for an unreadable file, and if no opening is left.
+    Positions are lines of OBF or FEN: the file's extension says so or, in a text file, its first line is one. Raises
+    `BadInput` for an unreadable file, and if no opening is left.
     """
     openings: dict[Key, GameRecord] = {}
     coinciding = finished = 0

@@ -101,7 +101,9 @@ class MatchPage:
         self.show(games, {})
 
     def add(self, games: dict[int, Finished], number: int = -1) -> None:
-        """Write the page of game ``number``; those of all ``games`` if a program's name has changed, as at first."""
+        """Write the page of game ``number``. At the first call, and when a program's name has changed, the pages of all
+        ``games`` are written instead.
+        """
         names, self._heading = self._described(games)
         for one in [number] if names == self._names else games:
             place = self._schedule.place(one)
@@ -242,8 +244,8 @@ def _standings(result: MatchOutcome) -> str:
 
 
 def elo_graph(growth: Mapping[int, list[Rating]], names: list[str]) -> str:
-    """Return, as HTML, the graph of Elo by number of games: of two programs the first one's, with its 95 % interval,
-    else a line for each program. Values beyond the scale, at most some 800 Elo, are put on its edge.
+    """Return, as HTML, the graph of Elo by number of games. With two programs it shows the first one's Elo and its 95 %
+    interval, with more programs a line for each. Values beyond the scale, at most some 800 Elo, are put on its edge.
     """
     counts = sorted(growth)
     counts = sorted({*counts[:: 1 + len(counts) // _MOST_POINTS], counts[-1]})

@@ -49,8 +49,9 @@ class Finished(NamedTuple):
     """A finished game. ``score`` is Black's, empty squares given to the winner; -64 or 64 after a fault.
 
     ``ending`` is one of `ENDINGS`, ``faulty`` the side at fault (0 Black, 1 White, -1 none), ``note`` tells more.
-    ``used`` and ``longest`` are ms, ``moves`` numbers of moves that the sides chose, Black first. ``scores`` has
-    for each move of the record what its program said of it in discs, from Black's side, or None; empty if none did.
+    ``used`` and ``longest`` are ms, ``moves`` numbers of moves that the sides chose, Black first. ``scores`` has a
+    value for each move of the record: the score in discs, from Black's side, that the mover's program reported, or
+    None. It is empty if no score was reported.
     """
 
     record: GameRecord
@@ -83,8 +84,8 @@ def play_game(
     terms: MatchTerms,
     tell: Callable[[RunningGame], None] = lambda game: None,
 ) -> Finished:
-    """Play a game from the end of an opening; a program's fault ends and loses it. Players and controls are Black's and
-    White's; players stay open.
+    """Play a game from the end of an opening. A fault of a program ends the game, and that program loses. Players and
+    controls are Black's and White's; the caller closes the players.
 
     ``tell`` is called before each move that a side has to choose. Raises `BadInput` if a program cannot set up the
     board, or if the solver fails.
@@ -154,8 +155,8 @@ def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: M
 
 
 def _understood(text: str, position: Position) -> tuple[int, str]:
-    """Return the move in an answer, PASS if it is unreadable, and what is wrong with it, "" if it is legal. A pass is
-    wrong.
+    """Return the move in an answer and the reason why it is wrong. The reason is "" for a legal move; a pass is always
+    wrong. The move is `PASS` if the answer cannot be read.
     """
     try:
         move = parse_move(text)

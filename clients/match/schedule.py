@@ -27,8 +27,9 @@ class ScheduledGame(NamedTuple):
 class Schedule(NamedTuple):
     """All games of a match: ``games`` for each pairing, in pairs with one opening and exchanged colours.
 
-    Games are numbered from 0, round after round, with the two games of each pairing in a round. If there are fewer
-    ``openings`` than rounds, they repeat.
+    Games are numbered from 0, round after round, two for each pairing in a round. If ``games`` is odd, the last round
+    has only the first of the two, and the number of the second is not used: iterate over `numbers`, not over
+    ``range(total)``. If there are fewer ``openings`` than rounds, they repeat.
     """
 
     programs: int
@@ -55,7 +56,9 @@ class Schedule(NamedTuple):
         return self.games * len(self.pairings)
 
     def numbers(self) -> Iterator[int]:
-        """Yield the numbers of the games in the order of play."""
+        """Yield the numbers of the games in the order of play. If ``games`` is odd, numbers are missing in the last
+        round.
+        """
         for number in range(2 * self.rounds * len(self.pairings)):
             if self.place(number).within < self.games:
                 yield number

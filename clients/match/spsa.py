@@ -42,7 +42,7 @@ class Trial(NamedTuple):
 class Tuning:
     """The state of an SPSA tuning: ``values`` holds the options' current values. Iterations count from 1.
 
-    Their results may come in any order, but another order may give other values; the same seed and the same results in
+    Results of iterations may come in any order, but the values may depend on it. The same seed and the same results in
     the same order give the same values.
     """
 

@@ -136,7 +136,9 @@ class Tuner:
 
     @contextlib.contextmanager
     def _players(self, trial: Trial) -> Iterator[tuple[EngineClient, EngineClient]]:
-        """Start the programs with the values of a trial; they end with the block."""
+        """Within the block, run the two programs with the values of a trial, in its order; the end of the block ends
+        them.
+        """
         with contextlib.ExitStack() as stack:
             players = []
             for program, values in zip(self._setting.programs, trial, strict=True):

@@ -70,7 +70,9 @@ def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequ
 
 
 def started(program: Program, groups: ProcessGroups, log: Path | None = None) -> EngineClient:
-    """Start a program. Raises `BadInput` if it does not start or does not speak its protocol."""
+    """Start a program, which the caller must close. Raises `BadInput` if it does not start or does not speak its
+    protocol.
+    """
     try:
         player = start_player(program.command, program.protocol, log, groups)
     except EngineFault as fault:
@@ -184,8 +186,8 @@ class Match:
             self._page.show(self._journal.games, dict(self._running))
 
     def _judged(self, ended: bool) -> Ending | None:
-        """Count the games so far, and return how the match ends after them, None if it goes on. ``ended`` tells that
-        all are played.
+        """Count the games so far. Returns how the match ends after them, or None if it goes on. ``ended`` tells that
+        all games are played.
         """
         self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
         failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
@@ -209,8 +211,8 @@ class Match:
         return ""
 
     def _work(self, worker: int) -> None:
-        """Play games, with programs of this thread's own, until none is left, the match is stopped or a program cannot
-        be used. Each game, an error, and at the end None are messages for `_next`.
+        """Play games, with programs of this thread's own, until no game is left, the match is stopped or a program
+        cannot be used. Each game or error is sent to `_next` as a message, and None at the end.
         """
         players: dict[int, EngineClient] = {}
         try:

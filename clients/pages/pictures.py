@@ -98,8 +98,8 @@ class Chart(NamedTuple):
 
 
 def chart(places: int, largest: float, steps: Sequence[int]) -> Chart:
-    """Return a chart of ``places`` for values to the whole part of ``largest``, rounded up to whole steps. Its step is
-    the first of ``steps`` that makes at most four lines to each side, else the last.
+    """Return a chart of ``places`` for values up to ``largest``. Its step is the first of ``steps`` that makes at most
+    four lines to each side, else the last. Its range is the whole part of ``largest``, rounded up to whole steps.
     """
     step = next((step for step in steps if largest <= 4 * step), steps[-1])
     return Chart(places, step * max(1, -(-int(largest) // step)), step)

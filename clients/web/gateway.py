@@ -195,8 +195,8 @@ class _Entrance(_Guarded):
     SUPPORTED_METHODS = ("GET", "HEAD")
 
     def prepare(self) -> None:
-        """Let in requests with a cookie. One for the board or the match with the token in its address gets a cookie,
-        and a page that leads to the address without the token; one with a wrong token is refused.
+        """Let in requests with a cookie. If the address of the board or the match has the right token, the browser gets
+        a cookie and a page that leads on to the address without the token. A wrong token is refused.
         """
         settings = self.gateway.settings
         given = self.get_query_arguments("token")
@@ -241,8 +241,8 @@ class _File(_Entrance):
     """The handler of the board and its files."""
 
     def get(self, name: str) -> None:
-        """Send the page (``name`` "") or one of its files, gzipped if the browser takes that, unless the browser has it
-        already. Other names do not exist.
+        """Send the page (``name`` "") or one of its files, gzipped if the browser accepts that. A file that the browser
+        has already is not sent again. Other names get status 404.
         """
         file = self.gateway.files.get(name or "index.html")
         if file is None:
@@ -302,8 +302,8 @@ class _Socket(_Guarded, WebSocketHandler):
         self._tasks = [loop.create_task(self._begin()), loop.create_task(self._send())]
 
     async def _begin(self) -> None:
-        """Connect to the daemon, however long that takes, and then let the page send requests. The page is told if that
-        fails the first time, and when it succeeds.
+        """Connect to the daemon, however long that takes, and then let the page send requests. The page is told when
+        the first try fails, and when the connection is made.
         """
         settings = self.gateway.settings
         sent = False

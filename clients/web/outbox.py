@@ -26,8 +26,9 @@ class Outbox:
         """Number of partials and events that newer ones have replaced."""
 
     def put(self, frame: str, replaces: Hashable = None) -> None:
-        """Add a frame at the end, and remove a waiting one with the same ``replaces`` unless it is None. Raises
-        `TooFarBehind`, dropping both, if more than ``most_behind`` bytes would wait.
+        """Add a frame at the end. If ``replaces`` is not None, a waiting frame with the same ``replaces`` is removed.
+
+        Raises `TooFarBehind` if more than ``most_behind`` bytes would wait; then neither frame is in the queue.
         """
         self._number += 1
         key = ("frame", self._number) if replaces is None else ("newest", replaces)

@@ -158,7 +158,9 @@ class Tab:
         return self._reduced(final) if op == "hello" else final
 
     async def _copy(self) -> Data:
-        """Return the arguments that save a book which takes no changes as a new file; {} for other books."""
+        """Return the arguments with which a book that takes no changes is saved as a new file; {} for a book that takes
+        them.
+        """
         book = (await self._client.status())["book"]
         if book["writable"]:
             return {}

@@ -96,8 +96,9 @@ def main(arguments: list[str]) -> int:
 
 @contextlib.contextmanager
 def _daemon(named: argparse.Namespace) -> Iterator[str]:
-    """Yield the endpoint of the daemon to use. A daemon that is started here ends with the block, its key becomes
-    ``named.key``, and its book is made if the file is missing. Raises `NoDaemon` if daemon or book cannot be made.
+    """Return a context manager that yields the endpoint of the daemon to use: the one that the options name, or that of
+    a new daemon. A new daemon ends with the block, its key becomes ``named.key``, and its book is made if the file is
+    missing. Raises `NoDaemon` if daemon or book cannot be made.
     """
     if named.endpoint:
         yield named.endpoint
@@ -202,8 +203,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """Yield the addresses to try to listen at: with the port asked for (0 means any free one), or without one with each
-    of `_PORTS_TRIED` ports from the default one on.
+    """Yield the addresses to try to listen at. With a ``port`` there is one (port 0 stands for any free port). Without
+    one there are `_PORTS_TRIED`, with the ports from the default one on.
 
     Browsers may call the host by ``names``, by ``host`` and by the names of the loopback.
     """

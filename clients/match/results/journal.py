@@ -69,7 +69,9 @@ class Journal:
             _compare(self._path, old_terms, terms)
 
     def add(self, number: int, game: Finished) -> None:
-        """Add a finished game to ``games`` and, if there is one, to the file. Raises `BadInput` if that fails."""
+        """Add a finished game to ``games`` and write it to the file, if there is one. Raises `BadInput` if writing
+        fails; ``games`` has the game even then.
+        """
         self.games[number] = game
         self._write({"game": number, **game_entry(game)})
 

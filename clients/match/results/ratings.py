@@ -28,8 +28,8 @@ class Pairing(NamedTuple):
 class Ratings(NamedTuple):
     """Elo numbers with mean 0, and their 95 % errors.
 
-    If a group of programs has won, or lost, all games against the others, no numbers are most likely: then each pairing
-    counts one more game, drawn, and ``bounded`` is true.
+    If a group of programs has won, or has lost, all games against the rest, no numbers are the most likely ones. In
+    that case a drawn game is added to each pairing, and ``bounded`` is true.
     """
 
     elo: list[float]
@@ -38,8 +38,8 @@ class Ratings(NamedTuple):
 
 
 def ratings(programs: int, pairings: Sequence[Pairing]) -> Ratings | None:
-    """Return the ratings of ``programs`` programs; None for fewer than two, and unless chains of games connect them
-    all.
+    """Return the ratings of ``programs`` programs. Returns None for fewer than two programs, and if chains of games do
+    not connect them all.
     """
     played = [pairing for pairing in pairings if any(pairing.clusters)]
     games = {(p.first, p.second): (_points(p), _games(p)) for p in played}

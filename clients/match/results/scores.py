@@ -22,13 +22,13 @@ _LAST_MOVES = 10
 
 
 class PairingScore(NamedTuple):
-    """The games of a pairing, for its first program. In game n program n % 2 has Black.
+    """The games of a pairing, seen by its first program, which has Black in the games with even numbers.
 
-    ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` the mean score of games played out,
-    empty squares given to the winner; ``pairs`` the numbers of complete pairs by points, ``singles`` the points of
-    games without a partner. ``different`` counts games that repeat no other (same colours, same end, mirrored or not);
-    ``clusters`` are all results, those that depend on each other together. The other fields have a value for each
-    program: ms used, moves, longest move in ms, and games lost by kind of fault.
+    ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` is the mean score of games played
+    out, empty squares given to the winner. ``pairs`` are the numbers of complete pairs by points, ``singles`` the
+    points of games without a partner. ``different`` counts games that repeat no other (same colours, same end, mirrored
+    or not). ``clusters`` are lists of results that depend on each other; together they hold all results. The rest of
+    the fields have a value for each program: ms used, moves, longest move in ms, and games lost by kind of fault.
     """
 
     games: int
@@ -91,8 +91,8 @@ def _reversed(results: tuple[int, int, int]) -> tuple[int, int, int]:
 
 
 def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lambda number: number // 2) -> PairingScore:
-    """Return the score of a pairing. ``games`` are its games by their number within the pairing; ``opening_of`` returns
-    the number of a game's opening, by default another one for each pair.
+    """Return the score of a pairing. ``games`` are its games by their number within the pairing. ``opening_of`` returns
+    the number of a game's opening; by default each pair of games has an opening of its own.
     """
     by_colour = ([0, 0, 0], [0, 0, 0])
     points: dict[int, float] = {}
@@ -149,8 +149,8 @@ def _final(record: GameRecord) -> tuple[int, ...]:
 def _clusters(
     points: dict[int, float], finals: dict[int, tuple[int, tuple[int, ...]]], opening_of: Callable[[int], int]
 ) -> list[Cluster]:
-    """Return results in clusters: games that share an opening, or the key ``finals`` of colours and end, directly or by
-    way of other games.
+    """Return results in clusters. Two games share a cluster if they have the same opening or the same entry in
+    ``finals`` (colours and end), or if a chain of such games connects them.
     """
     parents: dict[object, object] = {}
 
@@ -181,8 +181,9 @@ def pairing_tallies(games: Mapping[int, Finished], schedule: Schedule) -> list[P
 
 
 class Standing(NamedTuple):
-    """One program's games against all others: numbers of games, mean score in discs of games played out, ms of all
-    moves, of a move and of the longest, number of moves, and games lost by kind of fault.
+    """One program's games against all others: numbers of games, wins, draws and losses; mean score in discs of games
+    played out; times in ms, of all moves together, the average move and the longest; number of moves; games lost by
+    kind of fault.
     """
 
     games: int
@@ -250,6 +251,8 @@ def _count(faults: dict[str, int]) -> int:
 
 
 def failed_program(table: list[Standing], *, ended: bool) -> int:
-    """Return a program that failed in all its games, at least `FAILED_GAMES` unless the match has ended; else -1."""
+    """Return the number of a program that failed in all its games, or -1. Until the match has ended, that takes at
+    least `FAILED_GAMES` games.
+    """
     least = 1 if ended else FAILED_GAMES
     return next((program for program, one in enumerate(table) if one.failed and one.games >= least), -1)

@@ -67,8 +67,8 @@ def elo_of(score: float) -> float:
 class Sample(NamedTuple):
     """A summary of clustered results.
 
-    ``weight`` is the number of results counted in pairs, ``mean`` the points a game, ``squares`` the sum over clusters
-    of squared weighted deviations from the mean; ``clusters`` and ``results`` are their numbers.
+    ``weight`` is the sum of the results' weights, ``mean`` the points a game. ``squares`` is the sum over clusters of
+    squared weighted deviations from the mean. ``clusters`` and ``results`` are the numbers of clusters and of results.
     """
 
     weight: float
@@ -92,8 +92,8 @@ def sample(clusters: Iterable[Cluster]) -> Sample:
 def elo(results_so_far: Sample) -> Elo | None:
     """Return the rating difference after these results; None before the first.
 
-    If one side has won everything, the other end of the interval is the score for which such a run has a probability of
-    1 in 40.
+    If one side has won everything, the interval's finite end belongs to the score with which such a run has a
+    probability of 1 in 40.
     """
     weight, mean, squares, clusters, results = results_so_far
     if not results:
