@@ -46,7 +46,7 @@ class BlockReader:
         self._body: list[str] = []
 
     def feed(self, data: bytes) -> list[ServerBlock]:
-        """Return the blocks that ``data`` finishes: a block ends where a line begins that does not continue it; prompts
+        """Return the blocks that ``data`` finishes. A block ends when a line begins that does not continue it; prompts
         and `READY` end at once.
         """
         found: list[ServerBlock] = []
@@ -88,8 +88,8 @@ class BlockReader:
 class GameType(NamedTuple):
     """A kind of game, such as ``s8r18``.
 
-    ``synchro`` games have two boards with colours exchanged, before ``komi`` games the players bid for the colour, and
-    ``anti`` games are won by the fewest discs. ``colour`` is that of the player who is named first, ``b`` or ``w``, ""
+    A ``synchro`` game has two boards with colours exchanged. In a ``komi`` game the players first bid for the colour.
+    An ``anti`` game is won by the fewest discs. ``colour`` is that of the player who is named first, ``b`` or ``w``, ""
     for any; ``discs`` is the number of discs of a random start, 0 for the usual start.
     """
 

@@ -26,8 +26,8 @@ def slips(word: str, other: str) -> int:
 
 
 def nearest(word: str, names: Collection[str]) -> str:
-    """Return the name that ``word`` most likely misspells, ignoring case; else, for three letters or more, the shortest
-    name that begins with them; "" if there is neither.
+    """Return the name that ``word`` most likely misspells, ignoring case. If there is none and ``word`` has three
+    letters or more, return the shortest name that begins with it; otherwise "".
     """
     lower = word.lower()
     most = -(-len(lower) // _LETTERS_A_SLIP) if len(lower) > 1 else 0
@@ -55,6 +55,8 @@ def plural(number: int, noun: str) -> str:
 
 
 def did_you_mean(word: str, names: Collection[str], expected: str) -> str:
-    """Return the end of a message: ``did you mean "hint"?``, or ``expected ...`` if no other name is near."""
+    """Return the end of a message: ``did you mean "hint"?``, or ``expected ...`` if no name but ``word`` itself is
+    near.
+    """
     guess = nearest(word, names)
     return f"did you mean {quoted(guess)}?" if guess and guess.lower() != word.lower() else f"expected {expected}"

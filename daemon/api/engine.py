@@ -44,8 +44,8 @@ class Engine:
 
     ``level`` (0 to 60) applies to searches that give no other. ``threads`` (default: all processors) search together,
     or in `analyze_many` a board each. The table has 2**``hash_bits`` entries of 16 bytes. ``eval_file`` names other
-    weights, ``book`` a file of any book format, or ``builtin`` for the book that ships; it is only read. The first
-    engine on a machine is compiled, which takes about a minute and is reported on standard error.
+    weights, ``book`` a file of any book format, or ``builtin`` for the book that ships. The book is only read. The
+    first engine on a machine is compiled, which takes about a minute and is reported on standard error.
 
     A board may be given as the text that `Board` reads. Any thread may call the methods; searches of one engine take
     turns, except in `analyze_many`. Raises `BadInput` (a `ValueError`) for arguments that cannot be used.
@@ -161,9 +161,9 @@ class Engine:
             raise
 
     def iterate(self, board: Board | str, **how: Any) -> Iterator[Analysis]:
-        """Yield the results of a search as it goes on, one whenever an iteration of a move has finished, with that
-        iteration's nodes and time; the last is that of `analyze`, whose arguments are ``how``. Leaving the loop ends
-        the search.
+        """Yield the results of a search as it goes on: one after each iteration of a move, with that iteration's nodes
+        and time, and at last the result of `analyze`. ``how`` are arguments of `analyze`. Leaving the loop ends the
+        search.
         """
         from desdaemon.engine.search import Control
 
@@ -226,9 +226,9 @@ class Engine:
     def judge_game(self, board: Board | str, *, book: bool = False, **how: Any) -> Iterator[JudgedMove]:
         """Yield a judgement of each move of a board's line, in order, without passes; `threads` searches run at a time.
 
-        ``how`` are arguments of `analyze`, for the best and the played move. With ``book`` the engine's book answers
-        for positions that it knows at the level in ``how`` or above; at any, if that gives none. Leaving the loop ends
-        the searches; after `stop` no more moves come.
+        ``how`` are arguments of `analyze`, except ``allow``, for the best and the played move. With ``book`` the
+        engine's book answers for the positions that it knows at the level in ``how`` or above, or at any level if
+        ``how`` has none. Leaving the loop ends the searches; after `stop` no more moves come.
         """
         board = Board.of(board)
         history, moves = board.history, parse_moves(board.line)
@@ -321,9 +321,9 @@ class Engine:
         return BookEntry(board, score, entry.lower, entry.upper, entry.level, entry.lines, book_moves)
 
     def _book_move(self, board: Board, move: int | None, level: int | None) -> SearchedMove | None:
-        """Return a book move of ``board`` with its score in discs for the side to move, and the book's line after it:
-        ``move``, or the book's best one if that is None. Returns None if the book lacks the board or the move, or its
-        level is below ``level``.
+        """Return ``move``, or the book's best move of ``board`` if that is None, with its score in discs for the side
+        to move and the book's line after it. Returns None if the book lacks the board or the move, or its level is
+        below ``level``.
         """
         entry = self.look_up(board)
         if self._book is None or entry is None or (level is not None and entry.level < level):

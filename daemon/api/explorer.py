@@ -35,7 +35,9 @@ class Explorer:
         return next(self.look_up_many([board], games=games, **chosen))
 
     def look_up_many(self, boards: Iterable[Board | str], *, games: int = 0, **chosen: Any) -> Iterator[Played]:
-        """Yield what `look_up` returns for each board, in order, faster than one by one."""
+        """Yield what `look_up` returns for each board, in order, faster than one by one. ``boards`` is read to its end
+        first.
+        """
         from desdaemon.book.explorer.index import Filter
 
         positions = [Board.of(board).position[:2] for board in boards]

@@ -42,9 +42,9 @@ class Score(NamedTuple):
 class MoveLine(NamedTuple):
     """A move with its score, for the side that plays it, and the line of best play.
 
-    ``lower`` and ``upper`` bound the score. ``depth`` (plies) and ``selectivity`` (percent) are those of the search;
-    with all empty squares and 100 it has read to the end. ``exact`` says that the score is proved. ``pv`` begins with
-    the move; ``nodes`` and ``time_s`` are the cost.
+    ``lower`` and ``upper`` bound the score. ``depth`` (plies) and ``selectivity`` (percent) are those of the search. If
+    they are the number of empty squares and 100, it has searched to the end of the game. ``exact`` says that the score
+    is proved. ``pv`` begins with the move; ``nodes`` and ``time_s`` are the cost.
     """
 
     move: str

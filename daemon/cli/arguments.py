@@ -55,8 +55,8 @@ class Invocation(NamedTuple):
 
 
 def configured(arguments: list[str], program: str = "", section: str = "") -> Invocation:
-    """Parse the configuration file, `OPTION_FILE` and the command line; none of the files if only information is asked
-    for.
+    """Parse the configuration file, `OPTION_FILE` and the command line. If the command line asks only for information,
+    the files are not read.
 
     ``program`` is the name by which desdaemon was started, ``section`` the table of the configuration file to read, ""
     for the protocol's. Raises `UsageError` for a wrong command line, `UnusableFile` for a file with a wrong value, and
@@ -96,9 +96,9 @@ def read_arguments(
 ) -> Invocation:
     """Parse the options of a command line into ``settings``, or into new ones.
 
-    Moves are announced as Edax does (``edax-compatible``) if the program's name contains Edax or an option is Edax's,
-    with any number of dashes, unless ``-edax-compatible on|off`` decides, on this command line or, as ``chosen`` says,
-    before it.
+    Moves are announced as Edax does (``edax-compatible``) if the program's name contains Edax (``edax_name``) or one of
+    Edax's options is given. ``-edax-compatible on|off`` takes precedence; ``chosen`` says that it was given before this
+    command line. Options may have any number of dashes.
 
     Raises `UsageError`, and `UnusableFile` for an option file with a wrong value; one that cannot be read gives a
     warning.

@@ -39,8 +39,8 @@ def main(arguments: list[str]) -> int:
 
 
 def switches(command: SubCommand) -> list[Switch]:
-    """Return the options of a sub-command, from its parser or else its usage, where all count as followed by a value
-    and have no help.
+    """Return the options of a sub-command, from its parser. Without a parser they are read from its usage, have no
+    help, and count as followed by a value.
     """
     parser = command.parser()
     if parser is None:

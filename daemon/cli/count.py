@@ -69,7 +69,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _counted(program: str, run: Callable[[argparse.Namespace], int], asked: argparse.Namespace) -> int:
-    """Return the exit status of ``run(asked)``, 1 if the kernels cannot be compiled, which ``program`` then tells."""
+    """Return the exit status of ``run(asked)``. If the kernels cannot be compiled, print a message in the name of
+    ``program`` and return 1.
+    """
     from desdaemon.engine.compiler.library import LibraryError
 
     try:
@@ -183,7 +185,7 @@ def _perft(asked: argparse.Namespace) -> int:
 class StepProgress:
     """Shows progress in steps: at a terminal on one line, elsewhere as a new line now and then.
 
-    A context for one thread; clears its line at the end.
+    Use it in a ``with`` statement, on one thread: it clears its line at the end.
     """
 
     def __init__(self) -> None:
@@ -208,7 +210,7 @@ class StepProgress:
 
 class ElapsedTime:
     """Shows at a terminal how many seconds some work takes, as ``what: 3 s`` from `AFTER_S` on, by a thread of its own.
-    Used as a context.
+    Use it in a ``with`` statement.
     """
 
     def __init__(self, what: str) -> None:

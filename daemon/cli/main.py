@@ -58,8 +58,8 @@ WORDS = (
 def program() -> NoReturn:
     """Run desdaemon as the process's program, and end the process.
 
-    The interpreter is not shut down first, unless threads that are not daemonic are left: a daemonic thread that woke
-    up then would use freed memory, or abort inside the compiler.
+    The interpreter is not shut down first, unless threads that are not daemonic are left. During a shutdown a daemonic
+    thread might wake up and use freed memory, or abort inside the compiler.
     """
     status = main()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
@@ -214,8 +214,10 @@ def _show(pages: list[HelpPage]) -> int:
 
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
-    """Return the arguments that are not about sockets, and a function that opens sockets beside a dialogue and returns
-    what closes them. Raises `UsageError` for an option without its value, the function `UnusableFile` if it fails.
+    """Return the arguments that are not about sockets, and a function that opens sockets beside a dialogue. The
+    function returns another that closes them; it raises `UnusableFile` if they cannot be opened.
+
+    Raises `UsageError` for an option without its value.
     """
     from desdaemon.protocol.system.platform import processors
     from desdaemon.server.server import beside_dialogue

@@ -70,8 +70,8 @@ def configure() -> None:
 
 
 def scheduler_address(text: str) -> str:
-    """Return the scheduler's address: ``text``, with ``tcp://`` before a mere HOST:PORT, or the address in the
-    scheduler file that it names. Raises `BadInput` if it is neither.
+    """Return the scheduler's address: ``text``, with ``tcp://`` before a mere HOST:PORT. If ``text`` names a scheduler
+    file, return the address in that file. Raises `BadInput` if it is neither.
     """
     if "://" in text:
         return text
@@ -174,7 +174,7 @@ def security(tls: str) -> Security | None:
 def connect(text: str, tls: str) -> Client:
     """Return a client of the scheduler that ``text`` names; ``tls`` is the folder of keys, "" without encryption.
 
-    Raises `BadInput` if the text names none, or the address or the keys cannot be used, and `Unfinished` if the
+    Raises `BadInput` if the text names no scheduler, or the address or the keys cannot be used, and `Unfinished` if the
     scheduler does not answer or refuses.
     """
     configure()
@@ -194,8 +194,8 @@ _LOCK = threading.Lock()
 
 
 def client_of(text: str, tls: str) -> Client:
-    """Return this process's client of a scheduler, connecting as `connect` does at the first call and when it is lost,
-    with a warning without TLS. Any thread may call it.
+    """Return this process's client of a scheduler. The first call connects, as `connect` does; so does a call after the
+    connection was lost. It logs a warning if the connection has no TLS. Any thread may call it.
     """
     with _LOCK:
         client = _CLIENTS.get((text, tls))

@@ -37,7 +37,9 @@ class Identity(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """Name of dask's resource that a worker of this identity offers, one for each slot, and each task requires."""
+        """Name of the resource, in dask's sense, that each task requires. A worker of this identity offers one for each
+        slot.
+        """
         return f"{_RESOURCE}{self.code}-{self.proof}"
 
 

@@ -82,7 +82,10 @@ class SearchKind(NamedTuple, Generic[S, A]):
 
 
 class ClusterSearches(Generic[S, A]):
-    """Searches of one kind by a scheduler's workers. One thread calls `answers` or `replies`, any thread `stop`."""
+    """Searches of one kind by a scheduler's workers. One thread calls `answers` or `replies`, any thread `stop`.
+
+    A stop is for good. So is leaving an iterator before its end, which stops the searches too.
+    """
 
     def __init__(
         self,
@@ -96,8 +99,9 @@ class ClusterSearches(Generic[S, A]):
         figures: Callable[[int, int, float], None] = lambda workers, slots, busy: None,
         note: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """``here`` answers a search in this process, None after a stop: on ``local`` threads besides the workers, and
-        whatever the cluster cannot do.
+        """``here`` answers a search in this process; it returns None after a stop. It is called on ``local`` threads,
+        which help the workers, and on the caller's thread for searches that the cluster cannot do or answers
+        differently.
 
         A search's table has 2 to the power ``hash_bits`` entries at most. ``note`` is called once for each thing that a
         person should know. ``figures`` is called each second with the number of workers, their slots, and the part of
@@ -149,8 +153,8 @@ class ClusterSearches(Generic[S, A]):
     ) -> Generator[tuple[int, A | None] | None, None, None]:
         """Yield answers as they arrive, each with the number of its search; after a stop None, once.
 
-        ``offer`` is called whenever all available answers were yielded. It gives the window more searches, says that
-        none come before another answer (`SearchWindow.drain`), or closes the window. Raises `Unfinished` if the
+        ``offer`` is called whenever all available answers were yielded. It must give the window more searches, say that
+        none come before another answer (`SearchWindow.drain`), or close the window. Raises `Unfinished` if the
         scheduler is lost.
         """
         return self._run(offer, SearchWindow.replies)
@@ -521,8 +525,8 @@ class _Lines(Generic[R]):
         self._given = 0
 
     def offer(self, window: SearchWindow[Search, WorkerAnswer]) -> None:
-        """Offer the lines' next searches while the window wants any, beginning more lines if these are too few. Drain
-        the window if only answers lead to more, and close it after the last line.
+        """Offer the lines' next searches while the window wants any. Begin more lines if those are too few. Drain the
+        window if only answers lead to more, and close it after the last line.
         """
         while window.wants():
             if self._asking:

@@ -156,8 +156,8 @@ class Disagreement(NamedTuple, Generic[S, A]):
 
 
 class Costs:
-    """Moving means of the times of searches, by level and, in steps of three, empty squares; estimates until some were
-    timed.
+    """Moving means of the times of searches, by level and by number of empty squares in steps of three; estimates until
+    some were timed.
     """
 
     def __init__(self) -> None:
@@ -183,10 +183,14 @@ class Costs:
 
 
 class SearchWindow(Generic[S, A]):
-    """The searches of one run on their way to the workers, and their answers on the way back; see the module."""
+    """The searches of one run on their way to the workers, and their answers on the way back; see the module. The owner
+    sets ``slots``, and reports each batch that it took by `answered`, `failed` or `refused`.
+    """
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
-        """``first`` searches were made in earlier windows: every ``check_every``-th of all is checked."""
+        """``first`` is the number of searches in earlier windows. Counted with them, every ``check_every``-th search is
+        checked.
+        """
         self.slots = 0
         """Searches that the workers make at a time; set by the owner as workers come and go."""
         self._costs = costs
@@ -270,7 +274,7 @@ class SearchWindow(Generic[S, A]):
         """Note that the cluster gave a batch up: too many workers died of it, or none could do it.
 
         One of its searches may be to blame, so each is sent again in a batch of its own. A batch of one search is
-        returned instead, to be searched here; a check is given up.
+        returned instead: the owner must search it here and report it by `answered`. A check is given up.
         """
         batch = self._running.pop(number, None)
         if batch is None:
@@ -285,7 +289,7 @@ class SearchWindow(Generic[S, A]):
         return None
 
     def refused(self, number: int) -> None:
-        """Send a batch again that no worker could take, under a new number."""
+        """Note that no worker could take a batch, which is then sent again under a new number."""
         batch = self._running.pop(number, None)
         if batch is not None:
             self._batches += 1

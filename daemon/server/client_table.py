@@ -129,7 +129,7 @@ class ClientTable(Generic[C]):
         self._clients[client.key] = client
 
     def joined(self, client: C, connection: Connected, now: float) -> list[Instruction[C]]:
-        """Note a client's new connection, whose handshake is over; an older one is superseded."""
+        """Note a client's new connection, whose handshake is over. It supersedes the client's older connection."""
         older = client.connection
         client.connection = connection
         client.gone, client.dropped, client.seen = None, False, now

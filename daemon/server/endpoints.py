@@ -76,8 +76,8 @@ class Acceptor:
         raise BadInput(f"{endpoint}: no two free ports in a row")
 
     def role_of(self, user: str) -> tuple[str, str]:
-        """Return name and role of a client by its public key: the acceptor's own without keys; the beginning of the key
-        and "" if it is not allowed. Raises `BadInput` if the list of keys cannot be used.
+        """Return name and role of a client by its public key. For a key that is not allowed they are the beginning of
+        the key and "". Without keys they are the acceptor's own. Raises `BadInput` if the list of keys cannot be used.
         """
         if self.keys is None:
             return self.name, self.role
@@ -94,8 +94,8 @@ class Acceptor:
             return False
 
     def keys_changed(self) -> bool:
-        """Return whether the list of keys has changed since the last call, before the first from an empty one. A list
-        that cannot be used counts as empty.
+        """Return whether the list of keys has changed since the last call. The first call compares it with an empty
+        list, and a list that cannot be used counts as empty.
         """
         if self.keys is None:
             return False
@@ -213,8 +213,9 @@ def check_tcp(endpoint: str) -> None:
 def open_acceptors(
     ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure: bool, local_keys: KeyStore | None = None
 ) -> list[Acceptor]:
-    """Return acceptors that listen at all endpoints; ``ipc`` is "" for none. Raises `BadInput` if one cannot be bound,
-    after closing the others, and unless ``insecure`` for one beyond this machine without ``keys``.
+    """Return acceptors that listen at all endpoints; ``ipc`` is "" for none. Raises `BadInput` if an endpoint cannot be
+    bound, after closing the others. Unless ``insecure``, it also raises it for an endpoint beyond this machine without
+    ``keys``.
 
     Without ``keys`` clients of ``tcp`` need no key. With ``local_keys``, ``ipc`` is an endpoint of TCP too, whose
     clients need one of those keys.

@@ -14,8 +14,8 @@ ConnectionT = TypeVar("ConnectionT")
 
 
 class HandshakeTable(Generic[ConnectionT]):
-    """Connections by age and by source address: at most ``most`` in all and ``most_of_address`` of one address, as
-    `is_full` tells. The address of ipc is "", which has only the first bound.
+    """Connections by age and by source address: at most ``most`` in all and ``most_of_address`` of one address. `add`
+    does not check these limits: ask `is_full` first. The address of ipc is "", for which only the first limit applies.
     """
 
     def __init__(self, most: int, most_of_address: int) -> None:
@@ -55,6 +55,8 @@ class HandshakeTable(Generic[ConnectionT]):
         return len(self._since) >= self._most
 
     def oldest(self, now: float, least_s: float, address: str = "") -> ConnectionT | None:
-        """Return the oldest connection, from ``address`` if given; None if none is older than ``least_s`` seconds."""
+        """Return the oldest connection, from ``address`` if given; None if none is older than ``least_s`` seconds. It
+        stays in the table.
+        """
         oldest = next(iter(self._of_address.get(address, ()) if address else self._since), None)
         return oldest if oldest is not None and now - self._since[oldest][0] > least_s else None

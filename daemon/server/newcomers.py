@@ -41,7 +41,7 @@ class Newcomers:
         close: Callable[[ServedConnection], None],
     ) -> None:
         """Let ``poller`` watch the listening sockets of ``acceptors``. ``arrived`` is called with each new connection;
-        ``close`` closes one and calls `leave` for it.
+        ``close`` must close a connection and call `leave` for it.
         """
         self._poller = poller
         self._health = health
@@ -62,7 +62,7 @@ class Newcomers:
         return connection in self._handshaking
 
     def leave(self, connection: ServedConnection) -> None:
-        """Remove a connection that is closed or whose handshake is over."""
+        """Remove a connection. Call it when one is closed and when its handshake is over."""
         self._handshaking.discard(connection)
 
     def refuse(self, connection: ServedConnection, reason: str) -> None:
@@ -110,7 +110,9 @@ class Newcomers:
             self._arrived(connection)
 
     def _make_room(self, now: float, address: str = "") -> bool:
-        """Return whether one more handshake has room, from ``address`` if given, ending a late one if that helps."""
+        """Return whether there is room for one more handshake, from ``address`` if given. It ends late handshakes to
+        make room.
+        """
         while self._handshaking.is_full(address):
             late = self._handshaking.oldest(now, GIVES_WAY_S, address)
             if late is None:

@@ -130,8 +130,8 @@ class SocketClients:
         return [request for peer in self._table for request in (*list(peer.requests.values()), *list(peer.parting))]
 
     def joined(self, connection: ServedConnection, now: float) -> SocketClient:
-        """Give a connection whose handshake is over to its client, and return the client: one that came back, or a new
-        one, for which another is forgotten if there are too many.
+        """Return the client of a connection whose handshake is over, and give it the connection. A client that is not
+        known is added; if there are too many, another is forgotten first.
         """
         conversation = connection.conversation
         identity = conversation.identity
@@ -210,7 +210,7 @@ class SocketClients:
         peer.rename(name)
 
     def relieve(self) -> None:
-        """Bring the outboxes together under their limit, dropping from the longest first."""
+        """Bring the outboxes together under their limit, dropping replies from the longest ones first."""
         while self.total.bytes > LARGEST_OUTBOXES:
             longest = max(self._table, key=lambda peer: peer.outbox.bytes, default=None)
             if longest is None or not len(longest.outbox):

@@ -98,8 +98,11 @@ class ServeOptions(NamedTuple):
 
 
 class DaemonServer:
-    """A daemon from its start to its shutdown. Raises `BadInput` if another daemon holds the runtime folder, an
-    endpoint cannot be had, or the keys cannot be used, and `OSError` if a folder cannot.
+    """A daemon from its start to its shutdown. Making one locks the runtime folder and opens the endpoints; `start`
+    begins to serve.
+
+    Raises `BadInput` if another daemon holds the runtime folder, an endpoint cannot be had, or the keys cannot be used,
+    and `OSError` if a folder cannot be used.
     """
 
     def __init__(

@@ -198,8 +198,9 @@ class Sockets:
         self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
 
     def _hang_up(self, connection: ServedConnection) -> None:
-        """Note that a peer has closed its connection. The messages that it left are handled first, unless it cannot
-        come back for replies and none of them has another effect: then the connection is closed at once.
+        """Note that a peer has closed its connection. The messages that it left are handled before the connection is
+        closed. It is closed at once if the peer cannot come back for replies and none of its messages has another
+        effect.
         """
         connection.broken = True
         connection.blocked = False
@@ -271,8 +272,8 @@ class Sockets:
             self._serve_one(connection, quantum, until)
 
     def _serve_one(self, connection: ServedConnection, quantum: int, until: float) -> None:
-        """Handle up to ``quantum`` messages of a connection; after the time ``until`` only the first. Then let it wait
-        for its next turn if there are more; close it if it has ended or broken the protocol.
+        """Handle up to ``quantum`` messages of a connection, or only the first if the time ``until`` has passed. If it
+        has more, let it wait for its next turn. Close it if it has ended or broken the protocol.
         """
         if connection.broken and not connection.ended and not connection.conversation.has_input:
             # Messages that the peer sent just before it left may still be in the system's buffer.

@@ -48,9 +48,12 @@ class Policy:
         """Decide what follows the end of a daemon.
 
         ``status`` is negative after a signal; ``ready`` says that the daemon has listened, ``asked`` that it was asked
-        to end. A daemon that was ready is restarted at once; each one that was not doubles the pause, up to five
-        seconds. The supervisor ends if the daemon was asked to end or its status is 0 (with that status, 0 after a
-        signal), if no daemon was ever ready (1 after a signal), and after twenty in a row that were not (with 1).
+        to end. A daemon that was ready is restarted at once. Each one that was not ready doubles the pause before the
+        next, up to five seconds.
+
+        The supervisor ends in three cases. If the daemon was asked to end or its status is 0, it ends with that status
+        (0 after a signal). If no daemon was ever ready, it ends with that status too (1 after a signal). After twenty
+        daemons in a row that were not ready it ends with 1.
         """
         if asked or status == 0:
             return RestartDecision(False, status=max(0, status))

@@ -36,9 +36,9 @@ class Parameter(NamedTuple):
 
     ``kind`` is ``int`` (``low``..``high``), ``choice`` (one of ``choices``), ``move`` (a square such as f5), ``path``
     (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed), ``text`` (on the wire at most
-    ``high`` characters) or ``flag`` (in text ``--name`` anywhere, false unless given). A ``named`` one is given in text
-    as ``--name value`` anywhere. ``default`` is the value of one that is not ``required``; None leaves the value to the
-    book.
+    ``high`` characters) or ``flag`` (in text ``--name`` anywhere, false unless given). A ``named`` parameter is given
+    in text as ``--name value``, anywhere in the line. ``default`` is the value of a parameter that is left out and not
+    ``required``; if it is None, the book chooses.
     """
 
     name: str
@@ -71,12 +71,13 @@ class Parameter(NamedTuple):
 class BookCommand(NamedTuple):
     """A command on the book.
 
-    A ``long`` command may take more than a second, reports progress and can be stopped; one that ``writes`` changes the
-    book or its file. Both kinds run alone on the book, except long ones that only read positions (``places``) and
-    `backup` of a book with a journal. A command that ``replaces`` puts another book in place of the present one.
-    ``role`` is the least role of a remote client; every command that names a file requires an admin. ``about`` is
-    `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`: the wire has operations for the first three, pages in a browser for the
-    first. A ``game`` command looks at a whole game, which takes too long for the loop of the sockets.
+    A ``long`` command may take more than a second; it reports progress and can be stopped. A command that ``writes``
+    changes the book or its file. Commands of both kinds run alone on the book, with two exceptions: long commands that
+    only read positions (``places``), and `backup` of a book with a journal. A command that ``replaces`` puts another
+    book in place of the present one. ``role`` is the least role of a remote client; every command that names a file
+    requires an admin. ``about`` is `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`: the wire has operations for the first
+    three, pages in a browser for `BOOK` alone. A ``game`` command looks at a whole game; it takes too long to run on
+    the loop of the sockets.
     """
 
     name: str
@@ -538,7 +539,7 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
 
 def written_line(command: BookCommand, values: BookValues) -> str:
     """Return the line that `parse_line` reads as this command with these values. A default is left out unless a value
-    follows it; None, which no word stands for, always is.
+    follows it. None is always left out, because no word stands for it.
     """
     words: list[str] = []
     for parameter in reversed(command.parameters):

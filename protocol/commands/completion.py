@@ -8,8 +8,8 @@ from .text import BASE_COMMANDS, COMMANDS
 
 
 def candidates(line: str, word: str) -> list[str]:
-    """Return the completions, sorted, of ``word``, with which a line of the text protocol ends: names of commands and
-    options at its beginning, and after `set`, `book`, `base` and `help`; [] elsewhere.
+    """Return the completions of ``word``, the end of ``line``, sorted. They are names of commands and options at the
+    beginning of a line of the text protocol, and after `set`, `book`, `base` and `help`; [] elsewhere.
     """
     options = [option.name for option in OPTIONS if not option.idle]
     commands = [command.name for command in COMMANDS]

@@ -1,7 +1,7 @@
-"""The options: on the command line ``-name value``, in an option file and as a command ``[set] name [=] value``; and
-the readers of words, numbers and file names in a line.
+"""The options, given on the command line as ``-name value``, in an option file, or as a command ``[set] name [=]
+value``. Also the readers of words, numbers and file names in a line.
 
-One table serves all three, `help` and the documents. Durations are in milliseconds, 0 for none.
+One table serves all these, `help` and the documents. Durations are in milliseconds, 0 for none.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _EXPECTED = {
 
 
 def expected_value(kind: str, low: int, high: int, choices: tuple[str, ...]) -> str:
-    """Return what a message says was expected: for kind ``int`` a number from ``low`` to ``high``, for ``choice`` the
-    choices; "" for other kinds.
+    """Return the expected value in words, for a message. Kind ``int`` gives a number from ``low`` to ``high``,
+    ``choice`` the choices, any other kind "".
     """
     if kind == "int":
         return f"a whole number from {low} to {high}"

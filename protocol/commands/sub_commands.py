@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class SubCommand(NamedTuple):
     """A sub-command: its name of one or two words, its description, and the module that implements it.
 
-    The module has ``main``, which takes the arguments after the name and returns the exit status, and either
-    ``command_line``, which returns the argument parser, or the text ``USAGE`` for ``--help``, which may stand in a
-    module of its own, ``texts``.
+    The module has ``main``, which takes the arguments after the name and returns the exit status. It also has
+    ``command_line``, which returns the argument parser, or else the text ``USAGE`` for ``--help``. That text may stand
+    in a module of its own, ``texts``.
     """
 
     name: str

@@ -21,8 +21,8 @@ class Command(NamedTuple):
 
     ``parameters`` are as `help` shows them, ``help`` is a sentence. ``role`` is the least role of a remote client, None
     for a command that cannot be given remotely. ``work`` is `SHORT`, `COUNTS` or `SEARCHES`. A command that ``asks``
-    has no effect but its reply; after one with ``files`` a file name follows; those with ``tests`` are on the page
-    `help test`.
+    has no effect but its reply. A command with ``files`` is followed by a file name. Commands with ``tests`` are on the
+    page `help test`.
     """
 
     name: str
@@ -288,8 +288,8 @@ class TextLine(NamedTuple):
 
     @property
     def role(self) -> str | None:
-        """The least role of a remote client, None for a line that cannot be given remotely. To show an option's value
-        any role will do.
+        """The least role of a remote client, None for a line that cannot be given remotely. Any role may show an
+        option's value.
         """
         if self.command is not None:
             return self.book.role if self.book is not None else self.command.role

@@ -40,7 +40,7 @@ BESIDE_A_SEARCH = ("stop", "get-search-infos", "quit")
 
 
 class CassioTask(NamedTuple):
-    """A search: the window in discs for the side to move, the depth in plies, None for the end of the game, and the
+    """A search: its window in discs for the side to move, its depth in plies (None: to the end of the game), and its
     confidence in percent.
     """
 
@@ -62,7 +62,7 @@ def split_line(line: str) -> tuple[str, str]:
 
 
 def unknown(line: str) -> str:
-    """Return the error message for a line, not empty, without a known command."""
+    """Return the error message for a line without a known command. The line must not be empty."""
     words = line.split(None, 2)
     if words[0].upper() != PREFIX:
         return f"Unknown protocol {quoted(line.strip())}: expected {PREFIX} and a command"

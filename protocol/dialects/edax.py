@@ -76,8 +76,9 @@ class SearchedLine(Protocol):
 
 
 def search_row(line: SearchedLine, black_to_move: bool, complete: bool = True) -> SearchRow:
-    """Return the result of a search as a row of the table. ``complete`` is false if the search was stopped: a score
-    that is not proved is then `UNFINISHED`, otherwise the mark tells which of its bounds it equals.
+    """Return the result of a search as a row of the table. Its ``bound`` is `AT_LEAST` or `AT_MOST` if the score equals
+    only the lower or only the upper bound of the result. ``complete`` is false if the search was stopped; a score that
+    is not proved is then `UNFINISHED` instead.
     """
     if not complete and not line.exact:
         bound = UNFINISHED
@@ -134,7 +135,7 @@ def solve_line(number: int, row: SearchRow, width: int = 80) -> str:
 
 
 def detailed_line(row: SearchRow, width: int = 80) -> str:
-    """Return a row of the search of a problem: as `table_line`, with two moves fewer, but at least one."""
+    """Return a row of the search of a problem. It is like `table_line`, but shows two moves fewer (at least one)."""
     return _table_columns(row, max(1, max(0, width - _PV_COLUMN) // 3 - 2))
 
 
@@ -236,8 +237,8 @@ def _move_rows(initial: Position, moves: tuple[int, ...]) -> list[str]:
 
 
 def analysis_line(judged: JudgedMove, engine: str) -> str:
-    """Return a row of the analysis; ``engine`` is the name in remarks such as ``<- desdaemon disagrees``. The row of a
-    move that is compared with no other ends with its score.
+    """Return a row of the analysis; ``engine`` is the name in remarks such as ``<- desdaemon disagrees``. If the move
+    is compared with no other, the row ends with its score.
     """
     search = judged.best
     depth = f"  {search.depth:2d}   "

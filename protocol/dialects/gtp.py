@@ -95,7 +95,7 @@ class GtpError(ValueError):
 
 
 def parse_request(line: str) -> GtpRequest | None:
-    """Return the request of a line, whose command is "" after an id alone; None for an empty line or a comment."""
+    """Return the request in a line; None for an empty line or a comment. A line with an id alone has the command ""."""
     words = line.split("#", 1)[0].split()
     id = ""
     if words and words[0].isascii() and words[0].isdecimal():
@@ -333,8 +333,8 @@ ENDED_BY_A_LINE = ("lz-analyze", "kata-analyze")
 def live_graphics(
     pv: tuple[int, ...], black_to_move: bool, scores: dict[int, MoverScore], reached: str, done: int
 ) -> str:
-    """Return GoGui's live graphics; the newline that the output adds makes the empty line at their end. ``scores`` are
-    by move, the first of ``pv`` included; ``reached`` is the depth, ``done`` a percentage.
+    """Return GoGui's live graphics. They end with an empty line, made by the newline that the output adds. ``scores``
+    are by move, the first of ``pv`` included; ``reached`` is the depth, ``done`` a percentage.
     """
     sides = "bw" if black_to_move else "wb"
     line = " ".join(f"{sides[ply % 2]} {vertex_text(move).replace('pass', 'PASS')}" for ply, move in enumerate(pv))

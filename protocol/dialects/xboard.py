@@ -98,7 +98,7 @@ def drop_text(move: int) -> str:
 
 
 def unturned(initial: Position, moves: Sequence[int]) -> Position:
-    """Return the position as XBoard sees it after ``moves``: it drops discs and turns none."""
+    """Return the position as XBoard sees it after ``moves``. XBoard drops discs and turns none."""
     discs = [initial.black, initial.white]
     black_to_move = initial.black_to_move
     for move in moves:

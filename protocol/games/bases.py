@@ -109,7 +109,7 @@ def format_of_base(name: str, data: bytes) -> str:
 
 
 def extension_of(name: str) -> str:
-    """Return the extension of a file name in lower case, that of packing left out: ``pgn`` for ``x.PGN.gz``."""
+    """Return the extension of a file name in lower case, without the extension of packing: ``pgn`` for ``x.PGN.gz``."""
     return os.path.splitext(_unpacked_name(name))[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
 
 
@@ -199,7 +199,7 @@ def name_of(names: list[str], number: int) -> str:
 def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
     """Return the names in the file of names, ``.jou`` or ``.trn``, that belongs to a ``.wtb``; [] if it is missing.
 
-    An unreadable one is reported to ``bad``; without ``bad`` it raises `BadInput`.
+    A file that cannot be read is reported to ``bad``; without ``bad`` it raises `BadInput`.
     """
     path = names_file(base, extension)
     if not path:
@@ -301,7 +301,7 @@ def _pgn_result(text: str) -> BlackScore | None:
 
 
 def format_to_write(path: str) -> str:
-    """Return the one of `BASE_FORMATS` that a file name says; raises `BadInput`."""
+    """Return the format, one of `BASE_FORMATS`, that a file name says; raises `BadInput`."""
     format = os.path.splitext(path)[1][1:].lower()  # noqa: PTH122
     if format not in BASE_FORMATS:
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(BASE_FORMATS)}")
@@ -309,10 +309,10 @@ def format_to_write(path: str) -> str:
 
 
 def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> int:
-    """Write games in the format that the file name says. Returns their number; raises `BadInput`.
+    """Write games in the format that the file name says. Returns the number of ``games``; raises `BadInput`.
 
-    With ``append`` they follow the games that the file has. The file is replaced as a whole or, on an error, not at
-    all. The files of names beside a ``.wtb`` are replaced before it.
+    With ``append`` they follow the games that the file already has. The file is replaced as a whole or, on an error,
+    not at all. The files of names beside a ``.wtb`` are replaced before it.
     """
     format = format_to_write(path)
     old = content_of(path) if append and os.path.exists(path) else b""  # noqa: PTH110
@@ -386,8 +386,8 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
 
 
 def _own_names_file(base: str, extension: str) -> str:
-    """Return the path of the file of names to write for a ``.wtb``: the one of the same name, in any case of letters,
-    if it exists, else a new one.
+    """Return the path of the file of names to write for a ``.wtb``. It has the base's name. If a file with that name
+    exists, in any case of letters, its path is returned.
     """
     stem = os.path.splitext(base)[0]  # noqa: PTH122
     existing = names_file(base, extension)
@@ -406,8 +406,8 @@ def _discs(game: FileGame) -> int:
 
 
 class _Names:
-    """The names of players or tournaments in a WTHOR file by their numbers; `number` adds new ones, and 0 stands for
-    "".
+    """The names of players or tournaments in a WTHOR file, by number. `number` returns a name's number and adds the
+    name if it is new; "" has the number 0.
 
     Numbers up to ``known`` that have no name in ``names`` get the name ``unknown``.
     """

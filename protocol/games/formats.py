@@ -116,13 +116,15 @@ def _lines(text: str) -> Iterator[GameText]:
 
 
 def txt_game(text: GameText) -> GameRecord:
-    """Return the game of a line: ``F5D6C3``, from another start ``<board> <side>;F5D6``. Raises `BadInput`."""
+    """Return the game of a line: ``F5D6C3``, or with another start ``<board> <side>;F5D6``. Raises `BadInput`."""
     board, semicolon, moves = text.properties[0][1].rpartition(";")
     return _alternating(parse_board(board) if semicolon else START, listed_moves(moves))
 
 
 def listed_moves(text: str) -> list[int]:
-    """Return moves as people write them: numbered, with dashes, a result, full-width letters. Raises `BadInput`."""
+    """Return the moves in a text as people write it: with numbers, dashes, a result, full-width letters. Raises
+    `BadInput`.
+    """
     plain = _BETWEEN.sub(" ", _END_OF_LINE.sub(" ", text.translate(_FULL_WIDTH)))
     return parse_moves(" ".join(plain.split()))
 
@@ -146,8 +148,8 @@ def _alternating(initial: Position, moves: list[int]) -> GameRecord:
 def sgf_game(text: GameText) -> GameRecord:
     """Return a game of Othello in SGF; raises `BadInput`.
 
-    Squares are two letters, counted from the top left, or ``F5``. Programs for Go count ranks from below: they are read
-    so if only that makes all moves legal.
+    Squares are two letters, counted from the top left, or ``F5``. Programs for Go count ranks from below. Ranks are
+    read like that if only then all moves are legal.
     """
     if text.fault:
         raise BadInput(text.fault)
@@ -357,7 +359,7 @@ def pgn_game(text: GameText) -> GameRecord:
 def json_game(text: GameText) -> GameRecord:
     """Return a game that a site gives as JSON. Raises `BadInput`.
 
-    PlayStrategy counts ranks from below, which the first move tells.
+    PlayStrategy counts ranks from below. Its games are recognised by the first move, which would otherwise be illegal.
     """
     if text.fault:
         raise BadInput(text.fault)

@@ -114,14 +114,14 @@ class JudgedMove(NamedTuple):
 
 
 def equivalents(position: Position, move: int) -> int:
-    """Return a mask of the legal moves that lead to the same position as ``move``, a legal move but no pass, which is
-    among them. Mirror images count as the same position.
+    """Return a mask of the legal moves that lead to the same position as ``move``, itself included. Mirror images count
+    as the same position. ``move`` must be legal and no pass.
     """
     return sum(1 << other for other in _group(position, move))
 
 
 def as_played(position: Position, best: SearchedMove, move: int) -> SearchedMove | None:
-    """Return ``best`` turned so that it begins with ``move``; None if that leads to another position."""
+    """Return ``best`` turned so that it begins with ``move``; None if ``move`` leads to another position."""
     if best.move == move:
         return best
     group = _group(position, move)

@@ -100,8 +100,8 @@ def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[Pla
 class GameText(NamedTuple):
     """The text of a game in parts: where it begins, and its pairs of a name in upper case and a value, in order.
 
-    A move or a line of moves without a name has the name "". ``fault`` says why the text cannot be a game, "" if it
-    can.
+    A move, or a line of moves, to which the text gives no name has the name "". ``fault`` says why the text cannot be a
+    game, "" if it can.
     """
 
     start: int
@@ -178,8 +178,8 @@ def _value_end(text: str, at: int, escapes: bool) -> tuple[int, bool]:
 
 
 def _property_name(text: str) -> str:
-    """Return the property's name at the end of a text: its capitals, because older files write ``Black`` for ``B``, or
-    if it has none all letters as capitals.
+    """Return the name of the property with which a text ends. Only its capitals count, because older files write
+    ``Black`` for ``B``; a name without capitals is returned in capitals.
     """
     text = text.rstrip()
     start = len(text)

@@ -27,8 +27,8 @@ _DEEPEST = 50
 
 
 def json_texts(text: str) -> Iterator[GameText]:
-    """Yield the games of a text, with names of PGN's tags; what is no game has a ``fault``. The text is an object a
-    line, one object, or a list of objects.
+    """Yield the games of a text, with names of PGN's tags; a part that is no game has a ``fault``. The text is an
+    object a line, one object, or a list of objects.
     """
     first = text.lstrip().partition("\n")[0].rstrip()
     start = 0
@@ -104,7 +104,9 @@ def _are_moves(value: object) -> bool:
 
 
 def _quest_moves(value: Any, depth: int = 0) -> list[str] | None:
-    """Return the first list of nothing but moves in parsed JSON; None if there is none down to `_DEEPEST` levels."""
+    """Return the first list in parsed JSON that holds nothing but moves; None if there is none down to `_DEEPEST`
+    levels.
+    """
     if _are_moves(value):
         return [str(item["m"]) for item in value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

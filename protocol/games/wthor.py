@@ -76,8 +76,8 @@ class WthorFile(NamedTuple):
 def parse(data: bytes, name: str, bad: Complain | None = None) -> WthorFile:
     """Read the games of a WTHOR file.
 
-    A wrong record is left out and reported to ``bad``, as is a wrong number of records; without ``bad`` either raises
-    `BadInput`. A file with an unusable header or another board size always raises it.
+    A wrong record is left out and reported to ``bad``. A wrong number of records is reported too. Without ``bad`` both
+    raise `BadInput`. A file with an unusable header or another board size always raises it.
     """
     header = parse_header(data, name, GAME_BYTES, "games", bad)
     if header.size not in (0, 8):
@@ -110,7 +110,7 @@ def _wrong_move(moves: bytes, codes: bytes, number: int, name: str) -> str:
 def parse_header(data: bytes, name: str, record: int, what: str, bad: Complain | None = None) -> WthorHeader:
     """Return the header of a file with records of ``record`` bytes, called ``what`` in messages; raises `BadInput`.
 
-    A number of records other than the file's length allows is reported to ``bad``; without ``bad`` it raises
+    If the number of records does not fit the file's length, that is reported to ``bad``; without ``bad`` it raises
     `BadInput`.
     """
     if len(data) < HEADER_BYTES:
@@ -158,8 +158,8 @@ def _header_bytes(header: WthorHeader) -> bytes:
 def read_names(path: str, bad: Complain | None = None) -> list[str]:
     """Read the names of a ``.jou`` or ``.trn`` file; raises `OSError`, and `BadInput` for another extension or header.
 
-    A number of names other than the header's is reported to ``bad`` and the whole ones are read; without ``bad`` it
-    raises `BadInput`.
+    If the number of names differs from the header's, that is reported to ``bad`` and the complete names are read;
+    without ``bad`` it raises `BadInput`.
     """
     with open(path, "rb") as file:  # noqa: PTH123
         return parse_names(file.read(), path, _name_bytes(path), bad)

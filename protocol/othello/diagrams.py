@@ -71,7 +71,7 @@ def centre_of(square: int) -> tuple[int, int]:
 def board_parts() -> list[str]:
     """Return an empty board as SVG elements: frame, felt, lines, points and coordinates.
 
-    They have classes for style sheets, and the light colours as attributes for pictures without one.
+    The elements have classes for style sheets, and the light colours as attributes for pictures without a style sheet.
     """
     colour = {name: value.light for name, value in COLOURS.items()}
     side = 8 * CELL

@@ -149,8 +149,8 @@ def find_opening(name: str) -> Opening | None:
 
 
 def line_or_opening(text: str) -> list[int]:
-    """Return the moves of a line of play, not checked to be legal, of the opening with that name, or of one of XOT:
-    ``xot 17``, or ``xot`` for a random one.
+    """Return the moves that ``text`` stands for: a line of play, the name of an opening, or a line of XOT (``xot 17``,
+    or ``xot`` for a random one). A line of play is not checked for illegal moves.
 
     Raises `BadInput` for any other text, and if XOT's list cannot be read.
     """

@@ -49,11 +49,11 @@ def _step(bits: int, shift: int, mask: int) -> int:
 
 
 class _Rays(dict[int, tuple[tuple[tuple[int, int], ...], ...]]):
-    """A cache, for one square, of the rays along which a move there may turn discs.
+    """A cache of the rays along which a move on one square may turn discs.
 
     A key is the mask of the opponent's discs among ``beside``, the neighbours with a square behind them. The value,
-    made at the first look-up, has a ray for each such disc: the masks of the squares behind it, nearest first, each
-    with the mask of the squares in between.
+    made at the first look-up, has a ray for each of these discs. A ray lists the squares behind the disc, nearest
+    first: each as its mask and the mask of the squares in between.
     """
 
     def __init__(self, square: int) -> None:
@@ -188,7 +188,7 @@ _SQUARE_SWAPS = (
 
 
 def _transpose(bits: int) -> int:
-    """Return a mask, or two that lie side by side in one number, mirrored at the diagonal A1-H8."""
+    """Mirror a mask at the diagonal A1-H8, or two masks that lie side by side in one number."""
     for shift, mask in _SQUARE_SWAPS:
         swap = (bits ^ bits >> shift) & mask
         bits ^= swap ^ swap << shift

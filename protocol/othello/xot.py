@@ -59,13 +59,15 @@ def line(name: str, number: str = "") -> tuple[int, ...]:
 
 
 def named(name: str) -> bool:
-    """Return whether ``name`` stands for a list, one of `FILES`: not if the current folder has a file of this name."""
+    """Return whether ``name`` stands for a list. It must be one of `FILES`, and no file in the current folder may have
+    this name.
+    """
     return name in FILES and not os.path.exists(name)
 
 
 def numbered(positions: list[Position]) -> str:
-    """Return ``XOT 17`` for a game, given as its positions, that has passed through the end of line 17, mirrored or
-    not; "" if it has passed through no line's end.
+    """Return ``XOT 17`` if one of a game's positions is the last position of line 17, mirrored or not; "" if none is
+    the last of any line.
 
     ``XOT-small`` is used only for lines that the large list lacks, or if that list is missing.
     """

@@ -39,8 +39,8 @@ def replacing(
     before: Callable[[], None] | None = None,
     buffering: int = -1,
 ) -> Iterator[BinaryIO]:
-    """Make a context whose stream's content replaces the file ``path`` at the end of the block, atomically and synced.
-    If the block raises, the old file stays.
+    """Return a context manager with a stream for the new content of the file ``path``. At the end of the block that
+    content replaces the file, atomically and synced. If the block raises, the old file stays.
 
     ``mode`` applies only to a new file. ``before`` is called when the new content is on the disk and the old file still
     has the name. ``buffering`` is that of `open`. Raises `OSError`.

@@ -23,8 +23,8 @@ def configuration() -> str:
 
 
 def data() -> str:
-    """Return the folder of the data that a server keeps for its clients, unless another is given, and of downloaded
-    lists.
+    """Return the folder of downloaded lists, and of the data that a server keeps for its clients unless it is told
+    another.
     """
     return _folder("XDG_DATA_HOME", platform.DATA)
 

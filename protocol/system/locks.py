@@ -23,7 +23,7 @@ class FileLock:
         """Take the lock, creating the file with the permissions ``mode``, and write this process's id into it. Raises
         `Held`, and `OSError` if the file cannot be opened or locked.
 
-        With ``or_read`` a file that can only be read is locked too, without the id.
+        With ``or_read`` a file that can only be read is locked too, and the id is not written.
         """
         try:
             self._descriptor = platform.open_file(path, os.O_RDWR | os.O_CREAT, mode)

@@ -18,7 +18,7 @@ def watched() -> bool:
 
 class ProgressLine:
     """The line of progress; it shows nothing if it is not ``wanted`` or standard error is no terminal. One thread at a
-    time may use it.
+    time may use it. `clear` it before anything else is printed, and at the end.
     """
 
     def __init__(self, *, wanted: bool = True) -> None:
@@ -45,9 +45,11 @@ class ProgressLine:
 
 
 def paged(text: str) -> bool:
-    """Show a text that is longer than the terminal in pydoc's pager (``PAGER``, or less), and wait for its end.
+    """Show a text in pydoc's pager (``PAGER``, or less) if it is longer than the terminal, and wait for the pager's
+    end.
 
-    Returns False, having shown nothing, if the text is short, or input or output is no terminal.
+    Returns False, having shown nothing, if the text is short, or input or output is no terminal: then the caller must
+    print it.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or text.count("\n") < _size().lines - 1:
         return False

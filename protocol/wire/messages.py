@@ -580,7 +580,7 @@ def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[st
     of maps.
 
     Raises `RequestError` for a wrong value, and if a required argument is missing. An argument that is nil counts as
-    not given.
+    not given. Defaults are not filled in.
     """
     values: dict[str, Any] = {}
     warnings: list[str] = []

@@ -31,8 +31,8 @@ T = TypeVar("T")
 
 
 class KnownLines:
-    """A cache of lines and their last positions, by text, for clients that ask repeatedly about the same line, one that
-    is a move longer, or lines that begin alike. Any thread may call the method.
+    """A cache of the last positions of lines, by the lines' texts. It serves clients that ask again about the same
+    line, about that line with one more move, or about lines that begin alike. Any thread may call `last`.
     """
 
     def __init__(self, most: int) -> None:
@@ -52,8 +52,10 @@ class KnownLines:
         return position
 
     def _continued(self, board: str | None, moves: str) -> Position | None:
-        """Return the last position of a line, played on from the known line that is a move shorter, else from its first
-        `_BEGINNING` characters, which become known; None if it is no longer than these or has an error.
+        """Return the last position of a line, played on from the known line that is a move shorter, or else from the
+        line's first `_BEGINNING` characters, which become known.
+
+        Returns None if the line has an error, or if that leaves no move to play.
         """
         known = moves[:-2]
         before = self._positions.get((board, known))

@@ -73,8 +73,8 @@ class ZmtpConnection:
         self._pending: memoryview | None = None
 
     def receive(self, buffer: memoryview) -> None:
-        """Receive available bytes through ``buffer``, of `RECEIVED_AT_ONCE` bytes, which a thread's connections share;
-        set ``ended`` if the peer sends nothing more or the connection is lost.
+        """Receive available bytes. Sets ``ended`` if the peer sends nothing more or the connection is lost. The bytes
+        come through ``buffer``, of `RECEIVED_AT_ONCE` bytes, which the connections of a thread share.
 
         A new buffer for each call, cut to its data, would fragment the heap.
         """
@@ -91,7 +91,7 @@ class ZmtpConnection:
 
     def flush(self) -> bool:
         """Send queued bytes. Returns False if some are left because the peer reads too slowly. If the connection is
-        lost, sets ``broken``, drops them and returns True.
+        lost, sets ``broken``, drops the queued bytes and returns True.
         """
         while not self.broken:
             if self._pending is None:

@@ -39,8 +39,8 @@ def z85(data: bytes) -> str:
 
 
 def from_z85(text: str) -> bytes:
-    """Return the bytes of a Z85 text. Raises `ValueError` for a character that Z85 lacks, and for five that stand for
-    more than 2^32 - 1.
+    """Return the bytes of a Z85 text, whose length must be a multiple of five. Raises `ValueError` for a character that
+    Z85 lacks, and for five characters that stand for more than 2^32 - 1.
     """
     data = b""
     for first in range(0, len(text), 5):

@@ -32,7 +32,9 @@ class SendQueue:
     __slots__ = ("_most", "_most_bytes", "_replies", "_total", "bytes")
 
     def __init__(self, most: int, most_bytes: int, total: ByteTotal) -> None:
-        """Hold up to ``most`` messages and ``most_bytes`` of bodies, or one longer message; count them in ``total``."""
+        """Hold up to ``most`` messages and ``most_bytes`` of bodies, or a single longer message. Count them in
+        ``total``.
+        """
         self.bytes = 0
         self._most = most
         self._most_bytes = most_bytes
@@ -48,7 +50,7 @@ class SendQueue:
         return 2 * len(self._replies) > self._most or 2 * self.bytes > self._most_bytes
 
     def put(self, reply: Outgoing) -> list[Outgoing]:
-        """Add a message. Returns the messages that were dropped to keep the bounds, which may include it."""
+        """Add a message. Returns the messages that were dropped to keep the bounds, which may include the new one."""
         self._replies.append(reply)
         self._count(len(reply.body))
         dropped = []

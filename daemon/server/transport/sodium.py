@@ -38,7 +38,9 @@ class Boxes(Protocol):
 
 
 class SharedLibrary:
-    """`Boxes` of a libsodium that is a file of its own."""
+    """`Boxes` by ctypes from libsodium's shared library. The caller must have loaded and initialised it
+    (`sodium_init`).
+    """
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library

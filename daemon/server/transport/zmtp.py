@@ -75,12 +75,12 @@ class Security(Protocol):
         """
 
     def opened(self, content: bytes) -> tuple[int, bytes]:
-        """Return flags and content of the frame that a received frame carries encrypted. Raises `Violation` if the
-        frame is no such frame or not authentic.
+        """Return flags and content of the frame that is encrypted in ``content``, the content of a received frame.
+        Raises `Violation` if that holds no encrypted frame, or one that is not authentic.
         """
 
     def sealed(self, flags: int, content: bytes) -> bytes:
-        """Return the content of a frame that carries, encrypted, a frame with those flags and content."""
+        """Encrypt a frame with these flags and ``content``. Returns the content of the frame to send."""
 
 
 def frame(content: bytes, flags: int = 0) -> bytes:
@@ -218,8 +218,11 @@ class Conversation:
             self._buffer, self._at = data, 0
 
     def next(self) -> tuple[Frame, ...] | None:
-        """Return the frames of the next message, at most three, the third replaced by 0; `CONSUMED` for bytes that end
-        no message for the caller, such as a command or a subscription; None if bytes are missing.
+        """Return the frames of the next message, at most three. The third is replaced by 0, and a frame that is too
+        large to keep by its size.
+
+        Returns `CONSUMED` for bytes that end no message for the caller, such as a command or a subscription, and None
+        if bytes are missing.
 
         Raises `Violation` if the peer broke the protocol or may not connect.
         """

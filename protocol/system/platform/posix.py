@@ -140,7 +140,7 @@ def most_resident_bytes() -> int:
 
 
 def own_bytes(process: int) -> int:
-    """Return the bytes in RAM of a process that belong to no file; 0 if unknown."""
+    """Return how many bytes a process has in RAM, those of files left out; 0 if unknown."""
     try:
         with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as file:
             return sum(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon"))
@@ -400,12 +400,17 @@ def terminal_state(descriptor: int) -> Any:
 
 
 def hide_control_keys(descriptor: int) -> None:
-    """Make a terminal show no ``^C``, which would shift the line that is written next; raises `termios.error`."""
+    """Make a terminal show no ``^C``, which would shift the line that is written next. Raises `termios.error`.
+
+    It lasts until `restore_terminal`: take the `terminal_state` first.
+    """
     _unset(descriptor, "ECHOCTL")
 
 
 def disable_interrupts(descriptor: int) -> None:
-    """Make Ctrl-C at a terminal a key like any other; raises `termios.error`."""
+    """Make Ctrl-C at a terminal a key like any other, until `restore_terminal`: take the `terminal_state` first. Raises
+    `termios.error`.
+    """
     _unset(descriptor, "ISIG")
 
 
@@ -428,8 +433,8 @@ def restore_terminal(descriptor: int, state: Any) -> None:
 
 
 def escapes(descriptor: int) -> bool:
-    """Return whether the terminal at a descriptor understands the escape sequences of ECMA-48; on these systems every
-    one is taken to.
+    """Return whether the terminal at a descriptor understands the escape sequences of ECMA-48: on these systems always
+    true.
     """
     del descriptor
     return True

@@ -70,7 +70,7 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def take_place(new: str, place: str) -> None:
-    """Replace a file, moving it aside if it is open or mapped; a later call removes it.
+    """Replace a file. If it is open or mapped, it is moved aside and removed by a later call.
 
     A file in use cannot be replaced, but can be renamed if `open_file` opened it. Between the two renamings the name is
     missing for a moment.
