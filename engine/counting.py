@@ -23,7 +23,7 @@ def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 
 
     In mode 1 a pass is a ply, in mode 2 not. A game that ends earlier counts as one line; lines that lead to the same
     position are all counted. ``threads`` is the number of threads that count at once, without the GIL. Raises
-    ValueError for a negative depth, another mode, or words that share a square.
+    ValueError for a negative depth, another mode, or boards that share a square or exceed 64 bits.
     """
     if player & opponent or not 0 <= player | opponent < 1 << 64:
         raise ValueError(f"{player:#x}, {opponent:#x}: expected two 64-bit words that share no square")
@@ -90,7 +90,7 @@ class _Set:
         return bigger
 
     def successors(self, definition: int) -> _Set:
-        """Return the set of boards after one more move, as ``definition`` of `count_positions` has it."""
+        """Return the set of boards after one more move; ``definition`` is that of `count_positions`."""
         # Eleven slots for each board suffice for each of the first twelve plies.
         later = _Set(self._library, max(_LEAST_SLOTS, 1 << (11 * self.boards).bit_length()))
         first = 0

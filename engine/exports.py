@@ -1,6 +1,6 @@
 """The kernels of the engine's library that Python calls, by name and signature; their docstrings describe them.
 
-Plain data, so that a start from the cache needs neither numba nor the kernels' sources.
+Plain data, so that a start from the cache imports neither numba nor the kernels.
 """
 
 from __future__ import annotations

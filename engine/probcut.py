@@ -30,14 +30,15 @@ _ONE = 1 << PROBCUT_ONE_BITS
 
 
 class ErrorModel(NamedTuple):
-    """The standard error, in discs, of a reduced search of ``shallow`` plies as a prediction of one of ``depth`` plies:
+    """The standard error, in discs, of a search of ``shallow`` plies that predicts the score of a search of ``depth``
+    plies. If the deep search ends before the game does, it is
 
     scale * (depth - shallow)^gap_exponent * (depth_offset + shallow)^-depth_exponent * exp(-empties_rate * empties).
 
-    For a search to the end of the game it is ``sigma_to_end``, whatever the empties: with more empties a single reduced
-    search errs less, but a tree has more of them. The reduced search then also scores ``bias_odd`` or ``bias_even``
-    discs higher on average, by the parity of the empties, because the evaluation does not know the value of the last
-    move.
+    If the deep search goes to the end of the game, the error is ``sigma_to_end``, whatever the empties: with more
+    empties a single reduced search errs less, but a tree has more of these searches. The reduced search then also
+    scores ``bias_odd`` or ``bias_even`` discs higher on average, by the parity of the empties, because the evaluation
+    does not know the value of the last move.
     """
 
     scale: float = 106.0
@@ -54,10 +55,11 @@ class ErrorModel(NamedTuple):
         return dict(zip(_RECORD_KEYS, self, strict=True))
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
-        """Return the standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) as a prediction of
-        one of ``depth`` plies.
+        """Return the standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) that predicts the
+        score of a search of ``depth`` plies. ``shallow`` must be less than ``depth``.
 
-        If the deep search goes to the end it is `sigma_to_end`, but for the evaluation the formula holds there too.
+        If the deep search goes to the end, the error is `sigma_to_end`. But for the evaluation (0 plies) the formula of
+        the class holds even then.
         """
         if depth >= empties and shallow:
             return self.sigma_to_end
@@ -65,8 +67,8 @@ class ErrorModel(NamedTuple):
         return self.scale * far * math.exp(-self.empties_rate * empties)
 
     def bias(self, empties: int, depth: int) -> float:
-        """Return by how many discs the reduced search scores higher, on average, than the search of ``depth`` plies
-        that it stands for; 0 if that ends before the game does.
+        """Return by how many discs, on average, the reduced search scores higher than the search of ``depth`` plies
+        that it replaces. It is 0 if the deep search ends before the game does.
         """
         if depth < empties:
             return 0.0
@@ -86,8 +88,8 @@ class Cut(NamedTuple):
     """The condition of a cut at a node, in discs rounded as the compiled search rounds them.
 
     The reduced search, of ``shallow`` plies, must score at least ``above`` discs over the window's upper end for a fail
-    high, or ``below`` discs under its lower end for a fail low. It is tried only if the evaluation misses that end by
-    at most ``rough`` discs.
+    high, or ``below`` discs under its lower end for a fail low. The reduced search is tried only if the evaluation
+    misses that end of the window by at most ``rough`` discs.
     """
 
     above: int
@@ -97,10 +99,10 @@ class Cut(NamedTuple):
 
 
 def stand_in(empties: int, depth: int) -> int:
-    """Return the plies of the reduced search that may replace one of ``depth`` plies: about half.
+    """Return the plies of the reduced search that may replace a search of ``depth`` plies, at least 3: about half.
 
-    Before the end its parity is that of ``depth``, because evaluations of different parity differ. To the end it is
-    even, which costs a third of the next odd depth and is hardly less reliable.
+    If the deep search ends before the game does, the number has the parity of ``depth``, because evaluations of
+    different parity differ. Else it is even: that costs a third of the next odd depth and is hardly less reliable.
     """
     if depth >= empties:
         return max(2, (depth - 1) // 4 * 2)
@@ -108,13 +110,14 @@ def stand_in(empties: int, depth: int) -> int:
 
 
 def table(errors: ErrorModel) -> array[int]:
-    """Return the table that the kernels read at `PROBCUT_TABLE`, in signed 16-bit numbers.
+    """Return the table that the kernels read at `PROBCUT_TABLE`, in signed 16-bit numbers. Keep it as long as they may
+    read it.
 
-    `PROBCUT_DEPTHS` rows by depth, for searches that end before the game does: the error of the reduced search on a
-    full board, the error of the evaluation, the bias of the reduced search (all in 1/128 disc), and the plies of the
-    reduced search. Then as many rows for searches to the end, whose errors are those of `ErrorModel.sigma`. Then
-    `PROBCUT_FACTORS` margins by selectivity index, in 1/128 of a standard error, and as many for searches to the end.
-    Last, by empties, the factors of errors before the end, in 1/4096.
+    The table begins with `PROBCUT_DEPTHS` rows by depth, for searches that end before the game does. A row has the
+    error of the reduced search on a full board, the error of the evaluation, the bias of the reduced search (all in
+    1/128 disc), and the plies of the reduced search. Then as many rows for searches to the end, whose errors are those
+    of `ErrorModel.sigma`. Then `PROBCUT_FACTORS` margins by selectivity index, in 1/128 of a standard error, and as
+    many for searches to the end. Last, by empties, the factors of errors before the end, in 1/4096.
 
     Raises ArithmeticError or ValueError if a number does not fit 16 bits.
     """
@@ -136,7 +139,7 @@ def table(errors: ErrorModel) -> array[int]:
 
 def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityIndex) -> Cut:
     """Return the condition of a cut at a node of ``depth`` plies, as the compiled search reads it from ``words``, made
-    by `table`.
+    by `table`. ``depth`` is at least 3 and at most ``empties``.
     """
     row, factors = PROBCUT_ROW * depth, 2 * PROBCUT_ROW * PROBCUT_DEPTHS
     if depth == empties:

@@ -32,11 +32,11 @@ def _groups() -> str:
 
 
 def quotas(groups: str, root: Path) -> list[int]:
-    """Return the quotas, in processors rounded up, of the control groups in ``groups``, the text of /proc/self/cgroup,
-    and of the groups around them. A group without a quota adds none to the list.
+    """Return the quotas of this process's control groups and of the groups around them, each in processors, rounded up.
 
-    ``root`` is the folder where the groups' file systems are mounted. Version 2 has ``cpu.max`` in each group's folder,
-    version 1 has quota and period in separate files below ``root``/cpu.
+    ``groups`` is the text of /proc/self/cgroup, ``root`` the folder where the groups' file systems are mounted. A group
+    without a quota adds nothing to the list. Version 2 has ``cpu.max`` in each group's folder, version 1 has quota and
+    period in separate files below ``root``/cpu.
     """
     listed: list[int] = []
     for line in groups.splitlines():

@@ -1,7 +1,7 @@
 """The engine's interface to Python: `Searcher` takes a position and limits and returns lines.
 
 A search works on the canonical image of the position, so that mirrored boards get the same results, and deepens step by
-step; each iteration is one call of the compiled search.
+step. Each iteration calls the compiled search at least once.
 """
 
 from __future__ import annotations
@@ -121,8 +121,11 @@ class Control:
             self._word[0] = 1
 
     def interrupt(self) -> None:
-        """End what runs now: an iteration, and with it its search, or `Searcher.search_records`. Unlike `stop` this is
-        forgotten at the next `resume`.
+        """Set the stop word until the next `resume`. The iteration that runs now ends, and its search with it. A call
+        of `Searcher.search_records` ends too.
+
+        A search calls `resume` before each iteration, so an interruption between two iterations is lost. For an end
+        that is not forgotten call `stop`.
         """
         self._word[0] = 1
 
@@ -138,7 +141,7 @@ class Control:
         return self._word[0] != 0
 
     def watch(self, contexts: list[Context]) -> None:
-        """Make `nodes` the sum of the nodes of ``contexts``, the threads of the search that begins."""
+        """Let `nodes` count the nodes of ``contexts``, the threads of the search that begins."""
         self._contexts = contexts
 
 
@@ -153,8 +156,8 @@ class _SearchState:
     """The state of one call of `Searcher.search`. ``player`` and ``opponent`` are the canonical image of the position,
     after a pass if it is forced.
 
-    ``attempt`` passes a line that is only a bound to the caller's ``attempts``; ``welcome`` is the caller's; both may
-    be None. ``begun`` is in seconds of `time.perf_counter`.
+    ``attempt`` is called with each line whose score is only a bound, and passes it on to the caller's ``attempts``.
+    ``welcome`` is that argument of `Searcher.search`. Both may be None. ``begun`` is in seconds of `time.perf_counter`.
     """
 
     def __init__(self, player: int, opponent: int, limits: Limits, control: Control) -> None:
@@ -172,7 +175,8 @@ class _SearchState:
 
 
 class KnownScore(NamedTuple):
-    """A score from elsewhere, in discs for ``player``, who is to move: as reliable as a search with ``limits``.
+    """A score from elsewhere, in discs for ``player``, who is to move. It counts as the score of a search with the
+    depth and selectivity of ``limits``.
 
     ``move`` is the best move, 64 for none.
     """
@@ -195,9 +199,9 @@ def edge_table() -> Block:
 class Searcher:
     """The compiled search with its tables, for one search at a time; any thread may call `Control.stop`.
 
-    ``threads`` share a search, and up to ``guests`` other threads may join it (`team.Team.join`). The transposition
-    table has 2**hash_bits entries of 16 bytes each. ``weights`` are the shipped ones if None. ``waiting`` is how
-    threads, real or virtual, wait for each other.
+    ``threads`` is the number of threads that share a search; up to ``guests`` other threads may join it
+    (`team.Team.join`). The transposition table has 2**hash_bits entries of 16 bytes each. If ``weights`` is None, the
+    shipped weights are used. ``waiting`` makes threads, real or virtual, wait for each other; `team.Waiting` if None.
 
     Raises ValueError for settings out of range, `LibraryError` if the kernels cannot be compiled, `WeightsError` if the
     shipped weights cannot be read, OSError or MemoryError if the system refuses memory for the table.
@@ -257,7 +261,7 @@ class Searcher:
         return [context.nodes for context in self._contexts]
 
     def clear(self) -> None:
-        """Forget all results in the tables, so that the next search is as the first."""
+        """Forget all results in the tables, so that the next search runs as the first did. No search may be running."""
         if self._dates == 0:
             return
         self._clearings += 1
@@ -272,20 +276,25 @@ class Searcher:
             context[SALT] = self._clearings % (1 << 32) << 32
 
     def switch_off(self, bits: int) -> None:
-        """Switch off the parts of the search in the mask ``bits`` (`layout.OFF_...`), and the others on; for tests,
-        because exact scores must not change.
+        """Switch off the parts of the search in the mask ``bits`` (`layout.OFF_...`) and switch on all others. This is
+        for tests: exact scores must not change.
         """
         for context in self._contexts:
             context[SWITCHED_OFF] = bits
 
     def sample(self, address: int) -> None:
-        """Keep a sample of the leader's ProbCut nodes at ``address`` (`kernels.midgame.sample`); 0 ends it."""
+        """Keep a sample of the leader's ProbCut nodes at ``address``, in memory of zeros laid out as
+        `kernels.midgame.sample` says.
+
+        The memory must stay until sampling ends: call this again with the address 0.
+        """
         self._contexts[0][SAMPLES] = address
 
     def feed(self, player: int, opponent: int, known: Iterable[KnownScore]) -> None:
         """Store known scores in the table, for searches from (``player``, ``opponent``).
 
-        Their boards and moves must be those that play from this position leads to, not mirror images of them.
+        The boards and moves in ``known`` must be as they arise in play from this position, not mirror images. No search
+        may be running.
         """
         image, symmetry = self._engine.board_symmetric, self._canonical(player, opponent)[2]
         self._dates = max(1, self._dates)
@@ -312,10 +321,10 @@ class Searcher:
     ) -> None:
         """Score many positions one after the other, without the GIL, on this thread, for labelling.
 
-        ``players`` and ``opponents`` are addresses of ``number`` uint64 boards, ``scores`` of as many int64 results:
-        discs for the mover, or, at depth 0, unrounded static evaluations in 128ths of a disc. The time of ``limits`` is
-        ignored; its node limit is for all positions together. After a stop, or at that limit, the remaining scores are
-        left as they were; at depth 0 neither ends the call.
+        ``players`` and ``opponents`` are addresses of ``number`` uint64 boards each. ``scores`` is the address of
+        ``number`` int64 results: discs for the mover, or, at depth 0, unrounded static evaluations in 128ths of a disc.
+        The time of ``limits`` is ignored; its node limit is for all positions together. After a stop, or at the node
+        limit, the remaining scores are left as they were. A call at depth 0 heeds neither a stop nor the limit.
         """
         if limits.depth == 0:
             self._engine.static_many(self._contexts[0].address, players, opponents, scores, number)
@@ -327,7 +336,8 @@ class Searcher:
     def search_records(self, address: int, number: int, control: Control) -> None:
         """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address`` on this thread, without the GIL.
 
-        A stop leaves the lengths of the lines in unfinished records as the caller has set them: 0 marks these records.
+        Before the call set the length of the line in each record to 0: after a stop it still is 0 in unfinished
+        records. Also call `Control.resume`, since an old interruption would end this call at once.
         """
         self._prepare(_UNLIMITED, control)
         self._engine.search_records(self._contexts[0].address, address, number)
@@ -335,8 +345,8 @@ class Searcher:
         self._dates += max(0, number - 1)
 
     def time_evaluations(self, player: int, opponent: int, number: int) -> int:
-        """Make ``number`` single moves from a position that has a legal one, evaluate after each, and return the sum of
-        the scores. For benchmarks.
+        """Make one move from the position, evaluate, and do so ``number`` times, with all legal moves in turn; return
+        the sum of the scores. For benchmarks. At least one move must be legal.
         """
         return int(self._engine.evaluate_often(self._contexts[0].address, player, opponent, number))
 
@@ -376,15 +386,19 @@ class Searcher:
         """Search a position and return its ``multipv`` best moves among the squares ``allow``, a mask, best first.
 
         ``player`` has the move; scores, ``alpha`` and ``beta`` are discs for it. A score outside (``alpha``, ``beta``)
-        is only a bound. Whenever an iteration has finished a line, ``progress`` is called with the line's rank, from 0,
-        and the line; ``attempts`` likewise after each search of a part of the window that gave only a bound, with the
-        nodes and time of the whole search so far. ``welcome`` is called at most once, when the iterations are long
-        enough to be shared: from then on guests may join. Without it they may still join a searcher with several
-        threads.
+        is only a bound. Without a legal move the result is the line of the forced pass, whatever ``allow`` is, or no
+        line if the game is over.
 
-        A limit or `Control.stop` ends the search with the lines so far; if there is none, with an allowed move that has
-        score 0. Without a legal move the result is the line of the forced pass, whatever ``allow`` is, or no line if
-        the game is over. Raises ValueError for an impossible board or if no legal move is allowed.
+        Whenever an iteration has finished a line, ``progress`` is called with the line's rank, from 0, and the line.
+        ``attempts`` is called likewise when the search of a part of the window gave only a bound; the nodes and time of
+        its line are those of the whole search so far. ``welcome`` is called at most once, when the iterations are long
+        enough to be shared; from then on guests may join. Without ``welcome`` guests may join only a searcher with
+        several threads.
+
+        A limit or `Control.stop` ends the search with the lines so far; if there is none yet, with an allowed move that
+        has score 0. At the time limit ``control`` is stopped for good, so give each search a new one.
+
+        Raises ValueError for an impossible board or if no legal move is allowed.
         """
         if player & opponent or (player | opponent) >> 64:
             raise ValueError("the sides' discs overlap or are outside the board")
@@ -441,8 +455,8 @@ class Searcher:
         back = move_images(INVERSE_SYMMETRY[symmetry])
 
         def turned(line: Line) -> Iterator[Line]:
-            """Yield the line on the caller's board: after a forced pass once, begun by the pass, else once for each of
-            the moves to mirror images of one position, which share its cost.
+            """Yield the line on the caller's board, once for each of the moves that lead to mirror images of one
+            position; these moves share its cost. After a forced pass yield one line, which begins with the pass.
             """
             group = groups.get(line.move, {line.move: 0})
             share, left = divmod(line.nodes, len(group))
@@ -509,8 +523,8 @@ class Searcher:
     def _line(
         self, job: _SearchState, step: _Iteration, allowed: int, guess: Line | None, window: tuple[int, int]
     ) -> tuple[Line | None, bool]:
-        """Return the line of the best of the moves ``allowed``, a mask, in this iteration, or None, and whether the
-        iteration was finished.
+        """Search the moves in the mask ``allowed`` in this iteration. Return the line of the best move, or None, and
+        whether the iteration was finished.
 
         ``guess`` is the line of the iteration before, None for none; ``window`` is (alpha, beta). An unfinished
         iteration has a line only if its best score so far lies inside the window that was being searched.
@@ -562,8 +576,8 @@ class Searcher:
     def _bound(
         self, job: _SearchState, step: _Iteration, move: int, score: MoverScore, lower: MoverScore, upper: MoverScore
     ) -> None:
-        """Report to the caller's ``attempts``, if there are any, that a score is outside the part of the window that
-        was searched; not without a move.
+        """Report a line whose score is outside the searched part of the window to the caller's ``attempts``. Does
+        nothing if there is no ``attempts`` or no move.
         """
         if job.attempt is not None and move != NO_MOVE:
             nodes = sum(context.nodes for context in self._contexts)
@@ -575,8 +589,8 @@ class Searcher:
     ) -> tuple[MoverScore, int]:
         """Call the compiled search once; return the score and the move or NO_MOVE.
 
-        With at least `_TOGETHER_FROM` plies all threads of the team search if there are own helpers or ``welcome`` is
-        given: the first such call begins the team and calls ``welcome``.
+        In iterations of at least `_TOGETHER_FROM` plies the whole team searches, if it has own helpers or ``welcome``
+        is given. The first of these calls begins the team and calls ``welcome``.
         """
         main = self._contexts[0]
         root = (job.player, job.opponent, low, high, step.depth, step.selectivity.index, allowed, hint)
@@ -593,8 +607,8 @@ class Searcher:
     ) -> tuple[int, ...]:
         """Return the principal variation, which begins with ``move``, from the tables, as deep as the search was.
 
-        A move that the tables lack is found by another search. The line ends there instead if the iteration is not
-        ``complete``, a search before the end has the score 64 or -64, or the search is stopped.
+        A move that the tables lack is found by another search. The line ends before that move instead if the iteration
+        is not ``complete``, a search before the end has the score 64 or -64, or the search is stopped.
         """
         engine = self._engine
         context = self._contexts[0]
@@ -640,9 +654,9 @@ class Searcher:
 
 
 def _steps(limits: Limits, empties: int) -> Iterator[_Iteration]:
-    """Yield the iterations: before the end of the game depths of the limit's parity, up to the limit; to the end
-    shallow depths at 73 %, then selective passes to the end, then the search at the requested selectivity. Depth 0 is
-    one evaluation.
+    """Yield the iterations of a search. One that ends before the game has depths of the limit's parity, up to the
+    limit. A search to the end has shallow depths at 73 %, then selective passes to the end, then the search at the
+    requested selectivity. Depth 0 is one evaluation.
     """
     selectivity = limits.selectivity
     if limits.depth <= 0:

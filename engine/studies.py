@@ -102,8 +102,8 @@ def _random_games(state: Any, games: int, sums: Any) -> None:
 
 
 def mean_of_plies(plies: list[PlyFlips]) -> tuple[float, float]:
-    """Return the mean discs turned by all legal moves and by the moves played: averages of the plies that a game
-    reached, each with the same weight. Some ply must be reached.
+    """Return the mean discs turned by all legal moves and by the moves played. Both are averages over the plies that a
+    game reached, each with the same weight; at least one ply must have been reached.
     """
     reached = [ply for ply in plies if ply.games]
     return sum(ply.mean for ply in reached) / len(reached), sum(ply.played for ply in reached) / len(reached)
@@ -240,7 +240,7 @@ _LONG = [squares for squares, _ in _LINES if squares.bit_count() > 2]
 
 
 def _joined(full: list[int]) -> Any:
-    """Return, by axis, a mask of the squares whose line is neither ``full`` nor of two squares."""
+    """Return, by axis, a mask of the squares whose line is not in ``full`` and is not of two squares."""
     joined = np.full(4, ~_U(0))
     for squares, axis in _LINES:
         if squares in full or squares not in _LONG:
@@ -249,9 +249,9 @@ def _joined(full: list[int]) -> Any:
 
 
 def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
-    """Yield the sets of full lines that a shape of ``discs`` discs may have, one of each eight mirror images.
+    """Yield the sets of full lines that a shape of ``discs`` discs may have; of mirror images only one is yielded.
 
-    Each comes as the union of its lines' squares and the centre, and the list of the lines.
+    Each set comes as a pair: a mask of its lines' squares and the centre, and the list of its lines.
     """
     images = [[_LONG.index(rules.transform(squares, symmetry)) for squares in _LONG] for symmetry in range(8)]
 
@@ -269,9 +269,11 @@ def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
 
 
 def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
-    """Return the sets of ``discs`` squares on which a drawn game may end, as masks, one of each eight mirror images.
+    """Return the sets of ``discs`` squares on which a drawn game may end, as masks; of mirror images only one is
+    returned.
 
-    Every drawn game with that many discs ends on one of them or an image, but some of them end no game.
+    Every drawn game with that many discs ends on one of these shapes or a mirror image of it. Some of the shapes end no
+    game.
     """
     sets, smallest, shapes = list(_full_line_sets(discs)), set[int](), np.zeros(_ROOM, np.uint64)
     for done, (wanted, full) in enumerate(sets):
@@ -325,7 +327,7 @@ def _back(b: Any, axis: int) -> Any:
 
 @compiled
 def _reachable(b: Any) -> Any:
-    """Return the squares behind two discs of ``b`` in a row, where a move may turn a disc."""
+    """Return the squares outside ``b`` where a move may turn a disc of ``b``: next to two of its discs in a row."""
     squares = _U(0)
     for axis in range(4):
         squares |= _forward(b & _forward(b, axis), axis) | _back(b & _back(b, axis), axis)
@@ -361,8 +363,8 @@ def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, sha
     """Append to ``shapes`` every shape of ``discs`` discs that contains ``reached`` and ``wanted``, grows from
     ``reached`` and may hold a draw.
 
-    A square is added if a move could put a disc on it, and is taken or excluded once; none of ``excluded`` is taken.
-    ``joined`` is that of `_joined` for the full lines. ``shapes`` has ``number`` shapes; returns the new number.
+    Squares are added where a move could put a disc. Each is first taken, then excluded; none of ``excluded`` is taken.
+    ``joined`` is what `_joined` returns for the full lines. ``shapes`` has ``number`` shapes; returns the new number.
     """
     while _reachable(reached) & wanted != _U(0):
         reached |= _reachable(reached) & wanted
@@ -384,8 +386,8 @@ def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, sha
 
 @compiled
 def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
-    """Return whether discs that cannot be turned any more rule out a draw: by two colours in one of ``cells``, or by
-    their number.
+    """Return whether discs that cannot be turned any more rule out a draw. They do so if one of ``cells`` has two of
+    different colours, or if the cells can no longer be divided into equal halves.
 
     Discs cannot be turned if all squares of the shape on their lines are occupied.
     """
@@ -409,7 +411,7 @@ def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
 
 @compiled
 def _fill(player: Any, opponent: Any, shape: Any, cells: Any, line: Any, played: int, games: Any, number: int) -> int:
-    """Append to ``games`` every continuation that fills the shape and ends the game drawn.
+    """Append to ``games`` every game that goes on from the position, fills the shape and ends drawn.
 
     The first ``played`` moves of ``line`` lead to the position; the rest of ``line`` is overwritten. ``games`` has
     ``number`` games; returns the new number.

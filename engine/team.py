@@ -1,7 +1,7 @@
 """Threads that search together: the helpers of a search, and how they wait.
 
 They communicate by the words ``TEAM_...`` of `desdaemon.engine.layout`, which `desdaemon.engine.kernels.context`
-handles. A helper enters the compiled code once in a search and stays there through all iterations; without work it
+handles. A helper enters the compiled code once in a search and stays in it through all iterations. Without work it
 polls a few thousand times and then sleeps.
 """
 
@@ -56,8 +56,8 @@ HookFunction = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class Context:
-    """The memory of a search thread: its words (`desdaemon.engine.layout`), which are read and set by their offsets in
-    bytes, and its own table.
+    """The memory of a search thread: its own table and its words (`desdaemon.engine.layout`). A word is read and set by
+    its offset in bytes, as in ``context[NODES]``.
     """
 
     def __init__(self) -> None:
@@ -100,8 +100,8 @@ class Waiting:
         self._team = team
 
     def wait(self, reason: int, thread: int) -> None:
-        """Wait, or wake other threads, by ``reason``, a ``HOOK_...`` of `layout`; ``thread`` is the caller's number in
-        the team. The kernels call this method as their hook, so it must not raise.
+        """Wait, or wake other threads, as ``reason`` says, a ``HOOK_...`` of `layout`. ``thread`` is the caller's
+        number in the team. The kernels call this method as their hook, so it must not raise.
         """
         team = self._team
         if reason == HOOK_WAIT or team is None:
@@ -175,7 +175,9 @@ class Team:
         return 1 + len(self._came)
 
     def prepare(self, nodes: int) -> None:
-        """Reset the team for a search of at most ``nodes`` nodes (0: no limit), which the threads draw in portions."""
+        """Reset the team for a search of at most ``nodes`` nodes (0: no limit). The threads draw these nodes in
+        portions.
+        """
         words = self._words
         words[TEAM_NODES // WORD] = 0
         words[TEAM_NODE_LIMIT // WORD] = nodes or _NO_LIMIT
@@ -187,7 +189,8 @@ class Team:
         self._came.clear()
 
     def begin(self) -> bool:
-        """Start the searcher's own helpers and admit guests. Returns False if that was done before in this search.
+        """Start the searcher's own helpers and admit guests. Returns False, without effect, if it was called before in
+        this search.
 
         If the system refuses more threads, the search goes on with those it has.
         """
@@ -226,8 +229,8 @@ class Team:
                 self._seats.wait()
 
     def join(self) -> int:
-        """Return a free seat, taken now, for a thread that must then call `help`; 0 outside `begin` and `end`, or if no
-        seat is free.
+        """Take a free seat and return its number. The calling thread must then call `help` with it, since `end` waits
+        for every taken seat. Returns 0 if no seat is free or the team is not between `begin` and `end`.
         """
         with self._seats:
             if not self._open or not self._free:
@@ -253,8 +256,8 @@ class Team:
             self._seats.notify_all()
 
     def dismiss(self, seat: int) -> None:
-        """Tell the helper in ``seat`` to leave, if there is one, and return at once. The helper leaves within a
-        millisecond or two if it has a processor.
+        """Tell the helper in ``seat``, if any, to leave, and return at once. The helper leaves within a millisecond or
+        two if it has a processor.
         """
         with self._seats:
             if seat in self._taken:

@@ -23,10 +23,10 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
-    """Compile the libraries ``specs`` that are not in the cache, then expand the shipped weights; with ``--check`` only
-    report what is missing.
+    """Compile the libraries ``specs`` that are not in the cache, then expand the shipped weights. With ``--check`` only
+    report whether something is missing.
 
-    Returns the exit status: 0; 1 if something failed, or with ``--check`` if something is missing.
+    Returns the exit status: 1 if something failed or, with ``--check``, is missing; else 0.
     """
     arguments = command_line().parse_args(argv)
     print(f"{'what':24} {'state':10} {'seconds':>8}")

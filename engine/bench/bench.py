@@ -36,8 +36,8 @@ from .problems import contradicts, random_problems, read_problems
 
 
 class Measurement(NamedTuple):
-    """A measurement: its median time in ``seconds``, a number of nodes or of what ``name`` says (0: none), and a note;
-    as text a row below `HEAD`.
+    """A measurement: its name, its median time in ``seconds``, and a note. ``nodes`` is the number of nodes, or of the
+    things that ``name`` says; 0 for none. As text it is a row below `HEAD`.
     """
 
     name: str
@@ -59,8 +59,8 @@ class EngineBench:
     """The measurements of `desdaemon bench`, a method for each. One thread at a time may use it."""
 
     def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
-        """``problems`` is a folder of OBF files, None for random positions, which also replace a file that it lacks.
-        Times are medians of ``repeat`` runs, or of more where the runs are short.
+        """``problems`` is a folder of OBF files. Random positions are used if it is None, and for each file that the
+        folder lacks. Times are medians of ``repeat`` runs, or of more where the runs are short.
         """
         self.weights = weights
         self.problems = problems
@@ -87,8 +87,8 @@ class EngineBench:
         """Measure single-threaded searches of ``problems``, each within ``limits(empties)`` and from an empty table of
         2**``bits`` entries.
 
-        The time is the median processor time of all rounds, in seconds. The note counts results that contradict a
-        problem's exact score.
+        A round searches all problems; the time is the rounds' median processor time, in seconds. The note counts
+        results that contradict a problem's exact score.
         """
         searcher = Searcher(hash_bits=bits, weights=self.weights)
         clock = time.process_time
@@ -108,7 +108,7 @@ class EngineBench:
 
     def exact(self) -> Iterator[tuple[str, list[Problem], int]]:
         """Yield the sets of problems of `solve`: name, problems, and the logarithm (base 2) of the table's number of
-        entries. There is one set if the problems are random.
+        entries. A set of random problems, which replaces a missing file, is the last.
         """
         for file, first, last, bits in (
             ("fforum-1-19.obf", 0, 19, 16),
@@ -195,7 +195,9 @@ class EngineBench:
                 yield Measurement(name, spread.time, spread.nodes, str(spread))
 
     def startup(self) -> list[Measurement]:
-        """Measure fresh processes with a warm cache: to the first prompt, and to the answers of a hint and a solve."""
+        """Measure the wall time of fresh processes with a warm cache: from their start to the first prompt, to the
+        answer of a hint, and to the answer of a solve.
+        """
         middle, late = (board_text(random_problems(1, *of)[0].position) for of in ((36, 5), (14, 6)))
         return [
             Measurement("start to prompt", self._until(""), 0),

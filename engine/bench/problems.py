@@ -30,8 +30,8 @@ def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[P
 def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int, int] | None:
     """Return the position (mover, opponent) with ``empties`` empty squares of a game whose moves ``choose`` picks.
 
-    ``choose`` gets mover, opponent and legal moves. Returns None if the game ends earlier, or if the mover of that
-    position would have to pass.
+    ``choose`` gets mover, opponent and a mask of the legal moves, and returns a square. The result is None if the game
+    ends earlier, or if the mover would have to pass at its end.
     """
     engine = library.load(SPEC)
     player, opponent = START
@@ -52,8 +52,8 @@ def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) 
     """Return ``number`` positions (mover, opponent) with ``empties`` empty squares, from games whose moves ``choose``
     picks.
 
-    ``choose`` gets mover, opponent and legal moves. Another game is played for one that ends earlier or leaves the
-    mover without a move, so ``choose`` must vary.
+    ``choose`` gets mover, opponent and a mask of the legal moves, and returns a square. A game that ends earlier, or
+    leaves the mover without a move, is replaced by another game. So ``choose`` must vary its moves.
     """
     found: list[tuple[int, int]] = []
     while len(found) < number:
@@ -79,9 +79,9 @@ def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
 
 
 def contradicts(line: Line, problem: Problem) -> bool:
-    """Return whether a line with an exact score contradicts a problem that has one: by another score, or by a move that
-    is not among the best.
+    """Return whether a line contradicts the exact score of a problem. An exact line does so by another score, or by a
+    move that is not among the best.
 
-    A line that is not exact contradicts nothing.
+    A line that is not exact contradicts nothing, and nothing contradicts a problem without a score.
     """
     return line.exact and problem.best is not None and not line.score == problem.best == problem.scores.get(line.move)

@@ -20,9 +20,9 @@ HASH_BITS = 22
 class Spread(NamedTuple):
     """Figures of searches of several positions by ``threads`` threads, each search from an empty table.
 
-    ``time`` and ``nodes`` are totals, the time in seconds; ``speedup`` is the geometric mean, over the positions, of
-    one thread's time divided by that of these threads. ``extra`` is the number of nodes beyond one thread's, divided by
-    one thread's; ``longest`` is the busiest thread's share of all nodes; ``wrong`` counts contradicted scores.
+    ``time`` and ``nodes`` are totals, the time in seconds; ``speedup`` is one thread's time divided by the time of
+    these threads, the geometric mean over the positions. ``extra`` is the number of nodes beyond one thread's, divided
+    by one thread's; ``longest`` is the busiest thread's share of all nodes; ``wrong`` counts contradicted scores.
     """
 
     threads: int

@@ -34,7 +34,7 @@ def command_line() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Run `desdaemon kernels`. Returns the exit status: 1 for a kernel that is missing or, with ``--ir`` or ``--asm``,
-    has no code of its own.
+    has no code of its own; else 0.
     """
     options = command_line().parse_args(arguments)
     # `desdaemon kernels --help` must not load the compiler.

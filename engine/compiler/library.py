@@ -47,9 +47,10 @@ class LibraryError(Exception):
 class Spec(NamedTuple):
     """The definition of a library.
 
-    ``exports`` is the module with this definition as its ``SPEC``; ``modules`` have the kernels that Python calls;
-    ``entries`` maps their names to signatures. ``quick`` maps names of C functions to entries that take microseconds:
-    they are called with the GIL held, since releasing it takes longer as soon as several threads search.
+    ``exports`` names the module that has this definition as its ``SPEC``. ``modules`` have the kernels that Python
+    calls; ``entries`` maps the names of these kernels to signatures. ``quick`` maps names to entries that take
+    microseconds. The functions of these names keep the GIL, since releasing it takes longer as soon as several threads
+    search.
     """
 
     name: str
@@ -192,7 +193,7 @@ def cached_path(spec: Spec) -> Path | None:
 
 
 def read_cached(spec: Spec) -> bytes | None:
-    """Return the cached object code; None if there is no cache folder, or if the code is missing or damaged, which is
+    """Return the cached object code; None without a cache folder, or if the code is missing or damaged. Damaged code is
     reported.
     """
     path = cached_path(spec)
@@ -209,8 +210,8 @@ def read_cached(spec: Spec) -> bytes | None:
 
 
 def forget_old(keep: Path, *patterns: str) -> None:
-    """Remove other files than ``keep`` in its folder that match ``patterns`` and are over 30 days old; those that
-    cannot be removed stay.
+    """Remove the files beside ``keep`` that match ``patterns`` and are over 30 days old. Files that cannot be removed
+    stay, as does ``keep``.
     """
     import time
 
@@ -224,10 +225,10 @@ def forget_old(keep: Path, *patterns: str) -> None:
 
 
 def compile_library(spec: Spec, on_progress: OnProgress | None = None) -> bytes:
-    """Compile in a child process, write the object code to the cache if there is one, and return it.
+    """Compile in a child process and return the object code, which is also written to the cache if there is one.
 
-    ``on_progress`` gets a line of progress for each kernel; without it `notice` shows progress. Raises `LibraryError`
-    if the child fails.
+    ``on_progress`` is called on another thread with a line of progress for each kernel; without it `notice` shows
+    progress. Raises `LibraryError` if the child fails.
     """
     if on_progress is None:
         with notice.Compiling(spec.name) as progress:
@@ -327,7 +328,8 @@ while view:
 
 
 class Library:
-    """Loaded machine code. Each entry is an attribute, a C function that releases the GIL unless it is quick.
+    """Loaded machine code. Each name in ``entries`` and ``quick`` is an attribute, a C function. Those in ``quick``
+    keep the GIL, the others release it. The library must outlive every use of its functions.
 
     Raises `LibraryError` if ``code`` lacks an entry.
     """
@@ -364,8 +366,8 @@ _lock = threading.Lock()
 
 
 def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
-    """Return the library from memory, else from the cache, else from the compiler, which takes up to a minute and gets
-    ``on_progress`` (`compile_library`).
+    """Return the library from memory, else from the cache, else compiled now, which takes up to a minute.
+    ``on_progress`` is that of `compile_library`.
 
     Any thread may call it. Raises `LibraryError` if compiling fails or the compiled code lacks an entry.
     """

@@ -36,7 +36,7 @@ def in_dialogue(free: Callable[[], bool] | None) -> None:
     """Take note that a dialogue on the standard streams begins.
 
     ``free`` returns, from any thread, whether the terminal's cursor is at the beginning of a line that is not being
-    edited: only then the line of progress is written, and `wipe` must be called before any other output. Without a
+    edited: only then the line of progress is written. Call `wipe` before any other output to the terminal. Without a
     terminal ``free`` is None.
     """
     global _sparse, _free
@@ -60,8 +60,10 @@ def say_once(text: str) -> None:
 
 
 class Compiling:
-    """A context that reports the compilation of the library ``name`` if it takes over `AFTER_S`, and its end unless
-    that is an exception. Call it with the compiler's progress, such as ``12/89 solve2``.
+    """A context manager around the compilation of the library ``name``. A block of at most `AFTER_S` seconds reports
+    nothing. After that progress is reported, then the end unless the block raises.
+
+    Call this object with each line of the compiler's progress, such as ``12/89 solve2``.
     """
 
     def __init__(self, name: str) -> None:

@@ -21,15 +21,17 @@ _STEP = 1 << CURVE_STEP_BITS
 
 
 def score(total: float, curve: float | None) -> float:
-    """Return the score in discs for ``total``, a sum of weights in discs: ``curve`` * tanh(total / ``curve``), or with
-    None the sum itself.
+    """Return the score in discs for ``total``, a sum of weights in discs: ``curve`` * tanh(total / ``curve``), or
+    ``total`` itself if ``curve`` is None.
     """
     return total if curve is None else curve * math.tanh(total / curve)
 
 
 @cache
 def table(curve: float | None) -> array[int]:
-    """Return the two tables that the kernels read for a curve (`score`), one after the other, as an array of bytes."""
+    """Return the two tables that the kernels read for a curve (`score`), one after the other, as an array of bytes. All
+    callers share the array: do not change it.
+    """
     # A step has the rounded score of the sum in its middle.
     middles = (score((_STEP * k + (_STEP - 1) / 2) / 128, curve) for k in range(CURVE_STEPS))
     discs = bytes(min(63, math.floor(middle + 0.5)) for middle in middles)

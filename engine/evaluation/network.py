@@ -1,8 +1,8 @@
-"""A network of the evaluation as the weights file has it: packed numbers of the layout in `engine.layout`.
+"""A network of the evaluation in the packed form of the weights file; `engine.layout` has the form that kernels read.
 
 A lane has a byte for each packed configuration (`patterns.packing`). In each band of plies the lanes are stored one
-after the other, which compresses better than to store all bytes of a configuration side by side. Only light modules are
-imported, because this runs when the program starts.
+after the other. That compresses better than all bytes of a configuration side by side. Only light modules are imported,
+because this runs when the program starts.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def packed_heads(heads: tuple[Head, ...]) -> bytes:
 
 
 def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
-    """Return the heads in ``content``, bytes of a weights file with ``lanes`` lanes; the lanes from there to `LANES`
-    are 0.
+    """Return the heads in ``content``, bytes of a weights file with ``lanes`` lanes. They get `LANES` lanes, where
+    those added are 0.
     """
     numbers = _head_of(lanes).iter_unpack(content)
     nothing = (0,) * (LANES - lanes)
@@ -88,8 +88,8 @@ def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
 
 
 def expanded_heads(network: Network) -> bytes:
-    """Return the heads as the kernels read them, `HEADS_BYTES` bytes; each refers to its band's table, which must
-    follow these bytes in memory.
+    """Return the heads as the kernels read them, `HEADS_BYTES` bytes. Each head refers to the table of its band: the
+    bands' tables must follow these bytes in memory.
     """
     content = bytearray(HEADS_BYTES)
     for ply, head in enumerate(network.heads):

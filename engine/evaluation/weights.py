@@ -1,11 +1,11 @@
 """Evaluation weights in memory as the kernels read them: linear ones, or a network.
 
 The file on disk is packed (`weights_file`). The kernels read each pattern's full table: 28 MB of linear weights, or 15
-MB for each band of a network's plies. This expanded form is made once and written to the cache folder, named by the
-digest of the weights file: the metadata of the file's record, the weights, then the CRC-32 of each block. Later starts
-map it, which takes no time and shares its pages between processes. The first block, with the metadata and all
-references to other places, is verified before use, the others a moment later on a thread, because verifying all would
-add tens of milliseconds to each start.
+MB for each band of a network's plies. This expanded form is made once and written to the cache folder, in a file named
+by the digest of the weights file. It holds the metadata of the record, the weights, then the CRC-32 of each block.
+Later starts map it, which takes no time and shares its pages between processes. The first block, with the metadata and
+all references to other places, is verified before use. A thread verifies the others a moment later, because verifying
+them at once would add tens of milliseconds to each start.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _AFTER_S = 0.2
 class Weights:
     """Weights in memory, shared by any number of searchers and threads, which only read them.
 
-    ``address`` is what the kernels take, ``network`` whether there is a network at that address rather than linear
-    weights; ``metadata`` has the curve and the error model that belong to them; ``digest`` is that of the file's
-    content, ``source`` the file's path.
+    ``address`` is what the kernels take, valid as long as this object. ``network`` tells whether a network is at that
+    address, not linear weights; ``metadata`` has the curve and the error model that belong to them; ``digest`` is that
+    of the file's content, ``source`` the file's path.
     """
 
     def __init__(self, memory: Block | MappedFile, size: int, digest: str, source: Path) -> None:
@@ -75,9 +75,9 @@ class Weights:
     def load(cls, path: str | os.PathLike[str] | None = None) -> Weights:
         """Read a weights file of any known format, or the shipped weights if there is no path.
 
-        The expanded form is mapped from the cache, where a thread verifies it later, or made and kept there, if there
-        is a cache. Raises `WeightsError` if the file cannot be used, `LibraryError` if the kernels that expand it
-        cannot be compiled.
+        The expanded form is mapped from the cache, and a thread verifies it later. If the cache lacks it, it is made,
+        and kept if there is a cache folder. Raises `WeightsError` if the file cannot be used, `LibraryError` if the
+        kernels that expand it cannot be compiled.
         """
         source = Path(path) if path is not None else SHIPPED
         digest, cached = _expansion(source)
@@ -101,7 +101,7 @@ class Weights:
     def _check(self, cached: Path, descriptor: int) -> None:
         """Verify the mapped file, open as ``descriptor``; replace damaged weights in memory and in the cache.
 
-        A search before that may have read wrong weights, but has read no other memory.
+        A search before the check may have read wrong weights, but no memory outside the weights.
         """
         time.sleep(_AFTER_S)
         platform.lower_thread(_NICENESS)
@@ -120,15 +120,15 @@ class Weights:
 
 
 def are_expanded() -> bool:
-    """Return whether the cache has a file for the expanded form of the shipped weights, unverified. Raises
-    `WeightsError` if the shipped file cannot be read.
+    """Return whether the cache has a file for the expanded form of the shipped weights; the file is not verified.
+    Raises `WeightsError` if the shipped file cannot be read.
     """
     _, cached = _expansion(SHIPPED)
     return cached is not None and cached.exists()
 
 
 def _expansion(source: Path) -> tuple[str, Path | None]:
-    """Return the digest of a weights file and the path of its expanded form, which may not exist; None for the path
+    """Return the digest of a weights file and the path of its expanded form, which may not exist. The path is None
     without a cache folder. Raises `WeightsError` if the weights file cannot be read.
     """
     try:

@@ -2,10 +2,10 @@
 
 Weights are linear or a network. Linear ones are a table of 61 plies (ply = 60 - empties) of int16, little endian, in
 128ths of a disc for the side to move, in Edax's symmetric packing (`desdaemon.engine.evaluation.patterns` describes
-it). A ply of Edax's has 114,364 weights; ours has those first and the wide classes' after them, 233,434 in all. A file
-of Edax's set, in either format, is one of ours whose wide classes weigh nothing. A network
-(`desdaemon.engine.evaluation.network`) is packed alike: each lane has a number for each of the 233,434 places, 0 where
-the place is one of a class that lies within a wider one, or the constant's.
+it). Edax's set has 114,364 weights a ply. Our set has 233,434: Edax's first, then those of the wide classes. A file of
+Edax's set, in either format, is read as a file of our set whose wide classes weigh nothing. A network
+(`desdaemon.engine.evaluation.network`) is packed alike, with a number of each lane for each of the 233,434 places. The
+number is 0 at the constant's place and at the places of a class that lies within a wider class.
 
 Shipped format, version 1, inside one xz stream:
 
@@ -20,9 +20,9 @@ Shipped format, version 1, inside one xz stream:
     64      R      record: a JSON object in UTF-8 (data, commands, seed, figures, `weights_metadata`)
     64+R    ...    weights
 
-The feature sets "edax46" and "wide46" are linear weights, "wide46n16" and "wide46n32" networks of 16 and 32 lanes: the
-number of bands of plies, the first ply of each (a byte each), the heads of all plies, and the lanes of each band. A
-network of 16 lanes is read as one of 32, half of which weigh nothing.
+The feature sets "edax46" and "wide46" are linear weights. "wide46n16" and "wide46n32" are networks of 16 and 32 lanes;
+their weights are the number of bands of plies, the first ply of each (a byte each), the heads of all plies, and the
+lanes of each band. A network of 16 lanes is read as a network of 32 lanes; the added lanes weigh nothing.
 
 Numbers are little endian. Only light modules are imported: this runs when the program starts.
 """
@@ -112,8 +112,8 @@ def write_shipped(
 ) -> None:
     """Write ``weights`` and ``record`` in the shipped format; an old file is replaced as a whole.
 
-    ``small`` takes twenty times as long for a file a third smaller. Raises OSError, and ValueError for weights of the
-    wrong size, a network that `reason_against` refuses, or a record over 1 MiB.
+    With ``small`` the file is a third smaller, and writing takes twenty times as long. Raises OSError, and ValueError
+    for weights of the wrong size, a network that `reason_against` refuses, or a record over 1 MiB.
     """
     from hashlib import blake2b
 
@@ -145,7 +145,8 @@ def write_shipped(
 def write_edax(
     path: str | os.PathLike[str], packed: bytes, record: dict[str, Any] | None = None, *, date: float = 0.0
 ) -> None:
-    """Write linear weights as Edax's eval.dat, version 3.2.5, with ``date``; it has no place for the record.
+    """Write linear weights as Edax's eval.dat, version 3.2.5, with ``date``. An old file is replaced as a whole. The
+    format has no place for the record, which is only looked at for a score curve.
 
     Raises OSError; `WeightsError` if the wide classes have weights or the record has a score curve; ValueError for a
     table of the wrong size.
@@ -201,7 +202,9 @@ def _packed_network(network: Network) -> bytes:
 
 
 def _parse_network(name: str, content: memoryview, lanes: int) -> Network:
-    """Return the network in ``content``, whose checksum is right, so that a `WeightsError` is the writer's fault."""
+    """Return the network in ``content``. Its checksum has been verified, so a `WeightsError` means that the file was
+    written wrongly.
+    """
     number = content[0] if content else 0
     heads = 1 + number
     first = heads + PLIES * packed_head_bytes(lanes)

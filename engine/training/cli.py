@@ -151,10 +151,8 @@ def _adjudicate(options: argparse.Namespace, _command: str) -> None:
 
 
 def _fitted_curve(options: argparse.Namespace) -> float | None:
-    """Return the curve to fit with: that of the options, else that of the weights to start from.
-
-    Returns None, the straight line, without weights to start from, and with the patterns of eval.dat unless the options
-    say otherwise.
+    """Return the curve to fit with, in discs; None for the straight line. The option --curve decides if it is given.
+    Without it the curve is that of the weights in --start; None without --start, or with --patterns edax.
     """
     from desdaemon.engine.evaluation.weights_file import read_packed
     from desdaemon.engine.evaluation.weights_metadata import of_record
@@ -507,8 +505,8 @@ def command_line(*, cluster: bool = False) -> Parser:
 def main(argv: list[str], remote: RemoteScores | None = None) -> int:
     """Run one stage. Returns the exit status: 0 if it is done, 1 if its input cannot be used, 2 for a bad command line.
 
-    ``remote`` scores positions on a cluster; the caller passes it, because the cluster is in a package above this one.
-    Without it stage `label` has no option for a cluster.
+    ``remote`` makes the function that scores positions on a cluster; the caller passes it, because the cluster is in a
+    package above this one. Without it stage `label` has no option for a cluster.
     """
     from desdaemon.engine.evaluation.weights_file import WeightsError
 

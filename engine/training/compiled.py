@@ -22,8 +22,8 @@ def inlined(function: Function) -> Function:
 
 
 def spread(work: Callable[[int, int], Any], total: int, threads: int) -> list[Any]:
-    """Call work(begin, end) for at most ``threads`` parts of range(total), each on a thread, a single one on the
-    caller's; return the results in order.
+    """Divide range(total) into at most ``threads`` parts and call work(begin, end) for each, on threads of a pool; a
+    single part is done on the caller's thread. Return the results in order.
 
     The parts depend on the arguments alone, so that sums over them are reproducible. If ``total`` is 0, work(0, 0) is
     called.

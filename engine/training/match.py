@@ -71,8 +71,8 @@ class PairsOutcome(NamedTuple):
 
 
 def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: Limits) -> int:
-    """Play a game from a position in which sides[0] is to move, down to `DECIDED_AT` empties, where an exact search
-    ends it; return its score for sides[0], in discs.
+    """Play a game from a position in which sides[0] is to move and return its score for sides[0], in discs. At
+    `DECIDED_AT` empties an exact search decides it.
     """
     mover = 0
     while not rules.is_over(player, opponent):
@@ -105,7 +105,7 @@ def openings(
     whose mean evaluation by both judges is within `CLOSE_TO` discs of 0.
 
     With ``balanced`` their mean score by both judges' searches (`BALANCED_BY`) must also be within that many discs of
-    0. Runs until there are enough.
+    0. Runs until there are enough, so at least ``count`` of them must exist.
     """
     found: list[tuple[int, int]] = []
     known: set[tuple[int, int]] = set()

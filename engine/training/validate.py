@@ -1,7 +1,7 @@
 """Stage `validate`: the errors of the evaluation against exact scores.
 
-The static evaluation is compared with the truth files, positions of games and perturbed ones with exact scores. For
-each kind of position and number of empties a table has the root mean square, mean absolute and mean error in discs
+The static evaluation is compared with the exact scores in the truth files, of positions of games and of perturbed ones.
+For each kind of position and number of empties a table has the root mean square, mean absolute and mean error in discs
 (evaluation minus exact score, both for the side to move). Openings have no exact scores: the main lines, all near 0,
 are searched at level 16. Positions of held-out games at 50 empties are searched at a low and a high level; the
 difference of the scores shows what the low level does not see.
@@ -51,7 +51,9 @@ ply: float32, in discs for the side to move.
 
 
 def static_of(weights_path: Path) -> Static:
-    """Return a function that gives the static scores of a weights file of either kind, as the engine computes them."""
+    """Return a function that gives the static scores of a weights file of either kind, as the engine computes them. One
+    thread at a time may call the function.
+    """
     searcher = Searcher(hash_bits=10, weights=Weights.load(weights_path))
 
     def scores(players: boards.Boards, opponents: boards.Boards, _ply: int) -> NDArray[np.float32]:

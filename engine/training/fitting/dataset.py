@@ -1,4 +1,4 @@
-"""The rows of a fit: positions with their labels, divided by ply into training rows and held-out rows."""
+"""The rows of a fit: positions with their labels, ply by ply, training rows and held-out rows apart."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ BALANCED = 1000
 
 
 class Mixture(NamedTuple):
-    """Strengths of the kinds of labels. A row's label is the mean of its labels, weighted by these; but a game's result
-    does not count where there is an exact label.
+    """Strengths of the kinds of labels. A row is fitted to the mean of its label and of its games' mean result,
+    weighted by these. But the result does not count where the label is exact.
     """
 
     exact: float = 1.0
@@ -61,9 +61,9 @@ class Dataset:
         self.depths = np.zeros(count, np.uint8)
 
     def add(self, rows: NDArray[np.int64], values: NDArray[np.int8], depths: NDArray[np.uint8]) -> None:
-        """Set the labels (discs for the side to move) and their depths of some rows, in place of earlier ones.
+        """Set the labels (discs for the side to move) and their depths of ``rows``, by index, in place of earlier ones.
 
-        The label of a search never replaces an exact one, and NO_LABEL replaces none.
+        A search's label never replaces an exact label, and NO_LABEL replaces nothing.
         """
         keep = (self.depths[rows] != EXACT) | (depths == EXACT)
         keep &= values != NO_LABEL
@@ -74,8 +74,9 @@ class Dataset:
         return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
 
     def corrected(self, ply: int) -> NDArray[np.float32]:
-        """Return the labels of a ply's rows in discs: those of inexact searches of at least `LEAST_DEPTH` plies are
-        calibrated if the ply has coefficients, then odd and even depths are shifted to one mean (`balanced`).
+        """Return the labels of a ply's rows, corrected, in discs; NO_LABEL stays. Labels of inexact searches of at
+        least `LEAST_DEPTH` plies are calibrated if the ply has coefficients. Then the labels of odd and of even depths
+        are shifted to one mean (`balanced`).
 
         The coefficients bring the labels of both parities to exact scores by straight lines in the ply, for all kinds
         of positions together. Balancing removes the difference between the parities that is left.
@@ -88,8 +89,9 @@ class Dataset:
         return self.balanced(part, values)
 
     def balanced(self, part: slice, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return ``values``, the labels of the rows ``part``, with the searched ones of odd and of even depths shifted
-        to one mean for each kind of position. Kinds with fewer than `BALANCED` rows of either parity stay as they are.
+        """Return a copy of ``values``, the labels of the rows ``part``, in which the searched labels of odd and of even
+        depths are shifted to one mean, for each kind of position. Kinds with fewer than `BALANCED` rows of either
+        parity stay as they are.
 
         A search takes the maximum of noisy values, so scores of odd depths, whose last move is the side to move's, are
         too high on average, those of even depths too low. Rows are labelled in random order, so there is no other
@@ -154,7 +156,9 @@ class Datasets:
         return Rows(*(np.concatenate(column) for column in zip(*(p.rows(ply, held) for p in self.parts), strict=True)))
 
     def labelled_by_depth(self) -> dict[str, int]:
-        """Return the number of rows by the depth of their label, as text; "0" counts rows without a label."""
+        """Return the number of rows by the depth of their label, as text; "0" counts rows without a label, "255" exact
+        labels.
+        """
         depths = np.concatenate([part.depths for part in self.parts])
         return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}
 
@@ -187,8 +191,8 @@ class FitTask(NamedTuple):
     command: str
 
     def data(self) -> Datasets:
-        """Return the task's positions with their labels and the coefficients that correct these. Raises `TrainingError`
-        for an unusable file, OSError for a file of coefficients that cannot be read.
+        """Return the task's positions with their labels and the coefficients that correct the labels. Raises
+        `TrainingError` for an unusable file, OSError for a file of coefficients that cannot be read.
         """
         return Datasets(self.sources, self.label_files, self.mixture, calibration.read_all(self.calibrated))
 

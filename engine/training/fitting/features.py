@@ -1,8 +1,8 @@
 """Indices of boards' configurations, and sums of weights over them.
 
-A row of indices has a uint16 for each pattern: the packed number of its configuration within its class. With `OFFSETS`
-added it is the index of a weight of a ply. The constant has no index. Rows may have Edax's patterns only; the weights
-of the other patterns are then left alone.
+A row of indices has a uint16 for each pattern: the packed number of its configuration within its class. This number
+plus the pattern's offset in `OFFSETS` is the index of a weight of a ply. The constant has no index. Rows may have
+Edax's patterns only; the weights of the other patterns are then left alone.
 """
 
 from __future__ import annotations

@@ -160,8 +160,8 @@ def _descend(
     rate: np.float32,
     curve: np.float32,
 ) -> None:
-    """Make one pass over the rows in ``order``: change ``band`` by the gradient of each, and add its square to
-    ``seen``, the sums that set the step sizes.
+    """Make one pass over the rows in ``order``. For each row change ``band`` by its gradient, and add the gradient's
+    square to ``seen``, the sums that set the step sizes.
     """
     zero, one = np.float32(0), np.float32(1)
     hidden, pulls = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
@@ -216,7 +216,7 @@ def _results(
     band: BandWeights,
     out: Floats,
 ) -> None:
-    """Write the network's results in discs, before the curve, for the rows ``begin`` to ``end`` - 1 to ``out``."""
+    """Write the network's results in discs, before the curve, to ``out``, for the rows ``begin`` to ``end`` - 1."""
     hidden = np.empty(LANES, np.float32)
     for i in range(begin, end):
         ply = rows.plies[i]
@@ -304,7 +304,7 @@ def run(task: FitTask, options: NetworkOptions) -> None:
     and validation figures, and is also written beside it as JSON.
 
     Other bands are those of the task's start, a network with the same bands. Raises `TrainingError` if a band is
-    neither fitted nor in the start, `WeightsError` if the start is no such network.
+    neither fitted nor in the start, `WeightsError` if the start is no network or has other bands.
     """
     progress = StageProgress("fit-network")
     data = task.data()

@@ -74,8 +74,9 @@ def solve(
     tie: float,
     options: RidgeOptions,
 ) -> tuple[features.Weights, int]:
-    """Fit one ply's weights, in discs, from ``begin``, pulled towards ``prior`` with the strength ``tie`` and towards 0
-    with ``options.ridge``, both in rows; return them and the steps taken.
+    """Fit the weights of one ply, in discs, and return them and the number of steps taken. The fit starts from
+    ``begin``. The weights are pulled towards ``prior`` with the strength ``tie`` and towards 0 with ``options.ridge``,
+    both in rows.
     """
     weights, taken = begin.astype(np.float32, copy=True), 0
     rounds = 1 if options.curve is None else options.rounds
@@ -147,7 +148,7 @@ def fit(
     """Fit plies first..last and return float32 weights (61, PACKED_SIZE) in discs; other plies are as in ``start``,
     else 0.
 
-    rows_of(ply) returns the training rows of a ply; it is called once for each pass. ``said`` reports progress.
+    rows_of(ply) returns the training rows of a ply; it is called for each ply in each pass. ``said`` reports progress.
     """
     weights = np.zeros((PLIES, PACKED_SIZE), np.float32) if start is None else start.copy()
     solved = np.zeros(PLIES, np.bool_)

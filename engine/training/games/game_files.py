@@ -58,11 +58,11 @@ def _rows(games: list[bytes]) -> NDArray[np.uint8]:
 
 
 def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
-    """Return the squares of all files, as one array, and a line about each file; a folder stands for its .wtb files by
-    name.
+    """Return the squares of all files, as one array, and a line about each file. A folder stands for its .wtb files,
+    sorted by name.
 
-    Raises `TrainingError` if there is no file, one cannot be read, or a line is no game, and `BadInput` for an unusable
-    WTHOR file.
+    Raises `TrainingError` if there is no file, a file cannot be read, or a line is no game, and `BadInput` for an
+    unusable WTHOR file.
     """
     files: list[Path] = []
     for path in paths:

@@ -65,8 +65,8 @@ def replay(
     """Play every game from the start position; return the number of games with an illegal move.
 
     squares: (games, 60), 0 = A1. Written: lengths, scores (discs for the first player at the game's last position) and
-    finished, all (games,). A game ends at its first NO_SQUARE; an illegal move, or one after the end, makes its length
-    0. Passes are made where they are forced.
+    finished, all (games,). A game ends at its first NO_SQUARE; an illegal move, also one after the end, makes its
+    length 0 and ``finished`` False. Passes are made where they are forced.
     """
     illegal = 0
     for game in range(squares.shape[0]):
@@ -110,11 +110,12 @@ def expand(
     games: NDArray[np.int32],
     turns: NDArray[np.int8],
 ) -> int:
-    """Write every position of the games with first <= ply <= last, side to move first; return their number.
+    """Write the positions of the games at plies first..last, side to move first; return their number. The games must be
+    legal (`replay`).
 
     A position in which the side to move must pass is written for both sides. A position in which neither can move is
     written only if the board is full. ``games`` gets the number of the game, ``turns`` 1 if the side to move began the
-    game, else -1. The four arrays must have room for two positions of each ply.
+    game, else -1. The four arrays must have room for two positions of each ply of each game.
     """
     count = 0
     for game in range(squares.shape[0]):
@@ -146,8 +147,8 @@ def expand(
 
 @compiled
 def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: int, keep: NDArray[np.bool_]) -> None:
-    """Play steps[i] random moves on board i, in place, passes made; keep[i] is set to whether the game goes on after
-    them.
+    """Play steps[i] random moves on board i, in place, with forced passes before moves. Afterwards keep[i] tells
+    whether the game goes on.
 
     The random numbers depend on ``seed`` and i alone.
     """

@@ -1,9 +1,9 @@
 """Stage `calibrate`: the errors of search labels against better scores.
 
-Better scores are exact or, where these cost too much, means of searches to one or two depths, whose leaves lie at plies
-for which the weights are fitted to calibrated labels. A seeded sample of labelled rows is scored in random order, so
-that a stage ended by its time limit still has a fair sample of every ply. The output has the coefficients of every ply
-(`calibration`), the errors before and after, and the samples.
+Better scores are exact or, where these cost too much, means of searches to one or two depths. The leaves of these
+searches lie at plies whose weights were fitted to calibrated labels. A seeded sample of labelled rows is scored in
+random order, so that a stage ended by its time limit still has a fair sample of every ply. The output has the
+coefficients of every ply (`calibration`), the errors before and after, and the samples.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def run(
     seconds: float = 0.0,
     command: str,
 ) -> None:
-    """Score up to ``count`` rows of each ply first..last that have the label of an inexact search of at least
-    `calibration.LEAST_DEPTH` plies; fit the coefficients and write them to ``out`` as JSON.
+    """Score up to ``count`` rows of each ply first..last, fit the coefficients and write them to ``out`` as JSON. Only
+    rows labelled by an inexact search of at least `calibration.LEAST_DEPTH` plies are scored.
 
-    Rows are searched to each of ``depths``, in plies or EXACT, at ``selectivity``, and the means of the scores count;
-    the searches of all depths end after ``seconds`` in all (0: no limit). Raises `TrainingError` if fewer than
+    Each row is searched to each of ``depths``, in plies or EXACT, at ``selectivity``, and the mean of its scores
+    counts. All searches together end after ``seconds`` (0: no limit). Raises `TrainingError` if fewer than
     `calibration.FEWEST` rows have all scores.
     """
     progress = StageProgress("calibrate")

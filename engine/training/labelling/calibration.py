@@ -104,8 +104,10 @@ def fit(samples: Samples, first: int, last: int) -> Calibration:
 
 
 def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
-    """Return a dict for each ply and depth: ply, depth, number of samples, and, before and after the correction, root
-    mean square and mean of label minus exact score in discs.
+    """Return a dict for each ply and depth: ply, depth, number of samples, and the errors before and after the
+    correction. The errors are lists: root mean square and mean of label minus exact score, in discs.
+
+    ``calibration`` must have every ply of ``samples``.
     """
     rows = []
     for ply, depth in sorted({(int(p), int(d)) for p, d in zip(samples.plies, samples.depths, strict=True)}):
@@ -135,7 +137,9 @@ def read(path: Path) -> Calibration:
 
 
 def read_all(paths: Sequence[Path]) -> Calibration:
-    """Return the coefficients of several files together; for a ply in more than one the first file counts."""
+    """Return the coefficients of several files together; for a ply in more than one the first file counts. Raises as
+    `read` does.
+    """
     found: Calibration = {}
     for path in reversed(paths):
         found |= read(path)

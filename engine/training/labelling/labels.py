@@ -37,10 +37,10 @@ _SAVE_EVERY = 60.0
 
 
 def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return up to ``count`` rows of each ply first..last, without those that ``skip`` marks, in the order of
-    labelling, a random one that depends on ``seed``.
+    """Return up to ``count`` rows of each ply first..last in the order of labelling, which is random and depends on
+    ``seed``.
 
-    ``skip`` is a mask of all rows of ``arrays``; marked rows count among the ``count``.
+    ``skip`` is a mask of all rows of ``arrays``. The rows that it marks are left out, but count among the ``count``.
     """
     rows, ranks = [], []
     starts = np.searchsorted(arrays["plies"], np.arange(62))
@@ -156,8 +156,8 @@ def run(
 
     A ``depth`` of EXACT (255) searches to the end. After ``seconds`` (0: no limit) the labels so far are written. Rows
     labelled in the files ``skip`` are left out. Labels that ``out`` already has are kept for the rows chosen and
-    dropped for others; raises `TrainingError` if they are of other positions, depth or selectivity, and `Unfinished` as
-    `search_all` does.
+    dropped for others. Raises `TrainingError` if these labels are of other positions, depth or selectivity, and
+    `Unfinished` as `search_all` does.
     """
     progress = StageProgress("label")
     arrays, record = load(source)
@@ -210,8 +210,8 @@ def run(
 
 
 def adjudicate(games_file: Path, source: Path, label_files: list[Path], out: Path) -> None:
-    """Write the games to ``out`` with, for each, the exact score of its earliest position that has one in the label
-    files; the game then counts as finished. Other games are left as they are.
+    """Give each game the exact score of its earliest position that has one in the label files, and write all games to
+    ``out``. A game with an exact score counts as finished; the others stay as they are.
 
     Results of games are full of endgame mistakes; exact scores at 12 to 16 empties are not. Raises `TrainingError` for
     labels of other positions than those of ``source``.

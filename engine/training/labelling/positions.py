@@ -7,9 +7,9 @@ Rows are canonical boards (the smallest of eight images), side to move first, so
     opening    every position up to a ply
 
 Whole games are held out for validation: one in twenty, and every game that visits a position of the truth files. A
-position that a training game visits as well is a training position. `result` is the mean score, in discs for the side
-to move, of a position's training games (of held-out games for held-out positions), NaN without a finished game; `count`
-is the number of these games.
+position that a training game visits as well is a training position. `results` has the mean score, in discs for the side
+to move, of a position's finished training games (for a held-out position, of its held-out games); NaN if there is none.
+`counts` has the number of these games.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def read_truth(paths: list[Path]) -> list[Truth]:
     (discs).
 
     "diverse" in a file's name means that its positions are perturbed ones. Other arrays are ignored. Raises
-    `TrainingError` if a file is no intact npz file or lacks O or y of a ply that it has P of.
+    `TrainingError` if a file is no intact npz file or has P of a ply without O and y.
     """
     truth = []
     for path in paths:
@@ -65,7 +65,9 @@ def read_truth(paths: list[Path]) -> list[Truth]:
 
 
 def keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]:
-    """Return a uint64 hash for each canonical board; two different boards get the same hash with a chance of 2**-64."""
+    """Return a uint64 hash for each board; the boards must be canonical. Two different boards get the same hash with a
+    chance of 2**-64.
+    """
     mixed = (players ^ (players >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(32))) + opponents
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0x94D049BB133111EB)
@@ -99,8 +101,8 @@ class Visits(NamedTuple):
 
 
 def visit(games: Arrays) -> Visits:
-    """Return a row for each position, chosen as `boards.expand` does, of each of ``games`` (arrays of stage `games`),
-    canonical and sorted by ply.
+    """Return a row for each position of each game, canonical and sorted by ply. The positions are those that
+    `boards.expand` writes; ``games`` are arrays of stage `games`.
 
     Results are in discs for the side to move, NaN for unfinished games.
     """
@@ -146,8 +148,8 @@ def _rows(
     """Return rows of one ply and kind, one for each distinct board. The arrays have an entry for each visit of a
     canonical board.
 
-    A row is held out if all its visits are (``held``); its result is the mean over its visits, without those of NaN
-    and, in training rows, without held-out ones.
+    A row is held out if all its visits are (``held``); its result is the mean over its visits. Visits with the result
+    NaN do not count, nor do held-out visits in training rows.
     """
     _, first, which = np.unique(keys(players, opponents), return_index=True, return_inverse=True)
     every = len(first)

@@ -1,11 +1,11 @@
 """Stage `probcut`: the errors of shallow searches as predictions of deep ones, fitted for the engine's ProbCut.
 
-Nodes that the engine's searches of held-out positions meet (`nodes`) are searched by ProbCut's reduced searches and by
-the deep searches that these stand for. `ErrorModel` describes the differences at nodes near their bounds. Its logarithm
-is linear in all parameters but one: for each value of that one on a grid, a generalised linear model (gamma errors,
-logarithmic link) is fitted to the squared differences. Two thirds of the searches are for the fit, the rest for a check
-at every selectivity: which share of differences lies within the margin, and which share of the cuts is contradicted by
-the deep search.
+The nodes come from the engine's searches of held-out positions (`nodes`). Each is searched by ProbCut's reduced search
+and by the deep search that it replaces. `ErrorModel` describes the differences at nodes near their bounds. The
+logarithm of the error is linear in all parameters but one. For each value of this parameter on a grid, a generalised
+linear model (gamma errors, logarithmic link) is fitted to the squared differences. Two thirds of the searches are for
+the fit, the rest for a check at every selectivity: which share of differences lies within the margin, and which share
+of the cuts is contradicted by the deep search.
 """
 
 from __future__ import annotations
@@ -193,10 +193,10 @@ def _share(which: NDArray[np.bool_]) -> float:
 def gathered(
     arrays: Arrays, weights: Weights, kept: Path, *, about: dict[str, Any], count: int, seed: int, workers: int
 ) -> Measured:
-    """Return the nodes that `nodes.classes` samples with their scores; results that the file ``kept`` has are not
-    measured again, new ones are added to it.
+    """Return the nodes that `nodes.classes` samples, with their scores. Results in the file ``kept`` are not measured
+    again; new results are added to the file.
 
-    ``about`` describes the measurement; raises `TrainingError` if the file's description differs.
+    ``about`` describes the measurement. Raises `TrainingError` if the file has another description.
     """
     progress = StageProgress("probcut")
     parts: Arrays = {}
@@ -259,11 +259,11 @@ def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, worker
 
 
 def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> None:
-    """Write ``weights`` to ``out``, with the model that stage `probcut` wrote to ``model`` in their record. The record
-    is also written beside them as JSON.
+    """Write the weights file ``weights`` to ``out`` with the error model in ``model``, a file of stage `probcut`, in
+    its record. The record is also written beside ``out`` as JSON.
 
-    ``small`` is that of `write_shipped`. Raises `TrainingError` for another file, or a model measured with other
-    weights.
+    ``small`` is that of `write_shipped`. Raises `TrainingError` if ``model`` is another file, or was measured with
+    other weights.
     """
     try:
         content = json.loads(model.read_text())

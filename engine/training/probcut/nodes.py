@@ -1,7 +1,7 @@
 """Sampled nodes of the engine's searches with scores of shallow and deep searches: the data of ProbCut's fit.
 
 Positions of held-out games are searched at the limits of levels, and the compiled search keeps a sample of the nodes
-where a cut is tried (`kernels.midgame.sample`), as many of each depth, and separately of searches to the end. A node
+where a cut is tried (`kernels.midgame.sample`), equally many of each depth, and likewise of searches to the end. A node
 has the bound that it was searched with, because its scores matter only near the bound.
 """
 
@@ -110,9 +110,9 @@ class Measured(NamedTuple):
 
 
 def limits_of(empties: int, dice: np.random.Generator) -> Limits:
-    """Return random limits for a search with ``empties``, like those of levels: to the end with up to 16 empties and
-    mostly with up to 24, else 8 to 18 plies, at a random selectivity below 100 %; and a node limit that most searches
-    do not reach.
+    """Return random limits for a search with ``empties``, like those of levels. The search goes to the end with up to
+    16 empties and mostly with up to 24, else 8 to 18 plies deep, at a random selectivity below 100 %. Most searches do
+    not reach the node limit.
     """
     if empties <= 16 or (empties <= 24 and dice.random() < 0.7):
         return Limits(empties, Selectivity(dice.choice(SELECTIVITIES[:5])), 20_000_000)
@@ -122,8 +122,8 @@ def limits_of(empties: int, dice: np.random.Generator) -> Limits:
 
 
 def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: int, progress: StageProgress) -> Nodes:
-    """Return nodes, with bounds of at most `OPEN` discs, of up to ``count`` searches of held-out positions with 11 to
-    52 empties; positions whose evaluation is over `CLOSE_TO` discs are not searched.
+    """Search up to ``count`` held-out positions with 11 to 52 empties, and return nodes of these searches with bounds
+    of at most `OPEN` discs. Positions whose evaluation is over `CLOSE_TO` discs are not searched.
 
     ``arrays`` are those of stage `positions`. Raises `TrainingError` if there are no such positions.
     """
@@ -172,8 +172,8 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
 
 
 def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Limits]]:
-    """Return random samples of ``nodes``, one for each depth before the end and to the end of the game, as (name,
-    nodes, limits of the search for the reference score).
+    """Return random samples of ``nodes``, one for each depth of searches that end before the game and of searches to
+    the end, as (name, nodes, limits of the search for the reference score).
 
     The samples shrink with ``count``, the number of searches that the nodes come from (`FULL_COUNT`).
     """
