@@ -20,7 +20,7 @@ def default_file() -> str:
 
 
 def games_index(path: str) -> GamesIndex:
-    """Return the index in the file ``path``, the default one for "". Only the one asked for last stays mapped. Raises
+    """Return the index in the file ``path``, the default one for "". Only the index asked for last stays mapped. Raises
     `BadInput` if the file is missing, cannot be read or is no index.
     """
     path = path or default_file()

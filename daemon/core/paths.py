@@ -35,7 +35,7 @@ def made_folder(path: str) -> str:
 def private_folder(path: str) -> str:
     """Create a folder that only this user can enter, or make an existing one so.
 
-    Returns ``path``; raises `BadInput` if that is no folder of this user, a link included, or cannot be created.
+    Returns ``path``; raises `BadInput` if ``path`` cannot be created or is not a folder of this user; a link is none.
     """
     status = Path(made_folder(path)).lstat()
     if not stat.S_ISDIR(status.st_mode) or not platform.is_ours(status):
@@ -47,8 +47,8 @@ def private_folder(path: str) -> str:
 
 def names_of_folders(*folders: str) -> re.Pattern[str]:
     """Return a pattern that matches each folder's name with the separator after it, to cut these out of texts for
-    remote clients: ``/srv/data/x.sgf`` becomes ``x.sgf``. Empty names and the root folder are left out; without any
-    other the pattern matches nothing.
+    remote clients: ``/srv/data/x.sgf`` becomes ``x.sgf``. Empty names and the root folder are left out; if no folder
+    remains, the pattern matches nothing.
     """
     # Longest first: a folder inside another one goes before it.
     names = sorted((folder for folder in folders if folder.strip(os.sep)), key=len, reverse=True)
@@ -58,9 +58,9 @@ def names_of_folders(*folders: str) -> re.Pattern[str]:
 def confined(name: str, folder: str) -> Path:
     """Return the path, with links resolved, that ``name`` has in ``folder``. The file or folder need not exist.
 
-    Raises `BadInput` for a name that is empty or that the system refuses, an absolute name, one with ``..`` or a ``~``
-    at its beginning, one that a link leads out of ``folder``, and one of a pipe or device: opening a pipe may block for
-    ever.
+    Raises `BadInput` for a name that is empty, absolute or refused by the system, that begins with ``~`` or has a part
+    ``..``; for a name that leads out of ``folder`` by a link; and for a pipe or device, because opening it may block
+    for ever.
     """
     if not name or "\0" in name:
         raise BadInput(f"{quoted(name)}: expected the name of a file")

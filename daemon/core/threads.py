@@ -46,7 +46,7 @@ def begin(work: Callable[[], None], name: str) -> None:
 class ThreadPool:
     """Up to ``most`` threads that do work in the order of submission. Any thread may call the methods.
 
-    Threads are started when needed and kept. An exception ends its thread, so work must handle its own.
+    Threads are started when needed and kept. Work must handle its exceptions: one that is raised ends the thread.
     """
 
     def __init__(self, most: int, name: str, prepare: Callable[[], None] = lambda: None) -> None:

@@ -107,8 +107,8 @@ class Clock:
     def set(self, left: float, left_stones: int) -> float:
         """Set the ms left, for ``left_stones`` moves, or for main time if that is 0.
 
-        Returns the ms that the other end charged for the last move beyond those measured here, if `spend` has just
-        charged a move in main time; otherwise, and from a clock in whole seconds, which is too coarse, 0.0.
+        Returns the ms that the other end charged for the last move beyond those measured here. Returns 0.0 if `spend`
+        has not just charged a move in main time, and for a clock in whole seconds, which is too coarse.
         """
         excess = 0.0
         if self._expected is not None and not left_stones and left % 1000:
@@ -189,8 +189,8 @@ def _move_time(
 
 
 def speedup(threads: int) -> float:
-    """Return the speed of a search with ``threads`` relative to one thread, interpolated from `_SPEEDUPS`; for more
-    threads than these list, the last speed.
+    """Return the speed of a search with ``threads`` relative to one thread, interpolated from `_SPEEDUPS`. For more
+    threads than listed there it is the last speed.
     """
     for (fewer, less), (more, most) in itertools.pairwise(_SPEEDUPS):
         if threads <= more:
@@ -201,9 +201,9 @@ def speedup(threads: int) -> float:
 def _share_of_game(
     settings: SessionSettings, empties: int, left: float, increment: float, overhead: MoveOverhead
 ) -> float:
-    """Return the ms for a move out of the ms ``left`` for the game: an equal share plus ``increment``. If that would
-    touch `MoveOverhead.reserve_ms`, it is cut to what is above the reserve, but not below half of it, or half of a
-    fifth of ``left`` plus ``increment`` if that is less.
+    """Return the ms for a move out of the ms ``left`` for the game: an equal share plus ``increment``. If it would
+    touch `MoveOverhead.reserve_ms`, the share is cut to what is above the reserve. The cut leaves at least half of the
+    share or, if that is less, half of the sum of ``increment`` and a fifth of ``left``.
     """
     share = left / _moves_to_share(settings, empties, left) + increment
     spare = left - overhead.reserve_ms

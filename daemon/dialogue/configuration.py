@@ -45,8 +45,8 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
     """Set the options of a configuration file, the table ``section`` after the others.
 
     Returns the names of options outside all tables and in that table, unknown names included, and warnings about
-    unknown names and tables. Raises `OSError` if the file cannot be read, `BadInput` if it is no TOML, and, with the
-    key, for the first invalid value; options set before that stay set.
+    unknown names and tables. Raises `OSError` if the file cannot be read, and `BadInput` if it is no TOML or at the
+    first invalid value, whose key the message names; options set before that value stay set.
     """
     import tomllib
 

@@ -1,8 +1,8 @@
-"""Stops of searches in one session: which search a stop ends, and when one ends without.
+"""Stops of searches in one session: which search a stop ends, and when a search ends without a stop.
 
-Commands are numbered in the order of arrival. A stop ends one search: the running one, or the next of a command that
-arrived before the stop. After the end of the input an unbounded search ends after a grace period; once the other end
-has gone, every search does.
+Commands are numbered in the order of arrival. A stop ends one search: the running search or, if none runs, the next
+search of a command that arrived before the stop. After the end of the input an unbounded search ends after a grace
+period; once the other end has gone, every search does.
 
 `Stops` decides, as a state machine. `Interrupt` has its lock and timer, and ends searches on behalf of other threads:
 the reader of commands, a signal handler, the timer. Times are seconds of any clock.
@@ -56,7 +56,8 @@ class _Stop(NamedTuple):
 class Stops:
     """The pending stops, and the end of the input, of one session. For one thread at a time.
 
-    Methods that note events return an instruction, or None. At the time `deadline` call `elapsed`.
+    Methods that note events may return an instruction for the caller to carry out. After each event read `deadline`
+    again; at that time call `elapsed`.
     """
 
     def __init__(self) -> None:
@@ -89,7 +90,9 @@ class Stops:
         return len(self._stops)
 
     def begin(self, command: int) -> None:
-        """Note that a command starts: older stops have no search left to end."""
+        """Note that the command number ``command`` starts. Stops that arrived before it are dropped: they have no
+        search left to end.
+        """
         self._command = command
         self._busy = True
         self._stops = [stop for stop in self._stops if stop.number > command]
@@ -106,11 +109,12 @@ class Stops:
         return None
 
     def search_begins(self, now: float, *, bounded: bool, idle: bool = False) -> SearchEnd | None:
-        """Note that a search begins, the only one. A ``bounded`` search ends by itself; an ``idle`` one ponders, until
-        the next line or the end of the input.
+        """Note that a search begins, the only one. A ``bounded`` search ends by itself; an ``idle`` search ponders
+        until the next line or the end of the input.
 
-        The instruction ends it at once: an ``idle`` one if such a line or the end has come already, another one if a
-        stop waited for it or nobody reads answers.
+        Returns the instruction to end the search at once, or None. An ``idle`` search ends at once if the next line or
+        the end of the input has already come, any other search if a stop waited for it or nobody reads answers. After
+        the end of the input an unbounded search gets `UNBOUNDED_GRACE_S`: read `deadline` again.
         """
         assert self._search is None
         self._search = _RunningSearch(bounded, idle, now)
@@ -159,8 +163,8 @@ class Stops:
         """Note that no more commands come: the input has ended or, ``leaving``, a quit was read.
 
         ``absent`` says that the program at the other end has gone; then all searches, of later commands too, share
-        `ABSENT_GRACE_S`. The instruction ends a search that ponders, and with ``leaving`` one that has run for more
-        than `INTERACTIVE_AFTER_S`; another one without bounds gets `UNBOUNDED_GRACE_S`.
+        `ABSENT_GRACE_S`. Returns the instruction to end a search that ponders or, with ``leaving``, has run for more
+        than `INTERACTIVE_AFTER_S`. Any other unbounded search gets `UNBOUNDED_GRACE_S`: read `deadline` again.
         """
         self.closing = True
         if absent:
@@ -208,7 +212,9 @@ class StoppableSearch:
 
     @contextmanager
     def control(self, control: C) -> Iterator[C]:
-        """Make a context around a running search, in which any stop, even an earlier one, stops ``control``."""
+        """Return a context manager for a running search: within the block a stop stops ``control``. If a stop came
+        before, ``control`` is stopped at once.
+        """
         with self._lock:
             self._controls.append(control)
             stopped = self.stopped
@@ -231,7 +237,7 @@ class StoppableSearch:
 
 
 class Interrupt:
-    """Carries out what a session's `Stops` decide; a method without a description passes its event on to the method of
+    """Carries out what a session's `Stops` decide. A method without a description passes its event on to the method of
     `Stops` with the same name. Any thread may call the methods.
     """
 
@@ -259,10 +265,11 @@ class Interrupt:
 
     @contextmanager
     def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[StoppableSearch]:
-        """Make a context around a search that stops end; its value is the search. A ``bounded`` search ends by itself;
-        an ``idle`` one ends with the next line or the end of the input.
+        """Return a context manager for a search: within the block stops reach the search, which is the block's value.
+        Read ``stopped`` of the search or use its `control`. A ``bounded`` search ends by itself; an ``idle`` search
+        ends with the next line or the end of the input.
 
-        Inside another such context the value is that one's search, and the arguments have no effect.
+        Inside another such block the value is the outer block's search, and the arguments have no effect.
         """
         with self._lock:
             outer = self._search
@@ -337,8 +344,8 @@ class Interrupt:
 
 
 def _end(search: StoppableSearch | None, end: SearchEnd | None) -> None:
-    """Stop ``search`` as ``end`` says; do nothing if either is None. Call it without the lock: a control may take
-    another.
+    """Stop ``search`` as ``end`` says; do nothing if either is None. Call it without holding the lock: a control may
+    take a lock of its own.
     """
     if search is not None and end is not None:
         search.stop(end.abandon)

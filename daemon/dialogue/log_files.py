@@ -84,7 +84,7 @@ class SearchLog:
         self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None
     ) -> LoggedSearch:
         """Begin the entry of a search and return it. Its callbacks write to the log, then call ``progress`` and
-        ``attempts`` where these are not None.
+        ``attempts`` where these are not None. Give the callbacks to the search, and its result to `finish`.
         """
         bounds = f"{limits.nodes} nodes" if limits.nodes else ""
         bounds += f"{', ' if bounds else ''}{limits.time_ms} ms" if limits.time_ms else ""

@@ -150,11 +150,11 @@ class Session:
             self.on_game_over()
 
     def undo(self) -> bool:
-        """Take back a ply, in modes 0 and 1 two. Returns False if there was none."""
+        """Take back one ply, or two in modes 0 and 1. Returns False if there was none."""
         return self._repeat(self.game.undo)
 
     def redo(self) -> bool:
-        """Play again a ply that was taken back, in modes 0 and 1 two. Returns False if there was none."""
+        """Play again one ply that was taken back, or two in modes 0 and 1. Returns False if there was none."""
         return self._repeat(self.game.redo)
 
     def _repeat(self, step: Callable[[], bool]) -> bool:
@@ -164,8 +164,8 @@ class Session:
         return done
 
     def transform(self, symmetry: int, swap_colours: bool = False) -> None:
-        """Turn the game by a symmetry of `rules.transform`, and exchange the colours and what is left on the game
-        clocks if asked. The opening line need not be turned: it is compared in all orientations.
+        """Turn the game by a symmetry of `rules.transform`; with ``swap_colours`` exchange the colours, and the times
+        left on the game clocks. The opening line need not be turned: it is compared in all orientations.
         """
         self.game.transform(symmetry, swap_colours)
         if swap_colours:
@@ -180,8 +180,8 @@ class Session:
     # Opening line
 
     def force(self, moves: list[int]) -> None:
-        """Make `go` follow a line from the game's initial position, in place of an earlier one; [] ends that. Raises
-        `BadInput`, changing nothing, for an illegal move.
+        """Make `go` follow the line ``moves`` from the game's initial position, in place of any earlier line; [] ends
+        that. Raises `BadInput`, changing nothing, for an illegal move.
         """
         position = self.game.initial
         line = []
@@ -259,8 +259,9 @@ class Session:
 
     @contextmanager
     def _slots(self, search: StoppableSearch, until: float) -> Iterator[None]:
-        """Make a context that holds search threads of the scheduler, if there is one; entering waits for them. Raises
-        `Abandoned` if ``search`` is abandoned before, and `TooLate` at ``until``, a `time.monotonic`.
+        """Return a context manager: within the block the caller has search threads of the scheduler, if there is one.
+        Entering waits for them; it raises `Abandoned` if ``search`` is abandoned before, and `TooLate` at ``until``, a
+        `time.monotonic`.
         """
         with ExitStack() as stack:
             if self.scheduler:
@@ -275,8 +276,8 @@ class Session:
             yield
 
     def _helped(self, engine: LoadedEngine) -> AbstractContextManager[Callable[[], None] | None]:
-        """Make a context in which idle threads may join a search; its value is the ``welcome`` of `Searcher.search`,
-        None if no thread may join.
+        """Return a context manager: within the block idle threads may join a search on ``engine``. Pass the block's
+        value to the search as ``welcome``; it is None if no thread may join.
         """
         if self.helpers is None:
             return nullcontext()
@@ -381,8 +382,8 @@ class Session:
             yield KnownMove(move, score, line, entry.level, next_entry.lines if next_entry else 0)
 
     def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
-        """Return the book's move, or with the option ``book-check`` a better one, and the search that found it, if any;
-        None if the book has no move to play.
+        """Return the book's move, and None. With the option `book-check` a better move may be returned in its place,
+        with the result of the search if a search has found it. Returns None alone if the book has no move to play.
         """
         entry = self.look_up(position)
         if entry is None or self.books is None:
@@ -429,13 +430,13 @@ class Session:
         on_search: Callable[[], None] | None = None,
         attempts: Progress | None = None,
     ) -> tuple[int, Result | None]:
-        """Return the engine's move on the board, and the search that found it, if any; the search's time is charged to
-        the side to move.
+        """Return the engine's move on the board, without playing it, and the result of the search that found it, if
+        any. The time of the search is charged to the side to move.
 
-        A pass, the opening line and the book need no search; ``on_search`` is called before one. With a clock or a time
-        for the move, an only move is searched one ply deep. If the engine is not loaded in time, or the search is
-        stopped within its first iteration, the move is `stopgap_move`, and None is returned for the search. The game
-        must not be over. Raises `EngineFailure` and `Abandoned`.
+        A pass, the opening line and the book need no search; ``on_search`` is called before any other move is searched.
+        With a clock or a time for the move, an only move is searched one ply deep. If the engine is not loaded in time,
+        or the search is stopped within its first iteration, the move is `stopgap_move`, and None is returned for the
+        search. The game must not be over. Raises `EngineFailure` and `Abandoned`.
         """
         position = self.game.position
         if position.must_pass:
@@ -503,9 +504,9 @@ class Session:
 
 @contextmanager
 def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
-    """Make a context for a wait that ends once ``search`` is abandoned, and at ``until``, a `time.monotonic`, at the
-    latest. Its value returns whether to give up; the `Abandoned` that the wait then raises becomes `TooLate` unless
-    ``search`` was abandoned.
+    """Return a context manager for a wait that ends once ``search`` is abandoned, and at ``until``, a `time.monotonic`,
+    at the latest. The block's value is a function that returns whether to give up: pass it to the wait. If the wait
+    raises `Abandoned` although ``search`` was not abandoned, the block raises `TooLate` instead.
     """
 
     def given_up() -> bool:
@@ -533,7 +534,7 @@ def _is_arbitrary(result: Result) -> bool:
 
 def stopgap_move(position: Position) -> int:
     """Return a move chosen without an engine: a corner if possible, else the move that opens the fewest corners to the
-    opponent; of equal ones that which leaves the opponent the fewest moves.
+    opponent; among equal moves the one that leaves the opponent the fewest moves.
 
     The position must have a legal move.
     """
@@ -573,7 +574,8 @@ class CommandContext:
 
     def announced(self, move: int) -> str:
         """Return a move as this dialogue writes it: a square, or the pass that the option `pass-name` names. With
-        `auto` that is the pass that the user typed last, before that ``PS`` with `edax-compatible`, else ``PA``.
+        `auto` that is the pass that the user typed last; until the user types one, ``PS`` with `edax-compatible`, else
+        ``PA``.
         """
         if move != rules.PASS:
             return square_text(move)
@@ -583,7 +585,7 @@ class CommandContext:
         return self.settings.pass_name.upper()
 
     def warn(self, message: str) -> None:
-        """Print a warning of one line."""
+        """Print a warning, and set ``warned``."""
         self.warned = True
         self.output.error(f"WARNING: {message}")
 

@@ -216,8 +216,8 @@ def _editor() -> LineEditor | None:
 
 
 def guard_stdout() -> int:
-    """Move standard output to a private descriptor, which is returned, and send other output to standard error. What
-    would go to a closed one goes nowhere.
+    """Return a private descriptor of standard output, for answers alone. All other output to standard output goes to
+    standard error from now on. Output to a closed stream is dropped.
     """
     try:
         answers = os.dup(1)
@@ -250,9 +250,9 @@ def report_compiling(free: Callable[[], bool] | None) -> None:
 
 def open_files(session: Session, output: DialogueOutput) -> bool:
     """Make the session write the files of the options `search-log-file` and `game-file`. Returns False, after an error
-    message, if the name of the second has no known format.
+    message, if the name of the game file has no known format.
 
-    Raises `OSError` if the first cannot be opened; the second is opened when a game is over.
+    Raises `OSError` if the search log cannot be opened; the game file is opened when a game is over.
     """
     settings = session.settings
     if settings.search_log_file:

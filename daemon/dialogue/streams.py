@@ -142,9 +142,9 @@ class InputListener:
     """Looks at each input line on the reader thread as it arrives, so that ``stop`` or ``quit`` can end a search while
     the dialogue's thread is busy.
 
-    Lines over ``longest`` bytes are refused, with ``strict`` also lines that are not UTF-8 or have control characters
-    (otherwise they are cleaned). With ``scripted`` commands left at the end of the input are still answered; otherwise
-    that end means the GUI has gone.
+    Lines over ``longest`` bytes are refused. Lines that are not UTF-8 or have control characters are refused if
+    ``strict`` is true, else cleaned. If ``scripted`` is true, commands that wait at the end of the input are still
+    answered; otherwise the end of the input means that the GUI has gone.
     """
 
     strict = True
@@ -213,7 +213,7 @@ class LineReader:
         """Whether a quit was heard."""
 
     def feed(self, data: bytes) -> bool:
-        """Take received bytes. Returns False after a quit."""
+        """Take received bytes. Returns False after a quit: then feed no more."""
         *complete, rest = data.split(b"\n")
         for part in complete:
             self._line(self._partial + part)

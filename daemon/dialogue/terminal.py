@@ -21,7 +21,8 @@ class LineEditor:
 
     def __init__(self, prompt: str, history: str, candidates: Callable[[str, str], list[str]]) -> None:
         """Read the file ``history``, which keeps the lines if it can be used, and change settings of readline and of
-        the terminal; `restore` resets the latter. Raises `ImportError` without readline.
+        the terminal. Call `restore` before the process ends: it resets the terminal. Raises `ImportError` without
+        readline.
 
         ``candidates`` gets a line and its last word and returns the words that this may become.
         """

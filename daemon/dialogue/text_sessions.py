@@ -101,8 +101,8 @@ class Printed(NamedTuple):
 
 
 class LineReceiver(NamedTuple):
-    """Who gets a line's output: ``done`` is called with all of it at the end; ``more``, if not None, with each new part
-    before, like `ReplyText.follower`.
+    """Who gets a line's output. ``done`` is called at the end with all of it; before that ``more``, if not None, is
+    called with each new part, like `ReplyText.follower`.
     """
 
     done: Callable[[Printed], None]
@@ -127,12 +127,12 @@ class ClientLine:
 class ClientLines:
     """The waiting lines of a client, and the running one. A state machine, for one thread at a time.
 
-    Each line works on the board that earlier lines have left, so the lines of a client that leaves live or die
-    together. Of ``play f5``, ``hint 3``, ``book store``, ``undo`` the third outlives the client: so the first and third
-    are carried out, but not the second, which only asks, nor the last, which nothing needs. Without ``book store`` none
+    When the client goes, lines that outlive it are still carried out, and so are the earlier lines that change the
+    board they work on. Lines that only ask are cancelled, and all lines after the last one that outlives the client. Of
+    ``play f5``, ``hint 3``, ``book store``, ``undo`` the first and third are carried out; without ``book store`` none
     is.
 
-    `next`, which returns the line to begin, must be called if `put` says so, and after `ended`.
+    Call `next`, which returns the line to begin, if `put` says so, and after `ended`.
     """
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class ClientLines:
         return not self._claimed
 
     def put(self, line: TextLine, receiver: LineReceiver) -> tuple[ClientLine, bool]:
-        """Add a line. Returns it, cancelled already if no other line may begin, and whether to call `next`."""
+        """Add a line. Returns the line, cancelled already if no more lines may begin, and whether to call `next`."""
         self._number += 1
         self.deserted = False
         item = ClientLine(self._number, line, line.outlives and not self._gap, receiver)
@@ -186,11 +186,11 @@ class ClientLines:
         self.running = None
 
     def cancel(self, line: ClientLine) -> None:
-        """Cancel a line that nobody waits for; it does not begin."""
+        """Cancel a line that nobody waits for: it does not begin. If it runs already, the caller must stop it."""
         line.cancelled = True
 
     def refuse(self, *, gone: bool) -> None:
-        """Note that there was no room for a line. Until all lines are over, later ones do not outlive the client.
+        """Note that there was no room for a line. Until all lines are over, later lines do not outlive the client.
 
         ``gone`` says that the client has gone and cannot hear of it; then no later line begins.
         """
@@ -198,8 +198,8 @@ class ClientLines:
         self._gap = self._closed or self._claimed
 
     def leave(self) -> ClientLine | None:
-        """Note that the client has gone, and cancel its lines that only ask and all after the last one that outlives
-        it. Returns the running line if it must be stopped.
+        """Note that the client has gone. Cancels its lines that only ask, and all lines after the last one that
+        outlives the client. Returns the running line if the caller must stop it, else None.
         """
         self.deserted = True
         running = self.running
@@ -219,7 +219,7 @@ class _TextSession:
         self.lines = ClientLines()
 
     def stop(self, line: ClientLine) -> None:
-        """Stop the search of a line, also the first one of a line that has not begun."""
+        """Stop the search of a line. If the line has not begun, its first search will be stopped."""
         self.dialect.session.interrupt.stop(line.number + 1, only=line.number, abandon=True)
 
 
@@ -249,9 +249,9 @@ class TextSessions:
         self._pools = {work: ThreadPool(most, "text", step_back) for work, most in threads}
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
-        """Queue the line of a request, to be run and replied to on another thread; it is a bare line if the id is
-        negative. Raises `RequestError` if the client's role does not allow it, or it has control characters or names a
-        file that the client may not use.
+        """Queue the line of a request, to be run and replied to on another thread. If the id of the request is
+        negative, the line is a bare one. Raises `RequestError` if the client's role does not allow it, or it has
+        control characters or names a file that the client may not use.
         """
         line = self._checked(request.client, line)
         bare = isinstance(request.id, int) and request.id < 0
@@ -289,8 +289,9 @@ class TextSessions:
         return session
 
     def _checked(self, client: ClientRecord, line: TextLine) -> TextLine:
-        """Return the line, a remote client's with its file inside the data folder. Raises `RequestError` for control
-        characters and, for remote clients, if the role does not allow it or the file may not be used.
+        """Check a line and return it; a file that a remote client names is replaced by its path inside the data folder.
+        Raises `RequestError` for control characters and, for remote clients, if the role does not allow it or the file
+        may not be used.
         """
         if _CONTROL.search(line.text):
             raise RequestError(
@@ -307,7 +308,8 @@ class TextSessions:
         return line
 
     def _put(self, client: ClientRecord, line: TextLine, receiver: LineReceiver) -> Callable[[], None]:
-        """Queue a line; `stop` ends the client's running search at once, too. Returns a function that cancels the line.
+        """Queue a line. The line `stop` also ends the client's running search at once. Returns a function that cancels
+        the line.
 
         The receiver of a line that was cancelled before it began is not called.
         """
@@ -334,7 +336,7 @@ class TextSessions:
         return _TextSession(TextDialect(session, transcript), transcript)
 
     def _begin_next(self, client: ClientRecord, session: _TextSession) -> None:
-        """Let the pool for its kind of work carry out the next line of a session, if one waits."""
+        """Hand the next line of a session, if one waits, to the pool for its kind of work."""
         with self._lock:
             item = session.lines.next()
         if item is not None:
@@ -382,8 +384,8 @@ class TextSessions:
         self._begin_next(client, session)
 
     def _settle(self, session: _TextSession, client_line: ClientLine) -> None:
-        """Let the engine make its moves (`TextDialect.settle`) while no other line waits and the client is there;
-        beyond `LARGEST_ANSWER` characters of output it then plays neither side.
+        """Let the engine make its moves (`TextDialect.settle`) while no other line waits and the client is there. After
+        more than `LARGEST_ANSWER` characters of output the engine plays neither side.
         """
         dialect, lines = session.dialect, session.lines
         while dialect.leaving is None and not (client_line.cancelled or lines.deserted):
@@ -417,8 +419,8 @@ def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
     """Return a line with its file inside the data folder. Raises `RequestError` if ``role`` does not allow it, no
     remote client may use its command or set its option, or its file is outside.
 
-    A line that is no command passes: the dialogue reports it. One that sets an option which all clients share becomes
-    an empty line.
+    A line that is no command passes: the dialogue reports it. A line that sets an option shared by all clients becomes
+    empty.
     """
     option, needed = line.option, line.role
     name = line.name or (option.name if option is not None else "")

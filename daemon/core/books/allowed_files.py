@@ -17,8 +17,8 @@ _OF_A_BOOK = (".journal", ".lock")
 
 
 class Forbidden(BadInput):
-    """A remote client named a file outside the data folder, or there is no data folder; or a caller wants to write a
-    file that the daemon uses or that belongs to a book with a journal.
+    """The caller may not use a file. Remote clients may use files in the data folder only, none if there is no data
+    folder. No command may write to a file of the daemon or of a book with a journal.
     """
 
 
@@ -26,7 +26,7 @@ class Files:
     """Resolver of file names.
 
     Remote clients may name only files inside ``data_folder``, no files if it is None. ``reserved`` are the daemon's own
-    files and folders, which no command may write.
+    files and folders. `check_target` protects them: call it before a file is written.
     """
 
     def __init__(self, data_folder: str | None) -> None:
@@ -35,8 +35,8 @@ class Files:
 
     def path(self, name: str, *, remote: bool) -> Path:
         """Return the path that ``name`` stands for: for a ``remote`` caller inside the data folder, otherwise with
-        ``~`` expanded. Raises `Forbidden` if `confined` refuses a remote caller's name, as it does one that leads
-        outside the data folder, or if there is no data folder.
+        ``~`` expanded. Raises `Forbidden` for a remote caller's name that `confined` refuses, such as one that leads
+        outside the data folder, and for every remote name if there is no data folder.
         """
         if not remote:
             return Path(name).expanduser()
@@ -48,7 +48,7 @@ class Files:
     def matching(self, name: str, *, remote: bool) -> list[Path]:
         """Return the path that ``name`` stands for, whether it exists or not; or, if ``name`` is a pattern and no file
         has that very name, the sorted paths that match it. Raises `BadInput` if none match, and `Forbidden` if `path`
-        does for ``name`` or a match.
+        refuses ``name`` or a match.
         """
         path = self.path(name, remote=remote)
         if path.exists() or not glob.has_magic(name):

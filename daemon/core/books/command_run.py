@@ -101,8 +101,8 @@ class BookCommandRun(NamedTuple):
         return self.number(name) if self.values[name] is not None else None
 
     def level(self, name: str = "level") -> int:
-        """Return the search level that the parameter ``name`` gives; if it was not given, that of the book in use, or
-        raise `NoBook`.
+        """Return the search level that the parameter ``name`` gives, or the level of the book in use if it was not
+        given. Raises `NoBook` if it was not given and no book is open.
         """
         value = self.optional(name)
         return self.book.options.level if value is None else value
@@ -116,9 +116,9 @@ class BookCommandRun(NamedTuple):
             raise WorkCancelled
 
     def worker(self) -> Worker:
-        """Return a pool for the command's searches, one thread a search: under the scheduler if there is one, and also
-        on a cluster's workers if the option `cluster` names a cluster. A cancel of the job stops the searches; the
-        pool's progress updates the job's effort and is reported.
+        """Return a pool for the command's searches, each with one thread. They wait for turns of the scheduler, if
+        there is one; if the option `cluster` names a cluster, its workers search too. A cancel of the job stops the
+        searches. The pool's progress updates the job's effort and is reported.
 
         Raises `Unfinished` if the weights cannot be loaded, `BadInput` if the cluster cannot be used.
         """

@@ -54,9 +54,9 @@ class JobJournal:
         return max((number for number, _ in self.entries()), default=0)
 
     def entries(self) -> Iterator[tuple[int, Data]]:
-        """Yield the number and content of each file, the lowest number first. A content with the key ``ended`` is of a
-        job that has ended, but whose hook has not run; the others are of unfinished jobs. Unreadable files are reported
-        and skipped.
+        """Yield the number and content of each file, the lowest number first. With the key ``ended`` the job has ended,
+        but its hook has not run: call `tell` with that key's value. Without the key the job is unfinished. Unreadable
+        files are reported and skipped.
         """
         for path in sorted(self._folder.glob("*.json"), key=lambda path: (len(path.name), path.name)):
             try:
@@ -66,8 +66,9 @@ class JobJournal:
                 self.complain(f"{path}: no job can be read there: {error}")
 
     def keep(self, job: BookJob, data: Data) -> None:
-        """Write the file of a job that has not begun, update it while the job runs, at most once in `WRITE_S`, and at
-        its end run the hook and remove the file. ``data`` is what the file has besides the job's effort.
+        """Write the file of a job that has not begun. While the job runs the file is updated, at most once in
+        `WRITE_S`; at the end of the job the hook is run and the file removed. ``data`` is what the file has besides the
+        job's effort.
 
         A job that is interrupted because the process ends keeps its file.
         """

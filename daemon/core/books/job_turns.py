@@ -1,8 +1,8 @@
 """State machines of jobs on the book: when each may start (`JobTurns`), when progress is reported (`PhaseProgress`).
 
-A job that changes the book, or needs it unchanged, is *exclusive*: these run one at a time in the order of arrival. The
-others run in parallel with them and with each other. `desdaemon.core.books.jobs` has the locks and threads. Times are
-seconds of any clock.
+A job that changes the book, or needs it unchanged, is *exclusive*. Exclusive jobs run one at a time, in the order of
+arrival; all other jobs run in parallel with them and with each other. `desdaemon.core.books.jobs` has the locks and
+threads. Times are seconds of any clock.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ class Turn(Enum):
 
 
 class JobTurns:
-    """The running and waiting jobs on the book. For one thread at a time."""
+    """The running and waiting jobs on the book. For one thread at a time. Call `ended` at the end of each job that was
+    begun.
+    """
 
     def __init__(self) -> None:
         self.running: set[int] = set()
@@ -37,9 +39,7 @@ class JobTurns:
         self._closed = False
 
     def submit(self, job: int, *, exclusive: bool) -> Turn:
-        """Add a job, whose number ``job`` is unique, to the running or waiting ones, unless `close` was called. Returns
-        what to do with the job.
-        """
+        """Add a job with the unique number ``job``, unless `close` was called. Returns what to do with the job."""
         if self._closed:
             turn = Turn.REFUSE
         elif exclusive and self.exclusive is not None:
@@ -62,8 +62,8 @@ class JobTurns:
         return following
 
     def close(self) -> list[int]:
-        """Accept no more jobs. Returns the numbers of all running and waiting jobs, for the caller to cancel; waiting
-        ones still get a turn, in which they only end.
+        """Accept no more jobs. Returns the numbers of all running and waiting jobs, for the caller to cancel. Waiting
+        jobs still get a turn, in which they only end.
         """
         self._closed = True
         return sorted((*self.running, *self.waiting))
@@ -89,8 +89,8 @@ class PhaseProgress:
         self._reported: float | None = None
 
     def step(self, phase: str, done: int, total: int, now: float) -> bool:
-        """Note that ``done`` of ``total`` steps (0: unknown) are done at time ``now``. Returns whether to report that:
-        at first, and then at most once in `NOTICE_S`.
+        """Note that ``done`` of ``total`` steps (0: unknown) are done at time ``now``. Returns whether to report the
+        step: the first time, and then at most once in `NOTICE_S`.
         """
         if phase != self._phase or done < self._done:
             self._since, self._from = now, done

@@ -149,8 +149,8 @@ class BookJob:
     def watch(self, watcher: Callable[[BookJob], None]) -> Callable[[], None]:
         """Call ``watcher`` with each progress report and at the end. Returns a function that unregisters it.
 
-        ``watcher`` is called on the thread that reports the progress or ends the job; if the job is over already, once,
-        on the calling thread.
+        ``watcher`` is called on the thread that reports the progress or ends the job. If the job is over already,
+        ``watcher`` is called once, at once, on this thread.
         """
         with self._lock:
             over = self.over
@@ -200,7 +200,7 @@ class BookJob:
 
     def run(self) -> None:
         """Do the job's work on this thread, unless it was cancelled before, and end the job. An exception of the work
-        fails the job; one of a watcher is raised.
+        fails the job; an exception of a watcher is raised.
         """
         begun = time.monotonic()
         self.state = RUNNING
@@ -266,7 +266,7 @@ def _no_work(job: BookJob) -> Result:
 class BookJobs:
     """All jobs of the process. ``on_change`` is called with a job at each of its progress reports and at its end.
 
-    Of the jobs on the book ``active`` have not ended, ``ended`` have.
+    ``active`` is the number of jobs on the book that have not ended, ``ended`` the number of those that have.
     """
 
     def __init__(self) -> None:
@@ -375,8 +375,8 @@ class BookJobs:
                 self._begin(following)
 
     def listed(self) -> list[BookJob]:
-        """Return all listed jobs, the first submitted first: jobs on the book that wait, run or are among the last
-        `KEPT` that ended, and registered ones.
+        """Return all listed jobs, the first submitted first: jobs on the book that wait or run, the last `KEPT` that
+        ended, and registered jobs.
         """
         with self._lock:
             return sorted(self._jobs.values(), key=lambda job: job.started)

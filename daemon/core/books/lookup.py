@@ -40,8 +40,9 @@ _NOTHING = Prepared({"found": False})
 
 
 class Looks:
-    """Answers `book.get`: `get` at once, for the thread of the sockets only, and `find` on the thread of deferred work.
-    `defer` queues calls for that thread and starts it at the first.
+    """Answers `book.get`. `get` answers at once; only the thread of the sockets may call it. `find` may take seconds;
+    only the thread of deferred work may call it. `defer` queues calls for the thread of deferred work, which starts at
+    the first call.
     """
 
     def __init__(self, books: Books, jobs: BookJobs, mistake: Callable[[str], None]) -> None:
@@ -145,7 +146,7 @@ class Looks:
 
     def defer(self, work: Callable[[], None], failed: Callable[[], object]) -> None:
         """Queue ``work`` for the thread of deferred work, which runs it once no book is being opened and calls
-        ``failed`` if it raises. Returns at once.
+        ``failed`` if ``work`` raises. Returns at once.
         """
         with self._lock:
             self.deferred.append((work, failed))
@@ -190,8 +191,8 @@ def look_data(look: BookView, grade: str) -> Data:
 
 
 def child_data(child: ReportedMove) -> Data:
-    """Return an item of ``children``: a legal move and its book data, scores in discs as the side that plays it sees
-    them.
+    """Return an item of ``children``: a legal move and its book data. Scores are in discs for the side that plays the
+    move.
     """
     return {
         "move": move_text(child.move).lower(),
@@ -211,5 +212,5 @@ def child_data(child: ReportedMove) -> Data:
 
 
 def results_data(results: Results) -> Data:
-    """Return wins, draws and losses in games as data; they are weights, so not always whole."""
+    """Return wins, draws and losses in games as data; they are weights and may be fractions."""
     return {name: round(weight, 3) for name, weight in results._asdict().items()}

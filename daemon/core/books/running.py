@@ -36,8 +36,8 @@ def run_command(
     returns them.
 
     A command that is neither ``long`` nor ``writes`` is over on return; others become jobs. Wrong input fails the job:
-    its ``failure`` is a `BadInput`. To resume a job of an earlier process, give its number and stored data as
-    ``earlier``.
+    its ``failure`` is a `BadInput`. The caller's role is not checked here. To resume a job of an earlier process, give
+    its number and stored data as ``earlier``.
     """
     from desdaemon.core.books.command_run import BookCommandRun
 
@@ -129,7 +129,8 @@ def _carry_out(run: BookCommandRun) -> Result:
     """Run a command and add the fields that every result has: positions, added, changed, time_s. An empty ``text`` or
     ``notes`` is left out.
 
-    Raises `BadInput` for wrong input, `Unfinished` if a file failed a valid command, and what else the handler raises.
+    Raises `BadInput` for wrong input, `Unfinished` if the command was valid but its file failed, and any other
+    exception of the handler.
     """
     from desdaemon.book.errors import BookError, Damaged, NotInBook, OutOfRange, ReadOnly, WriteFailed
 
@@ -161,8 +162,9 @@ def _carry_out(run: BookCommandRun) -> Result:
 def _worked(run: BookCommandRun) -> Result:
     """Run the handler, commit its changes, and add remarks. The result of a cancelled command has ``finished`` false.
 
-    A command that replaces a book with unsaved changes raises `BadInput` without `--discard`; with `edax-compatible`
-    it keeps them in a file aside. Another long, exclusive command first finishes the negamax that a cancelled one left.
+    A command that replaces a book with unsaved changes raises `BadInput`, unless `--discard` drops the changes. With
+    `edax-compatible` a local caller's book without a journal is saved by `Books.keep_aside` instead. Any other long
+    command that runs alone first finishes the negamax that a cancelled command has left.
     """
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled

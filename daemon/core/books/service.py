@@ -1,5 +1,5 @@
-"""The one book of the process: opened on another thread than the dialogues', read by all of them, changed by one
-exclusive job at a time.
+"""The one book of the process. It is opened on a thread of its own, read by all dialogues, and changed by one exclusive
+job at a time.
 
 numpy, the book library and the commands are imported when a book is first used.
 """
@@ -56,7 +56,7 @@ class NoBook(BadInput):
 class Caller(NamedTuple):
     """Who gave a command, and what it applies to: options, and the game on the board.
 
-    ``client`` names the caller in the list of jobs; file names of a ``remote`` one are resolved in the data folder.
+    ``client`` names the caller in the list of jobs; file names of a ``remote`` caller are resolved in the data folder.
     ``engine`` returns the caller's engine; None for callers without one. ``show`` is called, from any thread, with the
     searches that `book verbose` asks for. ``counted`` returns whether the game's result was already counted for this
     dialogue, and marks it as counted.
@@ -102,10 +102,10 @@ class BookView(NamedTuple):
     to positions in the book, best first; ``leaf`` is the best other move by its search of level ``leaf_level``. Moves
     without a score are left out. With ``score`` None, ``lower`` and ``upper`` mean nothing.
 
-    ``wins``, ``draws`` and ``losses`` count paths through the book to solved results, ``lines`` those that leave it.
-    ``results`` are those of games through the position, for the side to move. ``inside`` is False if the position
-    itself is not stored but some of its moves lead into the book; with ``registered`` only the moves in ``links`` are
-    played, if there are any.
+    ``wins``, ``draws`` and ``losses`` count paths through the book to solved results, ``lines`` the paths that leave
+    the book. ``results`` has the wins, draws and losses of games through the position, for the side to move. ``inside``
+    is False if the position itself is not stored but some of its moves lead into the book; with ``registered`` only the
+    moves in ``links`` are played, if there are any.
     """
 
     level: int
@@ -140,8 +140,8 @@ class Books:
     """The one book of the process. Every method may be called from any thread."""
 
     def __init__(self, jobs: BookJobs, *, scheduler: Scheduler | None = None, data_folder: str | None = None) -> None:
-        """``scheduler`` gives the searches of jobs their turns; without one they begin at once. Remote clients' files
-        are in ``data_folder``; if it is None, they may name no files.
+        """``scheduler`` gives the searches of jobs their turns; without a scheduler they begin at once. Remote clients'
+        files are in ``data_folder``; if it is None, they may name no files.
         """
         self.jobs = jobs
         self.scheduler = scheduler
@@ -216,11 +216,12 @@ class Books:
         return self.book
 
     def use(self, opened: Opened, path: Path | None) -> None:
-        """Use another book from now on. The present one's journal is written into its file, and the file closed; its
-        changes are lost if it has no journal. ``path`` is the new book's file, None if it has none; data beyond the
-        memory limit goes into a file beside it if its folder can be written.
+        """Use another book from now on. The journal of the book used so far is written into its file, and the file
+        closed. Without a journal its unsaved changes are lost: call `check_unsaved` before. ``path`` is the new book's
+        file, None if it has none; data beyond the memory limit goes into a file beside it if its folder can be written.
 
-        Raises `WriteFailed` if the present book's journal cannot take its last changes; the new book is in use then.
+        Raises `WriteFailed` if the journal of the book used so far cannot take its last changes; the new book is in use
+        then.
         """
         from desdaemon.book.storage.observers import DirtyFlag, ReadOnlyObserver
 
@@ -240,7 +241,7 @@ class Books:
 
     @property
     def failure(self) -> str:
-        """Why changes are in memory only although the book has a journal; "" if they are not, or it has none."""
+        """Why changes of a book with a journal are only in memory; "" if there are no such changes, or no journal."""
         opened = self.opened
         return opened.store.failure if opened is not None and opened.store is not None else ""
 
@@ -284,8 +285,8 @@ class Books:
 
     def keep_aside(self, opened: Opened, path: Path | None) -> str:
         """Save ``opened``, a book with unsaved changes that is replaced or closed, in a new file ``NAME.unsaved-N``
-        beside ``path``, its own file. If it has none, the new file is ``book.unsaved-N`` in the data folder, or without
-        a data folder in the working directory. Returns a line that tells where, or why it failed.
+        beside ``path``, the book's own file. If ``path`` is None, the new file is ``book.unsaved-N`` in the data
+        folder, or without a data folder in the working directory. Returns a line that tells where, or why it failed.
         """
         from pathlib import Path
 
@@ -311,8 +312,9 @@ class Books:
         return path
 
     def close(self, *, discard: bool = False) -> list[str]:
-        """Close the book and call the functions that end plugins. A book's journal is written into its file unless a
-        job is still active; unsaved changes of a book without a journal are saved by `keep_aside`, unless ``discard``.
+        """Close the book and call the functions that end plugins. Call `BookJobs.close` before: a book's journal is
+        written into its file only if no job is active; unsaved changes of a book without a journal are saved by
+        `keep_aside`, unless ``discard``.
 
         Returns remarks for the log.
         """
@@ -340,7 +342,7 @@ class Books:
 
     def look_up(self, player: int, opponent: int) -> BookView | None:
         """Return the book's data about a position, with moves of this board; None if there is no book, or it has
-        neither the position nor one after a move.
+        neither the position nor any position after a move.
 
         Takes microseconds, even while a job changes the book.
         """
@@ -375,8 +377,9 @@ class Books:
         )
 
     def grade(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> str:
-        """Return a position's grade, A to F or AA to AF; "" outside the book or without one. Follows the best lines,
-        which may take seconds, and begins again when a job changes the book. Raises what ``progress`` raises.
+        """Return a position's grade, A to F or AA to AF; "" if there is no book, or the position is outside it. Follows
+        the best lines, which may take seconds, and begins again when a job changes the book. Raises what ``progress``
+        raises.
         """
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.grade import Grades, Stale
@@ -406,7 +409,9 @@ class Books:
         return []
 
     def line(self, player: int, opponent: int) -> list[int]:
-        """Return the moves of the best line through the book from a position; [] outside the book or without one."""
+        """Return the moves of the best line through the book from a position; [] if there is no book, or the position
+        is outside it.
+        """
         from desdaemon.book.choose import line
 
         book = self.book

@@ -1,8 +1,8 @@
 """The operation `analyze`: each question about a position is answered by the book, the cache of analyses, or a search.
 
-`AnalysisService.ask` takes a request and makes a `PendingAnalysis` of its questions. Short ones share turns of search
-threads, each of the others has a `QuestionSearch`. A search has one thread; idle threads join the search of a request's
-only position.
+`AnalysisService.ask` takes a request and makes a `PendingAnalysis` of its questions. Short questions share turns of
+search threads; every other question has a `QuestionSearch`. A search has one thread; idle threads join the search of a
+request's only position.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ class AnalysisService:
         self._preparer.submit(partial(self._prepare, request))
 
     def _prepare(self, request: PendingRequest) -> None:
-        """Read a request that takes milliseconds to parse, on another thread than that of the sockets, and start its
-        analysis.
+        """Read a request that takes milliseconds to parse, and start its analysis. Not on the thread of the sockets,
+        which must not wait.
         """
         self.health.give_way()
         try:
@@ -161,7 +161,9 @@ class AnalysisService:
                 analysis.progressed()
 
     def close(self) -> None:
-        """End the thread that reads large requests; those that it has not begun are dropped. Running analyses go on."""
+        """End the thread that reads large requests. Requests that wait for it are dropped without a reply; running
+        analyses go on.
+        """
         self._preparer.close()
 
     def ended(self, analysis: PendingAnalysis) -> None:
@@ -173,8 +175,8 @@ class AnalysisService:
 class PendingAnalysis:
     """The questions of one request, each answered once. Any thread may call the methods.
 
-    Of the questions in a list that need their own search, at most twice as many as there are search threads are handed
-    to the scheduler at a time, so that a cancel has little to undo.
+    For a list, the scheduler gets at most two searches for each search thread at a time, so that a cancel has little to
+    undo.
     """
 
     def __init__(
@@ -348,7 +350,7 @@ class PendingAnalysis:
             self._search_more()
 
     def failed(self, error: RequestError) -> None:
-        """End the analysis with the error of a search, and cancel the other searches. Does nothing if it was
+        """End the analysis with the error of a search, and cancel the other searches. Does nothing if the analysis was
         cancelled.
         """
         if not self.cancelled:
@@ -361,7 +363,7 @@ class PendingAnalysis:
         self._receiver.final(self._result([answer for answer in self._answers if answer is not None]))
 
     def _result(self, answers: list[Data]) -> Data:
-        """Return the data of a final with these answers; for a request about one position, that is its answer."""
+        """Return the data of a final with these answers; for a request about one position the final is its answer."""
         if self._terms.single:
             return answers[0]
         spent = round((time.perf_counter() - self._begun) * 1000, 3)
@@ -397,7 +399,7 @@ class PendingAnalysis:
 
 
 class QuestionSearch(ResumableSearch):
-    """The search for one question, without the moves that a sufficient answer of the book has settled."""
+    """The search for one question. Moves that a sufficient answer of the book has settled are not searched."""
 
     def __init__(self, analysis: PendingAnalysis, question: Question, settled: list[Data]) -> None:
         terms = question.terms
@@ -424,8 +426,8 @@ class QuestionSearch(ResumableSearch):
         )
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """Search for one turn: with a share of the request's node budget if it has one, else up to ``most_nodes``.
-        Returns whether another turn is needed.
+        """Search for one turn: with a share of the request's node budget or, if the request has none, up to
+        ``most_nodes``. Returns whether another turn is needed.
         """
         budget = self._analysis.budget
         share, nodes, again = budget.take() if budget is not None else most_nodes, self.nodes, False
@@ -498,8 +500,8 @@ class FoundLines:
         self._latest.append(line)
 
     def known(self) -> list[Line]:
-        """Return the present iteration's lines, then the previous one's for moves that the present one has not reached;
-        at most ``count``.
+        """Return the lines of the present iteration, then those of the previous iteration for moves that are not
+        reached yet; at most ``count`` in all.
         """
         moves = {line.move for line in self._latest}
         return [*self._latest, *(line for line in self._before if line.move not in moves)][: self._count]
@@ -524,7 +526,9 @@ class Budget:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """Reserve nodes for a search that starts a turn. Returns their number, at least 1."""
+        """Reserve nodes for a search that starts a turn. Returns their number, at least 1. Call `settle` after the
+        turn.
+        """
         if self._fixed:
             return self._fixed
         with self._lock:
@@ -534,8 +538,8 @@ class Budget:
             return share
 
     def settle(self, share: int, used: int, *, goes_on: bool) -> None:
-        """Take back the nodes of ``share`` beyond the ``used`` ones after a turn. ``goes_on`` says that the search will
-        reserve again.
+        """After a turn, give the nodes back that `take` reserved (``share``) and the search has not ``used``.
+        ``goes_on`` says that the search will call `take` again.
         """
         with self._lock:
             self._left += share - used
@@ -545,8 +549,8 @@ class Budget:
 def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
     """Return the book's moves in a position as items of ``moves``, best first, and whether they answer the question.
 
-    They do if the position is in the book and has moves, and its best ``multipv`` moves and its leaf are exact or
-    searched at least as well as asked (any depth, if the question allows it); otherwise they are preliminary. Any
+    They do if the position is in the book and has moves, and if its best ``multipv`` moves and its leaf are exact, or
+    were searched at least as well as asked, or the question allows any depth. Otherwise they are preliminary. Any
     thread may call it; it takes microseconds for each move in the book.
     """
     terms, position = question.terms, question.position

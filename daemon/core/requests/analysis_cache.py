@@ -33,7 +33,7 @@ _BLOCK = 1000
 
 
 class AnalysisCache:
-    """Lines of searches by canonical position. Any thread may call the methods."""
+    """Lines of searches by canonical position. Any thread may call the methods, but `load` only before all others."""
 
     def __init__(self, largest: int, origin: str = "") -> None:
         """Keep at most ``largest`` bytes, as estimated. ``origin`` names the weights that the scores come from."""
@@ -75,11 +75,12 @@ class AnalysisCache:
     def get(
         self, player: int, opponent: int, number: int, depth: int, selectivity: Selectivity
     ) -> tuple[Line, ...] | None:
-        """Return the best ``number`` lines of a position, fewer only if it has fewer moves; moves are those of this
-        board.
+        """Return the best ``number`` lines of a position, fewer only if the position has fewer moves; moves are those
+        of this board.
 
-        Returns None if the cache has fewer lines, and unless each line's score is no mere bound, its depth is at least
-        ``depth`` plies or reaches the end of the game, and its selectivity is at least ``selectivity``.
+        Returns None if the cache has fewer lines, or if one of them is not good enough: its score is only a bound, its
+        depth is below ``depth`` plies and does not reach the end of the game, or its selectivity is below
+        ``selectivity``.
         """
         own, other, symmetry = rules.canonical_with_symmetry(player, opponent)
         key = _KEY.pack(own, other)
@@ -116,8 +117,8 @@ class AnalysisCache:
     # The file
 
     def save(self, path: str) -> None:
-        """Write all entries to ``path``, which `clear` will delete; one caller at a time. If it raises `OSError`, the
-        old file stays.
+        """Write all entries to ``path``, which `clear` will delete. If that raises `OSError`, the old file stays. Calls
+        from several threads run one after another.
         """
         with self._saving:
             self._path = path

@@ -28,7 +28,8 @@ class BatchFile:
     arguments of `analyze` for all items.
 
     ``state`` is "" until the batch has ended; ``created`` is the time of the request, seconds since 1970. Results are
-    numbered in the order of appending.
+    numbered in the order of appending. Make a new file by `create`; call `open` on an object for an existing file
+    before any other method.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,7 +80,7 @@ class BatchFile:
 
     def open(self) -> None:
         """Open an existing file, only for reading if it cannot be written, and read its head, its state and the offsets
-        of its lines. Results from the first damaged or torn one on are ignored, and overwritten by the next `append`.
+        of its lines. Results from the first damaged or torn line on are ignored, and overwritten by the next `append`.
         Raises `OSError`, and `ValueError`, `KeyError` or `TypeError` if it is no batch.
         """
         try:

@@ -83,7 +83,7 @@ class _Batch:
 
 
 class _BatchItem:
-    """Receives the replies to one item of a batch, in the place of a client's request: hands the final or the error to
+    """Receives the replies to one item of a batch, as a client's request would. It hands the final or the error to
     ``on_answer`` and ignores partials.
     """
 
@@ -146,7 +146,7 @@ class Batches:
 
     def start(self) -> None:
         """Resume the unfinished batches of an earlier process, on the thread of batches. Does nothing if there is no
-        folder yet; if another process holds it, the metrics show that as a problem.
+        folder yet; if another process holds the folder, the metrics show that as a problem.
         """
         if self._folder is not None and self._folder.is_dir():
             self._put(self._hold)

@@ -116,8 +116,9 @@ class BookOperations:
         return data
 
     def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Handle `book.get`: reply at once or, for slow look-ups, call ``admit``, which counts the request in, and
-        reply from the thread of deferred work. Raises `RequestError` for wrong arguments, and if ``admit`` does.
+        """Handle `book.get`. Quick look-ups are replied to at once. For slow ones ``admit`` is called, which counts the
+        request in, and the reply comes from the thread of deferred work. Raises `RequestError` for wrong arguments, and
+        if ``admit`` does.
         """
         children = bool(request.values.get("children"))
         if request.values.get("positions") is not None:
@@ -135,8 +136,8 @@ class BookOperations:
         )
 
     def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
-        """Reply with the results in the order of the positions: collect them here until one is slow or `_AT_ONCE_S` is
-        over, and from there on, if any are left, on the thread of deferred work.
+        """Reply with the results in the order of the positions. They are collected here until one is slow or
+        `_AT_ONCE_S` is over; the others, if any, are collected on the thread of deferred work.
         """
         values = request.values
         check_list_alone(values)
@@ -182,9 +183,9 @@ class BookOperations:
         self.looks.defer(carry_out, fail)
 
     def command(self, request: PendingRequest, operation: Operation) -> None:
-        """Run the book command of a request, a long one as a job that outlives the client. What would hold the loop of
-        the sockets is done on another thread. Wrong arguments raise `RequestError` or `BadInput`, or become the reply
-        if they are found there.
+        """Run the book command of a request, a long one as a job that outlives the client. Work that would hold up the
+        loop of the sockets is done on the thread of deferred work. Wrong arguments raise `RequestError` or `BadInput`;
+        if that thread finds them, they become the reply.
         """
         command = BY_NAME[operation.name.removeprefix("book.")]
         # The first command imports the modules of all; that takes longer than the loop may be held.
@@ -279,8 +280,8 @@ def _causes(failure: BaseException | None) -> Iterator[BaseException]:
 
 
 def progress_data(job: BookJob) -> Data:
-    """Return a job's progress as the data of a partial, without the fields that do not apply. For a job on the book it
-    is the progress that its last report told.
+    """Return a job's progress as the data of a partial, without the fields that do not apply. For a job on the book
+    this is the progress that was reported last.
     """
     # Changes of the book are told only once they are on the disk.
     progress = job.reported if job.on_book else job.progress

@@ -165,8 +165,8 @@ class Operations:
         return handle
 
     def _check_jobs(self) -> None:
-        """Raise `RequestError` if jobs on the book and deferred look-ups and commands reach the limit ``queue``:
-        `admit` does not count the jobs, which outlive their requests.
+        """Raise `RequestError` if the jobs on the book, the deferred look-ups and the deferred commands together reach
+        the limit ``queue``. `admit` does not count the jobs, which outlive their requests.
         """
         if self.books.jobs.active + len(self.books.looks.deferred) >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
@@ -183,7 +183,8 @@ class Operations:
     def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
         """Cancel a request and its work, with the error ``code``, a key of `ENDINGS`. Returns False if it was over.
 
-        The results so far, if there are any, go with the error or, with ``keep``, become the final in its place.
+        The results so far, if there are any, are sent with the error; with ``keep`` they are sent as the final instead
+        of the error.
         """
         # Read first: ending the request clears both.
         cancel, so_far = request.cancel, request.found

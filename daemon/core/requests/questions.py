@@ -81,8 +81,8 @@ class Terms:
 
     def question(self, position: Position, number: int = 0) -> Question:
         """Return the question about a position; ``number`` is its index in the request. Raises `RequestError` if
-        `allow` or `avoid` has an unreadable move or, in a request about one position, an illegal move is allowed or no
-        legal one is left.
+        `allow` or `avoid` has an unreadable move. In a request about one position it is also raised if `allow` has an
+        illegal move or no legal move is left.
         """
         empties = position.empties
         limits = self._limits.get(empties)
@@ -166,8 +166,8 @@ def read_questions(
     """Return a question for each position of the request. Raises `RequestError` if a position, a ply or a move is
     wrong.
 
-    A list of positions has passed `check_list`. ``lines`` is used again for later requests. ``pause`` is called at
-    intervals within a long list.
+    For a list of positions call `check_list` before. Pass the same ``lines`` with later requests: it remembers lines of
+    play. ``pause`` is called at intervals within a long list.
     """
     if terms.listed:
         questions = []

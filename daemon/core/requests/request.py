@@ -45,7 +45,7 @@ class ServerLimits(NamedTuple):
 
 
 class ClientRecord:
-    """A client: name, role, requests in flight. A ``remote`` one may name files in the data folder only."""
+    """A client: name, role, requests in flight. A ``remote`` client may name only files in the data folder."""
 
     def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
         self.rename(name)
@@ -65,8 +65,8 @@ class ClientRecord:
         return False
 
     def rename(self, name: str) -> None:
-        """Set ``name``, and ``account``, to which the client's work is charged: its key, or without one the way it is
-        connected.
+        """Set ``name``, and ``account``, to which the client's work is charged: its key, or if it has none the way it
+        is connected.
         """
         self.name = name
         self.account = account_of(name)
@@ -117,8 +117,8 @@ class PendingRequest:
         self._lock = threading.Lock()
 
     def attach(self, cancel: Callable[[], None], found: Callable[[], Data | None] | None = None) -> bool:
-        """Set the functions that end the work (``cancel``) and return the results so far (``found``). Returns False if
-        the request is over.
+        """Set two functions: ``cancel`` ends the work, ``found`` returns the results so far. Returns False if the
+        request is over; then neither is called, and the caller must end the work.
         """
         with self._lock:
             if not self.over:
@@ -188,7 +188,9 @@ class Admission:
         self._lock = threading.Lock()
 
     def enter(self, client: ClientRecord, positions: int) -> None:
-        """Count a request's positions in. Raises `RequestError` (``busy``) beyond a limit."""
+        """Count in a request's positions until `leave`, to be called when it ends. Raises `RequestError` (``busy``)
+        beyond a limit.
+        """
         limits, key, number = self._limits, client.account, client.number
         with self._lock:
             mine, ours = self._clients.get(number, 0), self._keys.get(key, 0)
@@ -239,8 +241,8 @@ class TextLines(Protocol):
         """Note that there was no room for a client's line."""
 
     def leave(self, client: ClientRecord) -> None:
-        """Cancel the lines of a client that has gone: those that only ask, and all after the last one that must outlive
-        it.
+        """Note that a client has gone. Cancels its lines that only ask, and all lines after the last one that outlives
+        the client.
         """
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:

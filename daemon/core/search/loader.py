@@ -89,7 +89,7 @@ class TooLate(Exception):
 
 
 def built(build: Callable[[EngineConfig], LoadedEngine], config: EngineConfig) -> LoadedEngine:
-    """Return the engine that ``build`` makes. Turns every exception of it into `EngineFailure`."""
+    """Return the engine that ``build`` makes. Turns every exception of ``build`` into `EngineFailure`."""
     try:
         return build(config)
     except EngineFailure:
@@ -119,7 +119,7 @@ class Engines(Protocol):
 
 
 class EngineSource:
-    """Builds the engine of the configuration asked for last, once, on a thread of its own.
+    """Builds an engine on a thread of its own, and keeps it until another configuration is asked for.
 
     After a failure `get` raises, and the call after that builds the engine again. Any thread may call the methods.
     """
@@ -187,7 +187,7 @@ def build_engine(config: EngineConfig) -> LoadedEngine:
     """Import the compiled search, load the weights, and return an engine with the threads that ``config`` asks for, but
     no more than there are processors.
 
-    Raises `EngineFailure` if the weights cannot be used; other exceptions are for `built` to turn into one.
+    Raises `EngineFailure` if the weights cannot be used; call this by `built`, which turns other exceptions into that.
     """
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
     from desdaemon.engine.search import Control, Searcher

@@ -11,21 +11,23 @@ clock. `scheduler` applies the instructions to threads.
   second to the good (`CREDIT_S`); more is not saved up.
 - *Purposes have weights, not ranks.* A second of a book job costs its client eight times as much as one of an analysis,
   so that the job goes on while others analyse, at a ninth of the speed. Between keys text and analyses cost the same.
-- *Short tasks go first.* A task is short until it has had `SHORT_S`. It interrupts one that is not, `LEAST_RUN_S` after
-  that one's start at the earliest. This ends when its key or its client has had `AHEAD_S` more of short work than the
-  others have had of all work on average: then its tasks wait for their share like all others. So a short question is
-  answered at once on a busy machine, and many short questions give a client no more than its share.
-- *First turns.* Short tasks do not interrupt each other, with one exception: a task that runs for the first time, has
-  told a first result and has had `LEAST_RUN_S` gives way to a *lone* one, the only task of a client that waits. It goes
-  on as a short task later. So thirty people who move at the same moment all see scores soon. It happens once in a
-  task's life, and not for clients that keep many tasks waiting: every exchange costs work.
-- *Turns grow.* A task that is short no more has turns: of half a second at first, later of an eighth of the time it has
-  had, at most a minute, because an interruption loses some of the work. When its turn is over and a waiting key, client
-  or purpose was charged less, it gives way. One that a short task interrupted goes on with its turn before any other
-  turn begins. Among a client's tasks for one purpose those of higher ``priority`` come first, and equals exchange after
-  a minute.
-- *A task that would start over is not interrupted by short ones.* Each of these runs beside it instead, on the same
-  thread, as its *guest*, until it is short no more. Its turns are as long as all it has had, so that it ends some day.
+- *Short tasks go first.* A task is short until it has had `SHORT_S`. A short task interrupts a task that is not short,
+  `LEAST_RUN_S` after that task's start at the earliest. Short tasks no longer go first once their key or client has had
+  `AHEAD_S` more of short work than the others have had of all work on average; then they wait for their share like all
+  others. So a short question is answered at once on a busy machine, and many short questions give a client no more than
+  its share.
+- *First turns.* Short tasks do not interrupt each other, with one exception: a task that has told a first result and
+  has had `LEAST_RUN_S` of its first turn gives way to a *lone* task, the only waiting task of another client. The
+  interrupted task goes on as a short task later. So thirty people who move at the same moment all see scores soon. This
+  happens once in a task's life, and not for clients that keep many tasks waiting: every exchange costs work.
+- *Turns grow.* A task that is short no more has turns, because an interruption loses some of the work: half a second at
+  first, later an eighth of the time it has had, at most a minute. After its turn a task gives way if a waiting key,
+  client or purpose was charged less. A task that a short one interrupted goes on with its turn before any other turn
+  begins. Among a client's tasks for one purpose those of higher ``priority`` come first, and equals exchange after a
+  minute.
+- *A task that would start over is not interrupted by short tasks.* A short task runs beside it instead, on the same
+  thread, as its *guest*, until the guest is short no more. The turn of a task that would start over is as long as all
+  the time it has had, so that the task ends some day.
 - *Idle threads.* Tasks of `Purpose.IDLE` run on threads that no other task wants, are not charged, and are interrupted
   as soon as another task can use their threads.
 - *Nobody starves.* Every `OLDEST_EVERY`-th thread that is given out goes to the task that has waited longest, unless
@@ -86,9 +88,9 @@ class Task:
     """A piece of work for one to ``threads`` threads, of a ``client`` with a ``key``.
 
     Of the tasks of one client and purpose those of higher ``priority`` go first. A task that is not ``interruptible``
-    keeps its threads until it is over; one that ``restarts`` starts over after an interruption. The owner defines
-    `start` and `interrupt`, which the schedule never calls, and sets ``reported``; all other attributes are the
-    schedule's.
+    keeps its threads until it is over; a task that ``restarts`` starts over after an interruption. The owner defines
+    `start` and `interrupt`, which the schedule never calls, sets ``reported``, and releases the task after each turn.
+    All other attributes are the schedule's.
     """
 
     def __init__(
@@ -232,7 +234,9 @@ class Meter:
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
     def enlist(self, order: int, now: float) -> None:
-        """List the node in its parent's heap, unless it is there; of equal charges the lower ``order`` comes first."""
+        """List the node in its parent's heap, unless it is there already; of equal charges the lower ``order`` comes
+        first.
+        """
         parent = self.parent
         if not self.listed:
             if len(parent.heap) > 2 * parent.active + 8:
@@ -258,8 +262,8 @@ class Meter:
 
 
 class Instructions(NamedTuple):
-    """Tasks to start; tasks whose owners shall release them soon; the time of the next decision at the latest, infinite
-    if only an event can change anything.
+    """Tasks to start; tasks to interrupt, which their owners then release; and the latest time of the next decision,
+    infinite if only an event can change anything.
     """
 
     start: list[Task]
@@ -268,7 +272,9 @@ class Instructions(NamedTuple):
 
 
 class ThreadSchedule:
-    """Decides which waiting task starts next and which running task is interrupted. For one thread at a time."""
+    """Decides which waiting task starts next and which running task is interrupted. Call `decide` after each event. For
+    one thread at a time.
+    """
 
     def __init__(self, slots: int) -> None:
         """``slots`` is the number of search threads; guests need none of their own."""
@@ -404,8 +410,8 @@ class ThreadSchedule:
     # Decisions
 
     def decide(self, now: float) -> Instructions:
-        """Decide at ``now`` and return the instructions. From then on the tasks to start count as running, and those to
-        interrupt as told.
+        """Decide at ``now`` and return the instructions. The caller must carry them out: from now on the tasks to start
+        count as running, and the tasks to interrupt as told.
         """
         start: list[Task] = []
         interrupt: list[Task] = []

@@ -24,7 +24,7 @@ _POLL_S = 0.01
 
 
 class Lease(Task):
-    """A task for a thread that itself waits for its turn, in `Scheduler.turn_of`.
+    """The task of a thread that waits for its own turn, in `Scheduler.turn_of`.
 
     ``on_interrupt`` is called, from any thread, to end the turn early; without it the turn is not interrupted.
     """
@@ -135,8 +135,9 @@ class Scheduler:
 
     @contextmanager
     def turn_of(self, lease: Lease, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
-        """Make a context in which the calling thread may use the threads granted to ``lease``; entering waits for the
-        turn. If `Lease.again` is set within it, the lease waits for another turn once the context ends.
+        """Return a context manager: within the block the calling thread may use the threads granted to ``lease``.
+        Entering waits for the turn. If the block sets `Lease.again`, the lease waits for another turn after the block:
+        call `turn_of` with it again, or `drop`.
 
         ``abandoned`` is called at intervals while waiting; once it returns true, `Abandoned` is raised unless the turn
         has just begun.

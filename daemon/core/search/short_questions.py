@@ -1,8 +1,8 @@
 """Short questions share turns of search threads, because a turn costs more than a search of level 5.
 
 Each turn takes questions of one client for one purpose, about `LONGEST_TURN_US` of work, and searches them in one
-compiled call. `QuestionQueue` decides, a state machine without threads; `QuestionTurns` carries out. Turns are bounded
-by estimates, so that others wait a few milliseconds at most; they can be interrupted, too.
+compiled call. `QuestionQueue` decides, as a state machine without threads; `QuestionTurns` carries its decisions out.
+Turns are bounded by estimates, so that others wait a few milliseconds at most; they can be interrupted, too.
 """
 
 from __future__ import annotations

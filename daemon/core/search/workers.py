@@ -49,7 +49,8 @@ class EnginePool:
         self._lock = threading.Lock()
 
     def borrow(self, prefer: int = 0) -> LoadedEngine:
-        """Lease an engine, a new one if none is idle; raises `EngineFailure` if that cannot be built.
+        """Lease an engine, a new one if none is idle, until `give_back`. Raises `EngineFailure` if a new one cannot be
+        built.
 
         ``prefer`` is the ``id`` of a searcher to lease if it is idle, because its table has this search's results.
         """
@@ -60,7 +61,9 @@ class EnginePool:
         return built(self._build, self._config)
 
     def give_back(self, engine: LoadedEngine) -> None:
-        """Return a leased engine to the pool; if that has its ``most`` idle engines, drop this one with its table."""
+        """Return a leased engine to the pool. If the pool has ``most`` idle engines already, this one is dropped with
+        its table.
+        """
         with self._lock:
             if len(self._idle) < self._most:
                 self._idle.append(engine)
@@ -101,11 +104,13 @@ class Work(Task):
         return again
 
     def run(self, engine: LoadedEngine) -> bool:
-        """Search for one turn. Returns whether to wait for another one. Must not raise."""
+        """Search for one turn. Returns whether to wait for another one. Must not raise: if the search raises, call
+        `fail` and return False.
+        """
         raise NotImplementedError
 
     def fail(self, error: Exception) -> None:
-        """Give up because of ``error``: an `EngineFailure`, or what the turn raised. Must not raise."""
+        """Give up because of ``error``: there is no engine, or the search has raised it. Must not raise."""
         raise NotImplementedError
 
     def release(self, *, again: bool) -> None:
@@ -126,8 +131,8 @@ class SearchThreads:
         self._local = threading.local()
 
     def put(self, work: Work) -> None:
-        """Have a search thread run a turn of ``work``; returns at once. A search thread that releases its last work
-        runs the turn itself.
+        """Have a search thread run a turn of ``work``; returns at once. A search thread that calls this while it
+        releases its last work runs the turn itself.
         """
         if getattr(self._local, "between", False):
             # Called by a thread that has just ended a turn: it goes on with this one, sooner than another thread would
@@ -184,10 +189,11 @@ class HelperPool:
 
     @contextmanager
     def helped(self, engine: LoadedEngine, threads: int, key: Hashable) -> Iterator[Callable[[], None] | None]:
-        """Make a context in which idle threads may join a search on ``engine``, up to ``threads`` in all (0: all).
+        """Return a context manager: within the block idle threads may join a search on ``engine``, up to ``threads`` in
+        all (0: all).
 
-        Its value is the function to pass to that search as ``welcome``: threads join once it is called. The value is
-        None if no thread can join.
+        Pass the block's value to the search as ``welcome``. It is a function, which lets threads join once it is
+        called, or None if no thread can join.
         """
         most = self.most(threads)
         team: Team | None = getattr(engine.searcher, "team", None) if most else None

@@ -158,8 +158,8 @@ def _correct(work: _BaseCommand, words: list[str]) -> None:
 
 
 def _judged(work: _BaseCommand, record: GameRecord, empties: int) -> tuple[_EndgameErrors, GameRecord]:
-    """Return the errors in the moves of a game made with at most ``empties`` squares empty, and the game with best play
-    from the first error on. After a stop there are no errors, and the game is unchanged.
+    """Check those moves of a game that were played with at most ``empties`` empty squares. Returns their errors, and
+    the game with best play from the first error on. After a stop no errors and the unchanged game are returned.
     """
     moves = mistakes = discs = 0
     faultless: tuple[PlayedMove, ...] | None = None

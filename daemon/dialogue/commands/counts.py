@@ -36,8 +36,8 @@ def perft(context: CommandContext, argument: str) -> None:
 
 
 def _count_lines(context: CommandContext, depth: int, mode: int) -> None:
-    """Print the number of lines of ``depth`` plies, in which a pass is a ply in ``mode`` 1 and none in mode 2; or that
-    the count was stopped.
+    """Print the number of lines of ``depth`` plies, or that the count was stopped. In ``mode`` 1 a pass counts as a
+    ply, in mode 2 it does not.
     """
     from desdaemon.engine.counting import perft
 
@@ -103,7 +103,9 @@ def _shapes(context: CommandContext, words: list[str]) -> None:
 
 
 def _children(player: int, opponent: int) -> list[tuple[int, int]]:
-    """Return the canonical image of the position after each move and the forced pass that it may leave."""
+    """Return, for each legal move, the canonical image of the position after it and after the pass that may be forced
+    then.
+    """
     children = []
     for move in rules.squares(rules.legal_moves(player, opponent)):
         after = rules.play(player, opponent, move)
@@ -128,7 +130,7 @@ _COUNTERS: dict[str, Callable[[CommandContext, list[str]], None]] = {
 
 
 def bench(context: CommandContext, argument: str) -> None:
-    """Solve random positions from a fixed seed, the number given or as many as take `BENCH_S`, and print the totals."""
+    """Solve random positions from a fixed seed, as many as ``argument`` says or `BENCH_S` allows. Prints the totals."""
     wanted = number_within("bench", argument, 1, 10**6) if argument else 0
     session, generator = context.session, random.Random(1)
     nodes = solved = 0

@@ -90,5 +90,7 @@ def quit_dialogue(context: CommandContext, argument: str) -> None:
 
 
 def nboard(context: CommandContext, argument: str) -> None:
-    """`nboard N`: refuse any version but 1 and 2, whose lines begin NBoard's protocol and never come here."""
+    """`nboard N`: refuse any version but 1 and 2. Lines with these versions begin NBoard's protocol and do not come
+    here.
+    """
     number_within("nboard", argument, 1, 2)

@@ -51,8 +51,8 @@ class GameFile:
         """Whether a write has failed; then no more games are added."""
 
     def add(self) -> None:
-        """Append the game on the board, which is over, unless it was the last one added. If a write fails, warn, and
-        add no more games.
+        """Append the finished game on the board, unless it was the last one added. If a write fails, warn, and add no
+        more games.
         """
         game = self._session.game
         finished = (game.initial, *game.moves)
@@ -89,8 +89,8 @@ def _record(session: Session) -> GameRecord:
 
 
 def write_game(path: str, session: Session) -> None:
-    """Write the session's game to a file, in the format of the file's name. Raises `BadInput` if that is unknown or the
-    file cannot be written.
+    """Write the session's game to a file, in the format of the file's name. Raises `BadInput` if the format is unknown
+    or the file cannot be written.
     """
     if not path:
         raise BadInput('save "": expected the name of a file')

@@ -54,7 +54,7 @@ def show(context: CommandContext, argument: str) -> None:
 
 def _filter(words: list[str]) -> Filter:
     """Return the filter that words such as ``black NAME years 1990-1999`` spell; without a word it lets every game
-    pass. Raises `BadInput` for words that spell none.
+    pass. Raises `BadInput` for words that spell no filter.
     """
     from desdaemon.book.explorer.index import Filter
 
@@ -79,7 +79,7 @@ def _filter(words: list[str]) -> Filter:
 
 
 def _losses(session: Session, position: Position, played: Played) -> dict[str, int]:
-    """Return by move the discs that it loses by the scores of the book in use. Moves that the book lacks are left out;
+    """Return the discs that each move loses by the scores of the book in use. Moves that the book lacks are left out;
     {} without a book.
     """
     book = session.books.book if session.books is not None else None

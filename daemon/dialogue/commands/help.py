@@ -145,8 +145,8 @@ PAGES: dict[str, Callable[[], HelpPage]] = {
 
 
 def topic(text: str) -> list[HelpPage]:
-    """Return the pages about a topic: all for "", the page that it names, or one with the entries of what it names: a
-    command, an option, a sub-command, or a command of `book` or `base`.
+    """Return the pages about the topic ``text``: all pages for ""; the page of that name; or a page with the entries of
+    the command, option, sub-command, or command of `book` or `base`, that has that name.
 
     Raises `BadInput` for an unknown name.
     """

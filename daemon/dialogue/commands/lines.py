@@ -1,5 +1,5 @@
-"""The commands on lines of play: play or follow one, name its opening, and ``seek``, which searches a line to a given
-board.
+"""The commands on lines of play: play or follow one, name its opening, and ``seek``, which searches for a line to a
+given board.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ class _Seeker:
         """Positions from which no line leads to the board."""
 
     def seek(self, position: Position) -> list[int] | None:
-        """Return the moves of a line from ``position`` to the board; None without one, after a stop or `SEEK_S`."""
+        """Return the moves of a line from ``position`` to the board; None if there is none, after a stop, and after
+        `SEEK_S`.
+        """
         if position == self._target:
             return []
         discs = position.player | position.opponent

@@ -36,7 +36,7 @@ STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 class _ProblemTally:
-    """Compares answers with the listed scores, and sums the errors over all problems."""
+    """Compares answers with the listed scores, and sums up the errors. The caller counts ``positions``."""
 
     def __init__(self) -> None:
         self.positions = self.wrong_moves = self.wrong_scores = 0
@@ -281,8 +281,8 @@ def _write_problems(context: CommandContext, command: str, argument: str, line: 
 
 
 def wtest(context: CommandContext, argument: str) -> None:
-    """Solve in each game of a WTHOR file the first position that the file gives the perfect score of, and print the
-    scores that differ.
+    """In each game of a WTHOR file, solve the first position whose perfect score the file gives, and print the scores
+    that differ.
     """
     from desdaemon.protocol.games.bases import read_wthor, replayed
 

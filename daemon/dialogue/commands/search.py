@@ -64,8 +64,8 @@ class SearchTable:
             self.row(edax.search_row(line, self._black))
 
     def finish(self, result: Result, again: bool = False, note: str = "") -> None:
-        """Print each line of the final result, with ``note`` after it; one that equals the row printed last for its
-        rank only with ``again``.
+        """Print each line of the final result, with ``note`` after it. A line that equals the row printed last for its
+        rank is left out, unless ``again`` is set.
         """
         for index, line in enumerate(result.lines):
             line = self._summed(index, line)
@@ -199,8 +199,8 @@ def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
 
 
 def _judge(session: Session, position: Position, move: int, value: _Value, ply: int) -> JudgedMove:
-    """Return a judgement of a move, the ``ply``-th of its game, which is worth ``value``, beside the best other move in
-    the position, which a search finds if there is one.
+    """Return a judgement of a move, the ``ply``-th of its game, which is worth ``value``. A search finds the best other
+    move to compare it with, if there is another.
     """
     limits = session.limits(position)
     played = SearchedMove(move, value.score, limits.depth, limits.selectivity, value.exact, value.full)

@@ -211,8 +211,8 @@ class CassioDialect(LineDialect):
 
 
 def _interrupted(line: Line, finished: Line | None) -> Line:
-    """Return the best line of a stopped search, with depth and selectivity of its last ``finished`` iteration; with 0
-    plies and 73 % without one.
+    """Return the best line of a stopped search, with the depth and selectivity of its last ``finished`` iteration.
+    Without a finished iteration they are 0 plies and 73 %.
     """
     if finished is None:
         return line._replace(depth=0, selectivity=Selectivity.PERCENT_73)
@@ -232,7 +232,9 @@ class _Running:
         """Set once ``search`` was set or the thread has ended."""
 
     def start(self, work: Callable[[], None]) -> None:
-        """Start the thread; return when a stop can end its search."""
+        """Start the thread, and return once a stop can end its search. ``work`` must call `begin` or `end`: this waits
+        for that.
+        """
         self.thread = threading.Thread(target=work, name="search", daemon=True)
         self.thread.start()
         self._started.wait()

@@ -261,9 +261,9 @@ class GtpDialect(LineDialect):
         return self._generated(gtp.parse_colour(colour))
 
     def _generated(self, black: bool, progress: Progress | None = None) -> str:
-        """Play the engine's move for Black (``black``) or White, after a forced pass of the other side if that is to
-        move. Returns the move as GTP writes it; ``pass``, without playing, if the game is over. ``progress``, if given,
-        replaces the live graphics.
+        """Play the engine's move for Black (``black``) or White. If the other side is to move and must pass, its pass
+        is played before. Returns the move as GTP writes it; if the game is over, returns ``pass`` and plays nothing.
+        ``progress``, if given, replaces the live graphics.
 
         Raises, changing nothing, `GtpError` if it is not this side's turn, and what `Session.choose` raises.
         """
@@ -509,8 +509,8 @@ class _CollectedAnswer(CommandContext):
 
 
 def _turned_to(position: Position, black: bool) -> Position:
-    """Return the position after a forced pass, where it is the turn of Black (``black``) or White, the side that was
-    not to move. Raises `GtpError` if no pass is forced.
+    """Return the position after a forced pass, which gives the turn to Black (``black``) or White. That side must not
+    be to move before the pass. Raises `GtpError` if no pass is forced.
     """
     if not position.must_pass:
         expected = "the game is over" if position.over else f"{gtp.colour_text(position.black_to_move)} is to move"

@@ -199,8 +199,8 @@ class NBoardDialect(LineDialect):
     def _stream_hints(self, position: Position, choices: int, allow: int) -> None:
         """Search the best ``choices`` of the moves in the mask ``allow`` and send each iteration.
 
-        A full solve with at least `PROOF_EMPTIES` empties follows a search at 73 % and a proof of the winner, which are
-        done sooner.
+        With at least `PROOF_EMPTIES` empties a search at 73 % and a proof of the winner come before a full solve,
+        because they are done sooner.
         """
         stream = _HintStream(self.say, choices)
         limits = self.session.limits(position, clocks=False)
@@ -302,7 +302,9 @@ class NBoardDialect(LineDialect):
 
 
 class _HintStream:
-    """Sends the iterations of a hint, which is up to three searches, counting the nodes of all of them."""
+    """Sends the iterations of a hint. A hint is up to three searches, whose nodes are added up. Call `begin` before
+    each search and `finish` after it.
+    """
 
     def __init__(self, say: Callable[..., None], choices: int) -> None:
         self._say = say
@@ -350,8 +352,8 @@ class _HintStream:
             self._say(text)
 
     def _text(self, line: Line, *, finished: bool) -> str:
-        """Return the line to send; "" if an earlier search has sent a better one. Notes the lines of the first search,
-        whose scores tell the margin in a line that proves only the winner.
+        """Return the line to send; "" if an earlier search has sent a better one. Notes the lines of the first search:
+        a later line that proves only the winner takes its margin from them.
         """
         proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
         if line.exact:

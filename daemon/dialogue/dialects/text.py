@@ -188,8 +188,8 @@ class TextDialect(CommandContext):
             self.warn(f"{quoted(line)}: stopped before its search began")
 
     def _unfinished(self, error: Unfinished) -> None:
-        """Report a command that was not finished, and end a script, whose later lines may need its results, unless the
-        option `keep-going` is on.
+        """Report a command that was not finished. In a script this ends the dialogue, because later lines may need the
+        results, unless the option `keep-going` is on.
         """
         ending = self.scripted and not self.settings.keep_going
         self.warn(f"{error}{': the script ends here (-keep-going on goes on)' if ending else ''}")
@@ -260,8 +260,8 @@ class TextDialect(CommandContext):
     # The dialogue
 
     def run(self, source: LineSource, on_prompt: Callable[[], None]) -> int:
-        """Show boards and prompts and answer lines until the dialogue ends or a line begins another protocol, named by
-        ``successor`` then. Returns the exit status.
+        """Show boards and prompts and answer lines until the dialogue ends or a line begins another protocol, which
+        ``successor`` then names. Returns the exit status.
 
         ``on_prompt`` is called once the first prompt has been written.
         """

@@ -52,8 +52,8 @@ def game_files(run: BookCommandRun) -> list[Path]:
 
 
 def _about(*details: str) -> str:
-    """Join a game's players, event and date, a line each, into the text that tells it from games with the same moves;
-    "" if all are empty.
+    """Join a game's players, event and date, a line each, into a text that distinguishes it from games with the same
+    moves; "" if all are empty.
     """
     return "\n".join(details).strip("\n") and "\n".join(details)
 

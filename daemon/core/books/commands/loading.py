@@ -184,8 +184,9 @@ def _undo(run: BookCommandRun) -> Result:
 
 @contextmanager
 def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
-    """Make a context with the book that the parameter ``name`` names: one in this program's format is opened for
-    reading, with its journal, another one is converted. Raises `BadInput` if it is the book in use.
+    """Return a context manager with the book that the parameter ``name`` names. A book in this program's format is
+    opened for reading, with its journal; a book in any other format is converted. Raises `BadInput` if the parameter
+    names the book in use.
     """
     path = run.source(name)
     opened = run.books.opened
