@@ -52,8 +52,9 @@ _IN_PLACE = 1 << 17
 
 
 class Removed(NamedTuple):
-    """The result of a removal: ``positions`` removed, lost links that became ``leaves``, and ``rows``, numbered as
-    afterwards, that lost links.
+    """The result of a removal: the numbers of ``positions`` removed and of lost links that became ``leaves``.
+
+    ``rows`` are the rows that lost a link, with their numbers after the removal.
     """
 
     positions: int
@@ -64,8 +65,9 @@ class Removed(NamedTuple):
 class Edit(NamedTuple):
     """A score set by hand: the canonical position and its entry before the edit.
 
-    ``before`` is None if the position was not in the book; ``above`` then has the entries of its parents, whose leaf it
-    may have been. ``linked`` says whether a move of the position led into the book.
+    ``before`` is None if the position was not in the book. Then ``above`` has the entries of its parents, because the
+    position may have been their leaf. ``linked`` says whether a move of the position led into the book at the time of
+    the edit.
     """
 
     key: tuple[int, int]
@@ -117,7 +119,7 @@ class Book:
         counts: Counts | None = None,
         games: Games = NO_GAMES,
     ) -> None:
-        """``links`` are those of a book.dat, ``games`` the games whose results are counted.
+        """``links`` are those that a book.dat stores, ``games`` the games whose results are counted.
 
         For a ``table`` from a file, ``settled`` says that all scores follow from the leaves, ``complete`` that no leaf
         is faulty, and ``counts`` are its counts.
@@ -150,7 +152,7 @@ class Book:
 
     @property
     def options(self) -> BookOptions:
-        """The options, assigned as a whole; if scores depend on one that changes, all scores are stale then."""
+        """The options, assigned as a whole. All scores become stale if an option that they depend on changes."""
         return self._options
 
     @options.setter
@@ -165,19 +167,20 @@ class Book:
     # ------------------------------------------------------------------------------------------------ looking
 
     def entry(self, player: int, opponent: int) -> PositionEntry | None:
-        """Return the entry of a position in any orientation, None if there is none; its moves are on the canonical
-        board.
+        """Return the entry of a position in any orientation; None if it is not in the book.
+
+        The entry, its leaf's move included, is on the canonical board.
         """
         with self.table.lock:
             row = self.table.find(player, opponent)
             return self.table.entry(row) if row >= 0 else None
 
     def view(self, player: int, opponent: int) -> PositionEntry | None:
-        """Return the entry of a position in any orientation; under Egaroucid's rule also one for a position outside the
-        book with moves that lead into it.
+        """Return the entry of a position in any orientation, on the canonical board; None if it is not in the book.
 
-        Such an entry's score follows from these moves (`NO_SCORE` if none leads to a score), and its level is
-        `NO_LEVEL`. Returns None for any other position.
+        Under Egaroucid's rule there is also an entry for a position outside the book if one of its moves leads into the
+        book. Its score follows from these moves (`NO_SCORE` if none of them has a score). It has no leaf, and its level
+        is `NO_LEVEL`.
         """
         with self.table.lock:
             entry = self.entry(player, opponent)
@@ -233,8 +236,9 @@ class Book:
         return best_first(move._replace(move=transform_move(move.move, back)) for move in known_moves)
 
     def moves_that_count(self, player: int, opponent: int) -> list[MoveInBook]:
-        """Return the moves that a score follows from: `moves_on`, under Egaroucid's rule without the leaf if there are
-        links.
+        """Return the moves that the score of a position follows from, as `moves_on` does.
+
+        Under Egaroucid's rule the leaf is left out if there are links.
         """
         moves = self.moves_on(player, opponent)
         links = [move for move in moves if move.linked]
@@ -260,8 +264,9 @@ class Book:
         return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(progress)])
 
     def unverified_rows(self) -> Rows | None:
-        """Return the rows whose leaf may be faulty, ascending; None if any row's may be, or if a changed row has too
-        many parents to list.
+        """Return the rows whose leaf may be faulty, ascending.
+
+        Returns None if the leaf of any row may be faulty, or if a changed row has too many parents to list.
         """
         if self._unverified is None:
             return None
@@ -365,9 +370,11 @@ class Book:
         counts.replaced(rows, old, self.table.records(rows))
 
     def overwrite(self, records: Records) -> Rows:
-        """Write positions over those in the book, or add them, and return their rows; the recorder is not told.
+        """Write the canonical positions of ``records`` (`RECORD`) over those in the book, or add them; return their
+        rows.
 
-        The path counts of ``records`` are cleared, also in the argument.
+        The recorder is not told, so the journal does not get the change. The path counts of ``records`` are cleared,
+        also in the argument.
         """
         rows = self.table.rows_of(records)
         with self._replacing(np.unique(rows[rows >= 0])):
@@ -387,8 +394,8 @@ class Book:
         return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:
-        """Add the canonical positions of ``records`` (`RECORD`), none of which is in the book, without their path
-        counts.
+        """Add the canonical positions of ``records`` (`RECORD`), without their path counts. None of them may be in the
+        book.
 
         Of equal positions the first is used.
         """
@@ -424,16 +431,20 @@ class Book:
         self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context; the changes made in it are written at its end, all or none. Within it a failed write is not
-        repeated.
+        """Return a context manager: the changes made in its block are written together when it ends. A crash leaves all
+        or none.
 
-        Raises `ReadOnly`, at once, if the book must not change.
+        If the block raises, the changes made until then are written too. Within the block a failed write is not
+        repeated. Raises `ReadOnly`, at once, if the book must not change.
         """
         self.recorder.allow()
         return self.recorder.hold()
 
     def list_games(self, games: Games) -> None:
-        """Take note that the results of these games, which were not counted before, are counted."""
+        """Take note that the results of ``games`` are counted. None of them may have been counted before.
+
+        This stores no results: the caller does (`store_results`).
+        """
         if not len(games):
             return
         self._begin_change()
@@ -441,7 +452,7 @@ class Book:
         self.recorder.counted(games)
 
     def unlist_games(self, games: Games) -> None:
-        """Take note that the results of these games are not counted any more."""
+        """Take note that the results of ``games`` no longer count; the caller removes them (`store_results`)."""
         self._begin_change()
         self.games = without(self.games, games["identity"].tolist())
         self.recorder.taken_back(games)
@@ -459,11 +470,11 @@ class Book:
         self.recorder.changed_many(rows)
 
     def _lost_links(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback) -> Rows:
-        """Return the best link that each unmarked row with a link to a marked row would lose.
+        """Return, for each unmarked row with a link to a marked row, the best link that it would lose.
 
         The int64 array (n, 5) has row, move, score for the row's mover, level (the lower of row and child) and number
-        of links left. The move is `KEEPS_LEAF` if the leaf is at least as good or no lost link has a usable score; in
-        the latter case the score is `NO_SCORE`.
+        of links left. The move is `KEEPS_LEAF` if the leaf is at least as good, or if no lost link has a usable score.
+        If no lost link has one, the score is `NO_SCORE`.
         """
         states = np.where(marked, GONE, KEPT).astype(np.uint8)
         resting = self._resting_on_hand(progress)
@@ -490,8 +501,10 @@ class Book:
         return np.concatenate(lost)
 
     def _resting_on_hand(self, progress: ProgressCallback) -> Rows:
-        """Return the rows whose score was set by hand, and those from which links of best moves lead to such a row, so
-        that their score may rest on it. Of a row with too many parents to list none is followed.
+        """Return the rows whose score was set by hand, and the rows whose score may rest on it.
+
+        A score may rest on a child's if the two are equal, seen from the same side. The parents of a row that has too
+        many to list are left out.
         """
         counts = self.known_counts()
         if counts is not None and HUMAN_LEVEL not in counts.levels:
@@ -510,12 +523,13 @@ class Book:
     def remove(
         self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress, *, leaves: bool = True
     ) -> Removed:
-        """Remove the marked rows; other rows get new numbers.
+        """Remove the marked rows; ``marked`` has a bool for each row. Other rows get new numbers.
 
-        With ``leaves``, the best link that a position loses becomes its leaf if it is better than the leaf, unless its
-        score rests on one set by hand. No score is recomputed, but that of a position that loses its last link becomes
-        unknown unless it was set by hand. Without ``leaves``, a removal of more than 1/`_WHOLE` of the book only makes
-        all scores stale, and ``rows`` is empty. A cancellation leaves the book unchanged.
+        With ``leaves``, the best link that a position loses becomes its leaf if it is better than the present leaf. A
+        link whose score rests on one set by hand does not. Scores are `stale` afterwards: none is recomputed, but a
+        position that loses its last link has no score then, unless it was set by hand. Without ``leaves``, if more than
+        1/`_WHOLE` of the book is removed, positions keep their scores, all count as stale, and ``rows`` is empty. A
+        cancellation leaves the book unchanged.
         """
         self._begin_change()
         table = self.table

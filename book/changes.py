@@ -31,7 +31,7 @@ class ChangeObserver:
             self.changed(row)
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """Take note, before it happens, that positions are removed and rows renumbered.
+        """Take note that positions will be removed and rows renumbered: this is called before the removal.
 
         ``keys`` yields the positions: arrays uint64 (n, 2) of canonical boards.
         """
@@ -54,7 +54,9 @@ class ChangeObserver:
         """
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context; the changes made in it are written at its end, all or none."""
+        """Return a context manager: the changes made in its block are written together when it ends. A crash leaves all
+        or none.
+        """
         return contextlib.nullcontext()
 
     def fixed(self) -> None:

@@ -68,9 +68,9 @@ def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
 def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> list[MoveInBook]:
     """Return the moves that may be chosen, on the given board, best first; none if `Book.view` returns None.
 
-    Left out are moves without a score, links below ``settings.least_level``, the leaf if only links are wanted or
-    Egaroucid's rule ignores it, and, unless `Choice.RESULTS` decides, moves more than the randomness below the best.
-    Raises `OutOfRange` for a randomness outside 0..128.
+    Left out are moves without a score, links below ``settings.least_level``, and the leaf if only links are wanted or
+    Egaroucid's rule ignores it. Moves more than the randomness below the best are left out too, unless `Choice.RESULTS`
+    decides. Raises `OutOfRange` for a randomness outside 0..128.
     """
     within("randomness", settings.randomness, 0, 128)
     moves = [
@@ -85,8 +85,9 @@ def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> 
 
 
 def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: random.Random) -> MoveInBook | None:
-    """Return a move of the book for a position in any orientation, as a move on that board; None to leave the book, by
-    chance (``settings.reject``) or without `candidates`. Raises as `candidates` does.
+    """Return a move of the book for a position in any orientation, as a move on that board; None to leave the book.
+
+    The book is left by chance (``settings.reject``), or if there are no `candidates`. Raises as `candidates` does.
 
     By value each candidate is equally likely. By results it is the one with the greatest `_supposed_share`: Thompson
     sampling (W. R. Thompson, Biometrika 25, 1933; O. Chapelle and L. Li, NIPS 2011). Moves that win are played most,

@@ -40,9 +40,7 @@ def address(array: npt.NDArray[Any]) -> int:
 
 
 def addresses(chunks: list[Records]) -> Words:
-    """Return the addresses of ``chunks``, of which there is at least one; all but the last must lie one after another
-    in memory.
-    """
+    """Return the addresses of ``chunks``, at least one. All but the last must lie one after another in memory."""
     places: Words = np.arange(len(chunks), dtype=np.uint64) * np.uint64(chunks[0].nbytes) + np.uint64(
         address(chunks[0])
     )
@@ -61,8 +59,9 @@ def segment_bytes(capacity: SlotCount) -> SlotCount:
 
 
 def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
-    """Yield for each chunk that holds some of ``rows`` its number, the indices of these rows in ``rows``, and their
-    places in the chunk.
+    """Yield three values for each chunk that holds some of ``rows``.
+
+    They are the chunk's number, the indices in ``rows`` of the rows that it holds, and their places in the chunk.
     """
     if not len(rows):
         return
@@ -73,7 +72,10 @@ def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
 
 
 def without_counts(records: Records) -> Records:
-    """Clear, in place, the path counts of records and the flags that are valid only in their own table; return them."""
+    """Clear, in place, the path counts of ``records`` and the flags that are valid only in their own table.
+
+    Returns ``records``.
+    """
     for name in COUNTS:
         records[name] = 0
     records["flags"] &= FLAGS_KEPT

@@ -125,7 +125,7 @@ class Counts:
     def catch_up(self, table: BookTable) -> bool:
         """Count the positions added since the last count; `unreachable` may become unknown by it.
 
-        Returns False, counting nothing, if they are more than `FEW` or one has too many parents to list.
+        Returns False, counting nothing, if more than `FEW` were added, or if one of them has too many parents to list.
         """
         if len(table) - self.rows > FEW:
             return False
@@ -151,10 +151,11 @@ class Counts:
         return True
 
     def before_removal(self, table: BookTable, rows: Rows) -> Records | None:
-        """Subtract the counts of rows about to be removed, and those of their other parents by empty squares.
+        """Subtract the counts of rows that will be removed, and the counts by empty squares of their parents that stay.
 
-        Returns the records of these parents, for `after_removal`, or None if rows or parents are too many: then the
-        whole table has to be counted after the removal.
+        Returns the records of these parents: the caller must give them to `after_removal` once the rows are removed.
+        Returns None, having subtracted nothing, if rows or parents are too many; then the whole table has to be counted
+        after the removal.
         """
         if len(rows) > FEW or not self.catch_up(table):
             return None
@@ -171,8 +172,9 @@ class Counts:
         return table.records(parents)
 
     def after_removal(self, table: BookTable, parents: Records) -> None:
-        """Count the ``parents`` that `before_removal` returned again, with their remaining links; `unreachable` becomes
-        unknown.
+        """Count again the ``parents`` that `before_removal` returned, with their remaining links.
+
+        `unreachable` becomes unknown.
         """
         self._count_rows(table, table.rows_of(parents), _ALL, 1)
         self.rows = len(table)

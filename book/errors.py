@@ -47,7 +47,7 @@ class WriteFailed(BookError):
 
 
 class NotInBook(BookError):
-    """A command that starts from a position of the book was given one outside it."""
+    """A command that needs a position of the book was given one outside it."""
 
 
 class OutOfRange(BookError):

@@ -1,4 +1,4 @@
-"""The games whose results a book has counted: so each is counted once and can be taken back."""
+"""The games whose results a book has counted, so that each is counted only once and can be taken back."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def packed(known: bytes, start: tuple[int, int], moves: bytes, score: int, sourc
 
 
 def unpacked(records: bytes) -> Games:
-    """Return the games in `packed` records, one after the other."""
+    """Return the games in ``records``: `packed` records, one after the other."""
     return np.frombuffer(records, GAME)
 
 

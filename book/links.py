@@ -13,10 +13,10 @@ from .table import BookTable
 
 
 class Links(NamedTuple):
-    """The links that a book.dat stores for the rows, ascending, whose computed links differ from them.
+    """The links that a book.dat stores, for the rows whose computed links differ from them; ``rows`` are ascending.
 
-    ``data`` has for each row, from its offset on, a byte with the number of links, then score and move of each, a byte
-    each.
+    ``data`` has for each row, from the row's offset on, a byte with the number of links, then score and move of each
+    link, a byte each.
     """
 
     rows: npt.NDArray[np.uint64]

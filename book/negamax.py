@@ -127,11 +127,13 @@ class _Faults:
         self._kinds: Bytes = np.zeros(size, np.uint8)
 
     def begin(self, block: Words, start: int) -> None:
-        """Make `negamax_rows`, which gets ``block``, record faults in this buffer, from place ``start`` on."""
+        """Set ``block`` so that `negamax_rows` writes faults into this buffer; its first byte is that of place
+        ``start``.
+        """
         block[NEGAMAX_FAULTS // WORD] = address(self._kinds) - start
 
     def end(self, block: Words) -> None:
-        """Make `negamax_rows`, which gets ``block``, record no faults."""
+        """Set ``block`` so that `negamax_rows` records no faults."""
         block[NEGAMAX_FAULTS // WORD] = 0
 
     def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:
@@ -334,8 +336,8 @@ def reach(
     """Return a byte of marks for each row, 0 if none of ``roots`` leads to it; ``roots`` maps rows to their initial
     marks.
 
-    Without ``best_only`` children inherit all marks. With it, mark 1 means that the side to move in that row plays
-    only best moves and the other side any, mark 2 the reverse (3: both); so 1 and 2 change places at each link.
+    Without ``best_only`` children inherit all marks. With it, mark 1 means that on some way to the row the side to move
+    in it has played only best moves, mark 2 that the other side has, 3 both. So 1 and 2 change places at each link.
     """
     marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
     for row, mark in roots.items():

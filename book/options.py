@@ -99,10 +99,10 @@ def default_depth(level: int) -> int:
 def guessed_options(levels: npt.NDArray[np.int64] | int, least_empties: int, rule: Rule) -> BookOptions:
     """Return options for a book whose file has none, derived from its positions.
 
-    ``levels`` is the level, or has the number of unfinished positions of each level: then the most frequent one is
-    taken, of several the highest, and without such positions the default. The depth is that of the deepest position,
-    which has ``least_empties`` empty squares; in a book of the initial position alone it is the level's
-    `default_depth`.
+    ``levels`` is the level itself, or an array with the number of unfinished positions of each level. From an array the
+    most frequent level is taken, the highest if several are, and the default level if all numbers are 0. The depth is
+    that of the deepest position, which has ``least_empties`` empty squares. A book of the initial position alone gets
+    the level's `default_depth`.
     """
     level = levels if isinstance(levels, int) else BookOptions().level
     if not isinstance(levels, int) and levels.any():

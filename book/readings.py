@@ -94,7 +94,7 @@ def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
     """Return levels of ``scale`` (0 ours, 1 Egaroucid's) for levels of the other scale, by level from `NO_LEVEL` on and
     empty squares.
 
-    For a level of 0..60 it is the highest, at least 0, that is neither above the other nor read as more reliable; other
+    A level of 0..60 becomes the highest level, at least 0, that is neither above it nor read as more reliable. Other
     levels stay. ``kind`` is 0 for positions, 1 for leaves.
     """
     old, new = readings()[1 - scale, kind], readings()[scale, kind]
@@ -114,8 +114,9 @@ def own_scale() -> npt.NDArray[np.int8]:
 def levels_in_scale(
     records: npt.NDArray[np.void], *, leaves: bool = False, egaroucid: bool = False
 ) -> npt.NDArray[np.int8]:
-    """Return the levels of the positions ``records``, or with ``leaves`` of their leaves, in our scale or, with
-    ``egaroucid``, in Egaroucid's.
+    """Return the levels of the positions in ``records``, or with ``leaves`` those of their leaves.
+
+    The levels are in our scale, or with ``egaroucid`` in Egaroucid's.
     """
     levels: npt.NDArray[np.int8] = records["leaf_level" if leaves else "level"].copy()
     other = (records["flags"] & EGAROUCID_LEVELS != 0) != egaroucid

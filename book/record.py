@@ -66,11 +66,11 @@ STATE = np.dtype(
 class PositionEntry(NamedTuple):
     """A position of the book: the discs of the side to move and of the other side, in canonical form, and its data.
 
-    ``wins``, ``draws``, ``losses`` count the paths to exactly solved ends, by the result for the side to move,
-    ``lines`` the paths that leave the book (under Egaroucid's `Rule`: 1 + the sum over the links); positions that
-    several paths reach count once for each path. ``lower`` and ``upper`` bound ``score`` by the error margins. The leaf
-    is the best move that does not lead into the book, `NO_MOVE` if there is none; a finished game has `NO_MOVE` with
-    its final score. ``level`` and ``leaf_level`` are Edax levels unless a flag says otherwise.
+    ``wins``, ``draws`` and ``losses`` count the paths to exactly solved ends, by the result for the side to move.
+    ``lines`` counts the paths that leave the book; under Egaroucid's `Rule` it is 1 + the sum over the links. A
+    position on several paths counts once for each path. ``lower`` and ``upper`` bound ``score`` by the error margins.
+    The leaf is the best move that does not lead into the book, `NO_MOVE` if there is none; a finished game has
+    `NO_MOVE` with its final score. ``level`` and ``leaf_level`` are Edax levels unless a flag says otherwise.
 
     In a book from Egaroucid's file the leaf is copied unchanged: a move above `PASS` or a score below -64 means no
     leaf.

@@ -2,8 +2,8 @@
 any.
 
 A look-up reads one or two cache lines of the index and of the record. Growing adds a chunk or rebuilds one of 1,024
-index segments, so it never copies a record and never blocks look-ups for long. A position takes at most 7.5 bytes in
-the index, so at most 47.5 in all, and the unused part of the last chunk (0.6 MiB at most).
+index segments, so it never copies a record and never blocks look-ups for long. Without game results a position takes at
+most 47.5 bytes, 7.5 of them in the index. The unused part of the last chunk takes at most 0.6 MiB.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ class Filters:
     """Filters by number of empty squares, with which a pass over a table skips most look-ups of positions that are not
     in it.
 
-    With a number that no position has, all look-ups are skipped. With one that few positions have, bits skip most of
-    those that would fail, unless most children are in the table. `layout` describes the words (`FILTER_BITS`,
-    `FILTER_MASK`). A new object skips nothing.
+    If the table has no position with a number of empty squares, all look-ups with this number are skipped. If it has
+    few (at most `MOST_FILTERED`, in a layer that is not dense by `DENSE_LAYER`), a look-up is skipped when the bit of
+    its hash is unset. Otherwise, and in a new object, none is skipped. `layout` describes the words (`FILTER_BITS`,
+    `FILTER_MASK`).
     """
 
     def __init__(self) -> None:
@@ -57,7 +58,11 @@ class Filters:
 
     @classmethod
     def of_counts(cls, counts: Words) -> Filters:
-        """Return filters for these numbers of positions with 0 to 64 empty squares; their bits are not set."""
+        """Return filters for these numbers of positions with 0 to 64 empty squares.
+
+        All bits are unset. The caller must set those of all positions (kernels `fill_filters`, `place_rows`) before
+        use: without its bit a position in the table is taken for missing.
+        """
         filters = cls()
         rows = counts.tolist()
         for empties, (count, parents) in enumerate(itertools.zip_longest(rows, rows[1:], fillvalue=0)):
@@ -79,9 +84,9 @@ class BookTable(TableMemory):
     """A set of canonical positions, each with its record; rows are numbered from 0 without holes.
 
     One thread at a time may change it or go over all of it; meanwhile any thread may look up (`find`, `entry`,
-    `links`). `lock` makes insertion and removal atomic for look-ups: it is held for milliseconds at most, and by a
-    reader between two dependent look-ups. Fields of records change one at a time without it. Removals renumber rows;
-    ``removals`` grows by 2 with each, and is odd during one.
+    `links`). `lock` makes insertions and removals atomic for look-ups, and is held for milliseconds at most. A reader
+    must hold it from a look-up that returns a row to the last use of that row. Single fields of records change without
+    it. Removals renumber rows; ``removals`` grows by 1 before a removal and by 1 after it.
     """
 
     def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
@@ -140,7 +145,7 @@ class BookTable(TableMemory):
         return self.find_many(np.stack([records["player"], records["opponent"]], axis=1))
 
     def insert(self, player: int, opponent: int) -> tuple[int, bool]:
-        """Return the row of a canonical position, which is added if it is missing, and whether it is new.
+        """Add a canonical position if it is missing. Returns its row, and whether it is new.
 
         A new position has no score, level or leaf. Raises `Damaged` in a damaged file.
         """
@@ -153,9 +158,9 @@ class BookTable(TableMemory):
                 self.grow(answer)
 
     def insert_records(self, records: Records, *, overwrite: bool = False) -> int:
-        """Add canonical `RECORD`s, none with the flag `WIDE`. Returns how many positions were in the table already.
+        """Add canonical `RECORD`s; none may have the flag `WIDE`. Returns how many positions were in the table already.
 
-        Unless ``overwrite``, these keep their data. Raises `Damaged` in a damaged file.
+        Positions that were in the table keep their data unless ``overwrite``. Raises `Damaged` in a damaged file.
         """
         records = np.ascontiguousarray(records, RECORD)
         out = np.zeros(INSERTED_WORDS, np.int64)
@@ -309,8 +314,10 @@ class BookTable(TableMemory):
             chunk[place] = (*keys, slot, 0, 0, 0, *entry[6:13], entry.flags | WIDE)
 
     def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
-        """Return every legal move on the board, or the pass, ascending, with the row of the position after it (-1 if it
-        is not in the table).
+        """Return the legal moves on the board, ascending, or the forced pass; each with the row of the position after
+        it.
+
+        The row is -1 if that position is not in the table.
         """
         with self.lock:
             out = self._scratch
@@ -340,8 +347,9 @@ class BookTable(TableMemory):
         return counts
 
     def bare_filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
-        """Verify a mapped file and gather the index, then return `filters` whose bits the caller has to set. Raises
-        `Damaged` in a damaged file.
+        """Verify a mapped file and gather the index, then return `filters` whose bits the caller must set before use.
+
+        Raises `Damaged` in a damaged file.
         """
         self.check_all(progress)
         self.gather_index()
@@ -360,7 +368,7 @@ class BookTable(TableMemory):
         return filled
 
     def insert_children(self, start: int, end: int, progress: ProgressCallback = no_progress) -> None:
-        """Add every position that one legal move, or a forced pass, from rows ``start`` to ``end`` - 1 leads to."""
+        """Add the positions after every legal move, or the forced pass, of the rows from ``start`` to ``end`` - 1."""
         reason = np.zeros(1, np.int64)
         for first, last in self._turns(end - start, _STEP):
             row = start + first
@@ -424,8 +432,9 @@ class BookTable(TableMemory):
     ) -> tuple[npt.NDArray[np.uint64], int | None]:
         """Return the canonical positions of a game, uint64 (n, 2), and the number (from 0) of an illegal move or None.
 
-        ``moves`` are squares 0..63, or 64 for a pass, which may be left out; the positions include the start and those
-        of forced passes, down to ``least_empties`` empty squares. The game ends before an illegal move.
+        ``moves`` are squares 0..63, or 64 for a pass, which may be left out. The positions are those with at least
+        ``least_empties`` empty squares, the start and those of forced passes included. The game ends before an illegal
+        move.
         """
         out = np.empty((len(moves) * 2 + 2, 2), np.uint64)
         played = np.frombuffer(moves, np.uint8)

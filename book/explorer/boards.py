@@ -74,8 +74,9 @@ def _images(boards: Boards) -> list[Boards]:
 
 
 def _smallest(players: Boards, opponents: Boards, marks: Numbers) -> tuple[Boards, Boards, Numbers]:
-    """Return the smallest (player, opponent, mark) of the eight images of each board; ``marks[which]`` are those of the
-    images under a symmetry.
+    """Return the smallest (player, opponent, mark) of the eight images of each board.
+
+    ``marks[which]`` are the marks of the images under the symmetry ``which``.
     """
     least = players, opponents, np.broadcast_to(marks[0], players.shape)
     images = zip(_images(players), _images(opponents), marks, strict=True)
@@ -127,7 +128,10 @@ class Moves(NamedTuple):
 
 
 class Replay:
-    """Games that are replayed together: boards as they stand, whether White is to move, and which games are legal."""
+    """Games that are replayed together: boards as they stand, whether White is to move, and which games are legal.
+
+    `moves` does the replay: until all of its moves are taken, ``legal`` and `results` are not final.
+    """
 
     def __init__(self, players: Boards, opponents: Boards, white: npt.NDArray[np.bool_], squares: Numbers) -> None:
         """``squares`` (games, n), 0 = A1, without passes, are filled with `NO_SQUARE`."""
@@ -137,8 +141,10 @@ class Replay:
         self._played = np.zeros(len(players), np.intp)
 
     def moves(self) -> Iterator[Moves]:
-        """Yield the moves from boards of 0 discs, of 1, and so on to 63, each game's up to its end or its first illegal
-        move. The boards advance meanwhile, so this can be used once.
+        """Yield the moves from boards of 0 discs, of 1, and so on to 63. A game takes part up to its end or its first
+        illegal move.
+
+        The boards advance meanwhile, so this can be used once.
         """
         for discs in range(64):
             squares = self._squares[np.arange(len(self.players)), self._played]

@@ -46,8 +46,10 @@ class _ReadGame(NamedTuple):
 
 
 def game_files(paths: Iterable[str]) -> list[str]:
-    """Return the files named, and those of games in and below the folders named, by name, each once. Raises `BadInput`
-    if a path does not exist, or if there is no file.
+    """Return the files that ``paths`` name, and those of games in and below the folders that they name, by name; each
+    once.
+
+    Raises `BadInput` if a path does not exist, or if there is no file.
     """
     found = []
     for path in map(Path, paths):

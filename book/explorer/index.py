@@ -62,12 +62,15 @@ _PLAYERS = 3
 
 
 class NoIndex(BadInput):
-    """An index that is none, or is damaged."""
+    """The file is no index of games, or a damaged one."""
 
 
 class Filter(NamedTuple):
-    """Which games count: those of a ``player``, of a ``black``, of a ``white``, of an ``event`` or file, each by a part
-    of the name in any case; and those of the years ``from_year`` to ``to_year``, 0 for any.
+    """Which games count: those that meet every condition given.
+
+    ``player`` is a part of either player's name, ``black`` and ``white`` of that side's name, ``event`` of the
+    tournament's or the file's name, all in any case. The year is ``from_year`` or later and ``to_year`` or earlier, 0
+    for any. With either limit, games of unknown year do not count.
     """
 
     player: str = ""
@@ -83,7 +86,9 @@ NO_FILTER = Filter()
 
 class ListedGame(NamedTuple):
     """A game that reached a position: names, the year or 0, the tournament and the file, Black's score in discs or
-    None, and the move that it went on with.
+    None.
+
+    ``move`` is the move that was played in that position.
     """
 
     black: str
@@ -96,9 +101,11 @@ class ListedGame(NamedTuple):
 
 
 class TalliedMove(NamedTuple):
-    """A move that was played in a position, with its mirror images: the number of games, results for the mover (fewer
-    where results are unknown), their sum of discs, first and last year or 0, and the most frequent players with their
-    number of games.
+    """A move that was played in a position, its mirror images included; ``games`` is the number of games with it.
+
+    ``wins``, ``draws`` and ``losses`` are the known results for the mover, ``discs`` is the sum of these results in
+    discs. ``first`` and ``last`` are years, or 0. ``players`` are those who played it most often, each with a number of
+    games.
     """
 
     move: str
@@ -138,7 +145,7 @@ class _Layer(NamedTuple):
 
 
 def section_sizes(positions: int, moves: int, visits: int) -> tuple[tuple[Any, int], ...]:
-    """Return the types and numbers of a layer's four parts."""
+    """Return a pair for each of a layer's four parts: the type of its items and their number."""
     return (("<u8", positions), ("<u4", positions + 1), (MOVE, moves), ("<u4", visits))
 
 
@@ -148,12 +155,14 @@ def padded(size: int) -> int:
 
 
 class GamesIndex:
-    """An open index. Any thread may call the methods."""
+    """An open index. Any thread may call the methods.
+
+    The file is mapped: it must not be cut short while the index is used, because reading a missing part ends the
+    process.
+    """
 
     def __init__(self, path: str | Path) -> None:
-        """Map the file ``path``. Raises `NoIndex` if it is no index, is cut short or longer than it says, and
-        `OSError`.
-        """
+        """Map the file ``path``. Raises `NoIndex` if it is no index or has the wrong length, and `OSError`."""
         self.path = str(path)
         with Path(path).open("rb") as file:
             size = file.seek(0, 2)
@@ -201,10 +210,10 @@ class GamesIndex:
         return "".join(letter for letter in text[:LONGEST_NAME] if letter.isprintable())
 
     def look_up(self, player: int, opponent: int, chosen: Filter = NO_FILTER, *, games: int = 0) -> Played:
-        """Return what was played in a position, in any orientation, by the games that ``chosen`` lets through: moves on
-        that board, and up to ``games`` of the games.
+        """Return what was played in a position, in any orientation, by the games that ``chosen`` lets through.
 
-        Unless ``games`` is 0 each move has its most frequent players. Raises `NoIndex` if the file is damaged.
+        The moves are on the board given; at most ``games`` games are listed. Unless ``games`` is 0 each move has its
+        most frequent players. Raises `NoIndex` if the file is damaged.
         """
         return next(self.look_up_many([(player, opponent)], chosen, games=games))
 

@@ -1,8 +1,8 @@
 """Edax's book.dat, version 4, byte for byte.
 
 Edax has the links of a position in the order in which it met or last sorted them, sometimes with stale scores. Ours are
-computed, so `read` also keeps the original links of records whose computed links differ; `write` uses them as long as
-the book has not changed. A negamax keeps of them only those that differ in nothing but their order.
+computed. So `read` also keeps the file's links of records whose computed links differ, and `write` uses these as long
+as the book has not changed. After a negamax only links that differ in nothing but their order are kept.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ _SLICE = 1 << 14
 
 
 class EdaxImport(NamedTuple):
-    """A book.dat in memory; ``links`` are the file's links of the positions whose computed links differ from them,
-    ``duplicates`` is the number of repeated records, of which all but the first were dropped, as Edax does.
+    """A book.dat in memory; ``links`` are the file's links of the positions whose computed links differ from them.
+
+    Repeated records were dropped, all but the first, as Edax does; ``duplicates`` is their number.
     """
 
     table: BookTable

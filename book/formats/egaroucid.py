@@ -68,7 +68,11 @@ _STEP = 1 << 12
 
 
 class EgaroucidImport(NamedTuple):
-    """A book from Egaroucid's file; ``passes`` positions with forced passes were added, ``duplicates`` merged."""
+    """A book from Egaroucid's file.
+
+    ``passes`` is the number of positions with a forced pass that were added, ``duplicates`` that of the repeated
+    positions that were merged.
+    """
 
     book: Book
     passes: int
@@ -122,7 +126,9 @@ class _RecordLoader:
         self._progress("load", first + len(records), self._count)
 
     def finish(self, level: int | None = None) -> EgaroucidImport:
-        """Add the forced passes and return the book with ``level``, which if None is derived from the positions."""
+        """Add the forced passes and return the book. If ``level`` is None, the book's level is derived from the
+        positions.
+        """
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
         rows = len(table)
         reason = np.zeros(1, np.int64)

@@ -94,10 +94,10 @@ class LoadedBook(NamedTuple):
 
 
 def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> LoadedBook:
-    """Read a book of any format into memory, without journal and lock.
+    """Read a book of any format into memory, without a lock.
 
-    ``level`` is given to the positions of a file without levels. Raises `Unreadable`. To change a book in our own
-    format use `store.open_store`.
+    Of a book in our own format only the file is read, not the changes in its journal: to have these, or to change the
+    book, use `store.open_store`. ``level`` is given to the positions of a file without levels. Raises `Unreadable`.
     """
     kind = format_by_content(path)
     notes: list[str] = []
@@ -124,7 +124,8 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 class Opened(NamedTuple):
     """An open book, with a store if it has our own format, else None.
 
-    ``assumed`` is that of `LoadedBook`; ``refusal`` says why a book in memory takes no changes, "" if it takes them.
+    ``assumed`` is that of `LoadedBook`. ``refusal`` says why a book in memory takes no changes; the caller must then
+    refuse them. It is "" if the book takes changes.
     """
 
     book: Book
@@ -138,8 +139,9 @@ class Opened(NamedTuple):
 def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> Opened:
     """Open a book of any format. Raises `Unreadable`.
 
-    Our own format is opened for writing if that is possible, else for reading (`store.open_store`); the installed book
-    for reading; other formats are read into memory. ``level`` is that of `load`.
+    Our own format is opened as a store, for writing if that is possible, else for reading (`store.open_store`). Other
+    formats are read into memory, and ``store`` is None. So is the installed book: it gets a ``refusal``, and the caller
+    must refuse changes. ``level`` is that of `load`.
     """
     if format_by_content(path) != NATIVE:
         loaded = load(path, level=level, progress=progress)
@@ -161,8 +163,8 @@ class Saved(NamedTuple):
 
 
 def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, unnamed: str = NATIVE) -> Saved:
-    """Write a book in the format of the file's name, replacing the file; ``unnamed`` is the format for a name that
-    tells none.
+    """Write a book in the format of the file's name, replacing the file; ``unnamed`` is the format if the name tells
+    none.
 
     An existing file is kept as ``path.1`` ...; a file in our own format gets no journal. Raises `WriteFailed`, and
     `BookError` if the format cannot hold the book, or as `write_native` does.
@@ -201,7 +203,7 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 
 
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
-    """Write a book without a file to ``path``, in our own format and with a new identity.
+    """Write ``book`` to ``path`` in our own format, with a new identity and without a journal.
 
     Raises `WriteFailed`, and `BookError` if a journal lies beside ``path``: it belongs to another book, perhaps an open
     one.

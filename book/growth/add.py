@@ -88,10 +88,10 @@ def add_games(
     first, so that these are searched first too.
 
     With ``keep_results`` the games' results are counted for their positions, in one step at the end, so that a command
-    that was cancelled and is repeated counts each once. ``games`` is then iterated twice. A game with the same moves
-    and marks of identity as a counted one is not counted again; games of one file without marks are different games
-    even if their moves are equal. ``adjusting`` also makes each lost game's line less attractive to its loser
-    (`game_results.adjust`).
+    that was cancelled and is repeated counts each once. ``games`` is then iterated twice, so it must not be an
+    iterator. A game with the same moves and marks of identity as a counted one is not counted again; games of one file
+    without marks are different games even if their moves are equal. ``adjusting`` also makes each lost game's line less
+    attractive to its loser (`game_results.adjust`).
     """
     job = GrowthCommand(book, worker)
     problems: list[str] = []
@@ -181,8 +181,8 @@ def _add_keys(job: GrowthCommand, keys: Words) -> None:
 
 
 def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> tuple[int, int]:
-    """Count the results of the games with a known score at once. Returns how many games were counted now, and how many
-    had been before.
+    """Count the results of all games with a known score in one step. Returns how many games were counted now, and how
+    many had been before.
     """
     new = bytearray()
     repeated: Counter[bytes] = Counter()

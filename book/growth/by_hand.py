@@ -41,10 +41,12 @@ def _linked(book: Book, player: int, opponent: int) -> bool:
 def unedit(book: Book, player: int, opponent: int) -> None:
     """Take back the last score that was set by hand in a position. Raises ValueError if there is none.
 
-    If it was set since the book was opened, the earlier score is restored; a position that was not in the book before
-    is removed unless a move of it leads into the book now, and its parents then get back the leaves that it replaced,
-    unless they have leaves of a higher level now. Otherwise the score is computed from leaf and links again, or needs a
-    search if there are none. Scores are `Book.stale` afterwards.
+    If it was set since the book was opened, the earlier score is restored. A position that was not in the book before
+    is removed, unless a move of it leads into the book now. Its parents then get back the leaves that it replaced,
+    unless they have leaves of a higher level now.
+
+    If it was set before the book was opened, the score is computed from leaf and links again, or needs a search if
+    there are none. Scores are `Book.stale` afterwards.
     """
     p, o, _ = book.table.canonical(player, opponent)
     row = book.table.find_canonical(p, o)

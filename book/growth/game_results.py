@@ -1,6 +1,6 @@
 """Game results of each position, seen from its side to move, and learning from lost games (AI Factory's method).
 
-They are weights, not whole numbers, because learning scales them.
+Results are weights, not whole numbers, because learning scales them.
 """
 
 from __future__ import annotations

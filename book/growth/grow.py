@@ -54,10 +54,10 @@ def select(
 ) -> Rows:
     """Return the rows whose leaf is to be added, ascending; nothing is changed. Raises `NotInBook`.
 
-    `Mode.DEVIATE` alone uses ``tolerance`` and ``window``: how many discs the side to move at ``root`` and the other
-    side may lose with a move, against the position's score, and the lowest and highest score for the side to move at
-    ``root``. ``orders`` returns the order of the book's rows; it is called only if more than about 1/`_PART` of them
-    are reached.
+    Only `Mode.DEVIATE` uses ``tolerance`` and ``window``. ``tolerance`` is how many discs the side to move at ``root``
+    may lose with a move, against the position's score, then the same for the other side. ``window`` is the lowest and
+    the highest score that is followed, for the side to move at ``root``. ``orders`` returns the order of the book's
+    rows; it is called only if more than about 1/`_PART` of them are reached.
     """
     orders = orders or functools.partial(LayerOrder, book.table, progress)
     row = root_row(book, root)
@@ -131,10 +131,11 @@ def deviate_rows(
 
 
 def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absolute: int = 4) -> CommandOutcome:
-    """Grow the book below ``root``, until nothing is left to add, where one side loses up to ``relative`` discs with a
-    move while the other plays its best, and the reverse: Edax's main growth.
+    """Grow the book below ``root`` until nothing is left to add: Edax's main growth.
 
-    Only scores within ``absolute`` discs of the root's are followed. Raises `NotInBook` and `OutOfRange`.
+    Lines are followed in which one side loses up to ``relative`` discs with a move while the other plays its best;
+    either side may be the one that loses. Only scores within ``absolute`` discs of the root's are followed. Raises
+    `NotInBook` and `OutOfRange`.
     """
     within("relative error", relative, -129, 129)
     within("absolute error", absolute, 0, 65)

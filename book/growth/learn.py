@@ -123,10 +123,10 @@ class _Rounds(LongCommand):
     def ask(
         self, player: int, opponent: int, level: int, excluded: int = 0
     ) -> Generator[Question, tuple[int, int] | None, tuple[int, int]]:
-        """Return the best move and its score in discs for ``player``: remembered, or by yielding the question, whose
-        answer the book then remembers.
+        """Return the best move and its score in discs for ``player``.
 
-        Raises `WorkCancelled` if the search, or one before it, was stopped.
+        If the book remembers an answer, it is used. Otherwise the question is yielded, and the book remembers the
+        answer. Raises `WorkCancelled` if the search, or one before it, was stopped.
         """
         question = player, opponent, level, excluded
         answer = self.book.memo.get(question)
@@ -165,7 +165,7 @@ class _Rounds(LongCommand):
         """Yield the search of ``task``; return the leaf's move and its score for the side to move in the book's
         position.
 
-        If the task searches the board after a forced pass, these are PASS and the negated score.
+        After a forced pass the result is PASS, with the negated score of the search.
         """
         move, score = yield from self.ask(task.player, task.opponent, task.level, task.excluded)
         return (PASS, -score) if task.passed else (move, score)
@@ -246,8 +246,8 @@ def expansions(
     """Return the leaves that a round of learning follows, each position once with its largest budget. Raises
     `NotInBook`.
 
-    The leaves are at most ``leaf_error`` discs below their position's score, in the two walks in which one side plays
-    only best moves; for that side only best leaves are followed. ``seen`` wraps the visits of the walks.
+    A leaf is at most ``leaf_error`` discs below its position's score. The leaves come from two walks, in each of which
+    one side plays only best moves; a leaf of that side must be a best move too. ``seen`` wraps the visits of the walks.
     """
     found: dict[Position, Expansion] = {}
     for best_only in (True, False):
@@ -268,8 +268,9 @@ def expansions(
 
 
 def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> SearchLine[list[PositionEntry]]:
-    """Yield the searches of the best line from a leaf to the book, to the depth, or to a score that has changed too
-    much; return the entries of its new positions.
+    """Follow the best line from a leaf, yielding its searches; return the entries of its new positions.
+
+    The line ends at a position of the book, at the depth, or where a score has changed too much.
     """
     table = rounds.book.table
     entries: list[PositionEntry] = []

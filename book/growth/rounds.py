@@ -35,10 +35,10 @@ SETTLE_S = 0.5
 class CommandProgress(NamedTuple):
     """Progress of a long command: ``done`` of ``total`` (0 if unknown) in this round's ``stage``.
 
-    ``positions`` are those of the book; ``searches`` counts since the worker was made; ``step`` is that of a schedule,
-    otherwise "". Stages: ``search`` (searches), ``add`` (positions or games given), ``results`` (games counted),
-    ``walk`` (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others (positions of
-    the whole book).
+    ``positions`` is the number of the book's positions, ``searches`` that of searches since the worker was made.
+    ``step`` is the step of a schedule, otherwise "". Stages: ``search`` (searches), ``add`` (positions or games given),
+    ``results`` (games counted), ``walk`` (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``,
+    ``select`` and others (positions of the whole book).
     """
 
     stage: str
@@ -55,8 +55,10 @@ OnProgress = Callable[[CommandProgress], bool]
 
 
 class CommandOutcome(NamedTuple):
-    """The outcome of a command. ``finished`` is False after a cancellation; ``searches`` and ``added`` positions are
-    the command's, ``positions`` all that the book has now.
+    """The outcome of a command. ``finished`` is False after a cancellation.
+
+    ``searches`` and ``added`` are its numbers of searches and of added positions; ``positions`` is the number that the
+    book has now.
     """
 
     finished: bool
@@ -101,7 +103,8 @@ class Worker:
     ) -> None:
         """``on_progress`` returns False to cancel a command; ``halt`` is called then, to stop the running searches.
 
-        Raises `OutOfRange` for other than 1 to 1024 ``threads``.
+        If ``halt`` stops later searches too, as `Searches.stop` does, the caller must allow them again before the next
+        command. Raises `OutOfRange` for other than 1 to 1024 ``threads``.
         """
         self.evaluate = evaluate
         self.threads = within("threads", threads, 1, 1024)
@@ -253,10 +256,11 @@ class GrowthCommand(LongCommand):
             self.book.put(changed)
 
     def search(self, tasks: Iterable[LeafTask], total: int, *, raise_level: bool = False) -> None:
-        """Run the searches ``tasks``, at most ``total``, and store the leaves; with ``raise_level`` the positions get
-        the searches' level.
+        """Run the searches ``tasks`` and store the leaves; ``total`` is the most searches that there can be, for the
+        progress.
 
-        Raises `WorkCancelled` if a search was stopped or the command cancelled; the leaves stored so far stay.
+        With ``raise_level`` the positions get the searches' level. Raises `WorkCancelled` if a search was stopped or
+        the command cancelled; the leaves stored so far stay.
         """
         for done, (task, answer) in enumerate(self.worker.run(tasks), 1):
             if answer is None:
@@ -279,8 +283,8 @@ class GrowthCommand(LongCommand):
         self.book.checked()
 
     def store(self, positions: Collection[Position]) -> None:
-        """Add canonical positions; then search their faulty leaves and those leaves of their parents that are now
-        links.
+        """Add canonical positions. Then search new leaves for those with a faulty leaf, and for their parents whose
+        leaf has become a link.
         """
         table = self.book.table
         whole = self.book.complete or not len(self.book)
@@ -303,10 +307,10 @@ class GrowthCommand(LongCommand):
         return self.leaf_task(row)
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
-        """Add those of ``positions``, canonical and each with a provisional score (or `NO_SCORE`), that are not in the
-        book. Returns their number.
+        """Add those of ``positions`` that are not in the book; return their number. Each has a provisional score or
+        `NO_SCORE`.
 
-        All are added or none, because the next round's choice depends on all of them.
+        The positions must be canonical. All are added or none, because the next round's choice depends on all of them.
         """
         new: dict[Position, int] = {}
         for number, (position, score) in enumerate(positions, 1):

@@ -57,8 +57,8 @@ def parse(text: str) -> list[LearningStep]:
 def run(book: Book, root: Position, steps: Iterable[LearningStep], worker: Worker) -> list[CommandOutcome]:
     """Run steps in order from ``root`` until one is cancelled. Returns the outcome of each.
 
-    A second run with the same steps continues with the cancelled one; the outcomes of the steps before it are then
-    empty. Raises as `learn` does.
+    A second run with the same root and steps begins with the step that was cancelled; the outcomes of the steps before
+    it are then empty. Raises as `learn` does.
     """
     steps = list(steps)
     name = ",".join(map(str, (*book.table.canonical(*root)[:2], *steps)))

@@ -87,7 +87,7 @@ def self_play(
     results.
 
     ``adjusting`` makes lost lines less attractive to the loser (`game_results.adjust`). `ROUND` games are played at a
-    time, on all threads; after a stop those of the last round are not counted. Raises `OutOfRange`.
+    time, on all threads; the games of a round that was stopped are not counted. Raises `OutOfRange`.
     """
     within("games", games, 1, MAX_GAMES)
     within("level", terms.level, 0, MAX_LEVEL)

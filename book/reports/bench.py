@@ -216,7 +216,11 @@ def main(argv: Sequence[str]) -> int:
 
 @contextmanager
 def own_folder(place: Path | None) -> Iterator[Path]:
-    """Yield a new folder in ``place`` that is removed at the end of the block, or when SIGTERM ends the process."""
+    """Return a context manager that yields a new folder in ``place``. It is removed at the end of the block, or when
+    SIGTERM ends the process.
+
+    Only the main thread may use it, because it handles the signal.
+    """
     with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=place) as folder:
 
         def terminated(number: int, frame: object) -> None:

@@ -63,8 +63,9 @@ class BookSummary(NamedTuple):
 
 
 def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Return the number of positions that no line from the initial position reaches: of all positions if the initial
-    one is not in the book.
+    """Return the number of positions that no line from the initial position reaches.
+
+    If the initial position is not in the book, these are all positions.
     """
     start = book.table.find(*START)
     if start < 0:
@@ -73,7 +74,7 @@ def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
 
 
 def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bool = True) -> BookSummary:
-    """Return the summary of a book; what its `Book.counts` lack is counted by a pass over the book, and kept in them.
+    """Return the summary of a book. Counts that `Book.counts` lacks are made by a pass over the book, and kept there.
 
     Without ``reached``, positions that no line reaches are not counted if their number is unknown.
     """
@@ -215,7 +216,9 @@ def more_lines(book: Book) -> list[str]:
 
 
 class Checked(NamedTuple):
-    """The numbers of moves of games: in positions outside the book, as good as the best, and worse."""
+    """Numbers of moves of games: ``missing`` in positions outside the book, ``good`` as good as the best, ``bad``
+    worse.
+    """
 
     missing: int
     good: int

@@ -49,8 +49,8 @@ def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes:
 def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
     """Return a repaired book made from the intact parts of a book's file and its journal.
 
-    The file's path counts and game results are dropped; results in the journal are kept. A journal that belongs to
-    another book is ignored. Raises `Unreadable` if the file cannot be read or its header is damaged.
+    The file's path counts, game results and list of counted games are dropped; those of the journal are kept. A journal
+    that belongs to another book is ignored. Raises `Unreadable` if the file cannot be read or its header is damaged.
     """
     data = content(path, progress).tobytes()
     header = snapshot.read_header(path, data, None)

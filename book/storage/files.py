@@ -33,7 +33,10 @@ _AROUND = 1 << 21
 
 
 class SyncedFile:
-    """A file that is written and synced every 64 MiB, so that no sync takes long."""
+    """A file being written whose data are synced after each 64 MiB, so that the last sync is short.
+
+    The owner of the stream must still sync the rest.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -102,8 +105,8 @@ def keep_backups(path: Path, count: int = BACKUPS) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, backups: int = BACKUPS) -> Iterator[SyncedFile]:
-    """Yield a stream whose content replaces ``path`` when the block ends; the earlier file is kept as a backup
-    (`keep_backups`).
+    """Return a context manager that yields a stream. When the block ends, the stream's content is synced and replaces
+    the file at ``path``; the earlier file is kept as a backup (`keep_backups`).
 
     If the block raises, ``path`` stays unchanged. Raises `WriteFailed` if the disk refuses.
     """

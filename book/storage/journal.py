@@ -107,8 +107,8 @@ class Scan(NamedTuple):
     """The content of a journal.
 
     ``book`` is the identity of the book's file, ``base`` the sequence number before the first of the ``frames``,
-    ``checksum`` that of the last frame. After the frames, from byte ``end`` on, ``torn`` bytes were cut short by a
-    crash.
+    ``checksum`` that of the last frame. ``end`` is the byte after the frames; the ``torn`` bytes from there on are what
+    a crash cut short.
     """
 
     book: int
@@ -286,8 +286,9 @@ class Writer:
     """Appends frames to a journal: `append` holds them in memory, `collect` hands them to the next `write`, which puts
     them on the disk.
 
-    Frames that could not be written are all written again by the next `write`. `append` and `collect` are called under
-    the recorder's lock, `write` by one thread at a time. Raises `WriteFailed` if the file cannot be opened.
+    Frames that could not be written are all written again by the next `write`. The caller must hold the recorder's lock
+    for `append` and `collect`, and call `write` from one thread at a time. Raises `WriteFailed` if the file cannot be
+    opened.
     """
 
     def __init__(self, path: Path, found: Scan) -> None:

@@ -29,7 +29,7 @@ STEPS = struct.Struct("<QQ")
 
 
 class DirtyFlag(ChangeObserver):
-    """The observer of a book in memory: ``changes`` becomes True with any change that would be lost."""
+    """The observer of a book in memory: ``changes`` becomes True with any change that would be lost, and stays True."""
 
     def __init__(self) -> None:
         self.changes = False
@@ -57,8 +57,8 @@ class ReadOnlyObserver(ChangeObserver):
     """The observer of a book opened for reading: it refuses every change, unless its ``retry`` succeeds."""
 
     def __init__(self, path: Path, reason: str = "", retry: Callable[[], None] | None = None) -> None:
-        """``reason`` says why changes are refused. ``retry`` is called before each refusal; if it does not raise
-        `BookError`, it has replaced this observer, and the change is allowed.
+        """``reason`` says why changes are refused. ``retry`` is called before each refusal. It raises `BookError` if
+        changes have to be refused still; if it returns, it must have replaced this observer, and the change is allowed.
         """
         self._path = path
         self._reason = reason

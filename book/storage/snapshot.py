@@ -136,7 +136,10 @@ class SnapshotHeader(NamedTuple):
 
 
 class _Summing:
-    """A stream that computes the checksum of each block of `BLOCK` bytes written through it."""
+    """A stream that computes the checksum of each block of `BLOCK` bytes written through it.
+
+    After the last write `end_block` must be called, for the block that is not full.
+    """
 
     def __init__(self, stream: SyncedFile) -> None:
         self._stream = stream
@@ -283,10 +286,10 @@ def write(
 
 
 def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
-    """Return the header of a file that begins with ``data``. ``size`` is the file's, compared with the header unless
-    None.
+    """Return the header of a file that begins with ``data``. ``size`` is the file's size in bytes; with None it is not
+    compared.
 
-    Raises `Unreadable` for another kind of file or a damaged header.
+    Raises `Unreadable` for another kind of file or a damaged header, and if the header has another size.
     """
     if len(data) < PAGE:
         raise Unreadable(path, len(data), f"the file ends inside the header of {PAGE} bytes")
@@ -494,7 +497,8 @@ def _segments(path: Path, header: SnapshotHeader, data: npt.NDArray[np.uint8], w
     """Return the index of a mapped file. Raises `Unreadable` if segments do not lie one after another or have no free
     slot.
 
-    A ``whole`` file, whose look-ups are not verified, must also use exactly the slots that its table of segments says.
+    In a ``whole`` file, whose look-ups are not verified later, each segment must also use exactly the number of slots
+    that the table of segments says.
     """
     places = data[header.segments_at :][: SEGMENTS * _SEGMENT.itemsize].view(_SEGMENT)
     place = header.segments_at + places.nbytes

@@ -204,10 +204,10 @@ class Store:
             message(str(blocks.damage), level="error", event="book")
 
     def _begin_writing(self, scan: journal.Scan | None, identity: int, sequence: int) -> None:
-        """Begin to write changes to the journal: create it if ``scan`` is None, or first move its torn end to another
-        file. ``identity`` and ``sequence`` are those of the book's file.
+        """Begin to write changes to the journal. It is created if ``scan`` is None; a torn end is first moved to
+        another file.
 
-        Raises `WriteFailed`; the journal is then unchanged.
+        ``identity`` and ``sequence`` are those of the book's file. Raises `WriteFailed`; the journal is then unchanged.
         """
         log = journal_path(self.path)
         if scan is None:
@@ -286,7 +286,7 @@ class Store:
         """Write the whole book to its file, keep at most ``backups`` earlier files (``NAME.1`` ...), and begin a new
         journal with the remembered searches and steps.
 
-        The caller prevents changes meanwhile. Changes that the journal could not take are in the new file. Raises
+        The caller must prevent changes meanwhile. Changes that the journal could not take are in the new file. Raises
         `ReadOnly` if the book was opened for reading or is closed, and `WriteFailed`; the old file and the journal are
         then kept, as after a cancellation.
         """
@@ -309,10 +309,11 @@ class Store:
         self._folded = self._writer.sequence
 
     def fold(self) -> None:
-        """Write the journal's changes into the file (`save`), which is then complete by itself; does nothing if there
-        are none or writing has failed.
+        """Write the journal's changes into the file (`save`), which is then complete by itself.
 
-        The earlier file is kept as a backup only if the journal has an `undoable` command. Raises as `save` does.
+        Does nothing if there are no changes, or if the last write failed. As for `save`, the caller must prevent
+        changes meanwhile. The earlier file is kept as a backup only if the journal has an `undoable` command. Raises as
+        `save` does.
         """
         if self._writer is not None and not self.failure and self._writer.sequence > self._folded:
             self.save(backups=BACKUPS if self.undoable() else 0)
@@ -414,7 +415,7 @@ class Store:
 
 
 def create_store(path: Path, book: Book) -> Store:
-    """Write a book that has no file to ``path``, and return its store, open for writing.
+    """Write ``book``, which has no file yet, to ``path``, and return its store, open for writing.
 
     Raises `BookError` if ``path`` or its journal exists, `Locked` if another process holds its lock, `WriteFailed`.
     """
@@ -435,7 +436,10 @@ def create_store(path: Path, book: Book) -> Store:
 
 
 def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, journal.Scan | None]:
-    """Return a book's mapped file and its journal or None. Raises `Unreadable`, also if they do not belong together."""
+    """Return a book's mapped file, and its journal (None if it has none).
+
+    Raises `Unreadable`, also if the two do not belong together.
+    """
     for _ in range(100):
         mapped = snapshot.read(path, check=path.stat().st_size <= CHECKED_AT_OPEN, progress=progress)
         if not journal_path(path).exists():
@@ -457,10 +461,11 @@ def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, jour
 def open_store(path: Path, *, read_only: bool | None = False, progress: ProgressCallback = no_progress) -> Store:
     """Open a book's file and bring it up to date from its journal.
 
-    ``read_only`` None opens for writing if possible, else for reading: because another process writes (`Store.holder`
-    is its process id), the folder cannot be written, or the disk is full (then changes are accepted once there is
-    room). `Store.reason` says why. A torn end of the journal is moved to a file beside it; `Store.notes` says so.
-    Raises `Unreadable`; with ``read_only`` False also `Locked` and `WriteFailed`.
+    With ``read_only`` None the book is opened for writing if possible, else for reading; `Store.reason` says why.
+    Either another process writes it (`Store.holder` is its process id), or the folder cannot be written, or the disk is
+    full (then changes are accepted once there is room). If the book is opened for writing, a torn end of the journal is
+    moved to a file beside it, and `Store.notes` says so. Raises `Unreadable`; with ``read_only`` False also `Locked`
+    and `WriteFailed`.
     """
     path = path.resolve()
     if not path.exists():

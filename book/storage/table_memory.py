@@ -146,10 +146,10 @@ class TableMemory:
             self.sound()
 
     def count_index(self) -> None:
-        """Compare the used slots of the index, whose blocks all match, with the numbers in its table; note damage if
-        they differ.
+        """Compare the used slots of the index with the numbers in its table; note damage if they differ.
 
-        If they agree, verification ends (`watch` with None).
+        If they agree, verification ends (`watch` with None). So all blocks must have been verified before, without
+        damage.
         """
         guard = self.guard
         if guard is None:
@@ -276,7 +276,9 @@ class TableMemory:
         self._strays = 0
 
     def _resize_segment(self, number: int, capacity: int, memory: Bytes | None = None) -> None:
-        """Give a segment another capacity: in ``memory``, which must be zero, or in memory of its own."""
+        """Copy a segment into ``memory``, which must be zeroed, or into new memory; ``capacity`` is its new number of
+        slots.
+        """
         if memory is None:
             memory = np.zeros(segment_bytes(capacity), np.uint8)
             self._strays += 1
@@ -352,10 +354,10 @@ class TableMemory:
         wide: Words,
         results: list[Records],
     ) -> None:
-        """Become the table with ``count`` rows whose parts are given, as `state` returns them; without ``chunks``,
-        ``segments`` or ``results`` this table keeps its own.
+        """Take over the parts of a table with ``count`` rows, as `state` returns them. This table keeps its own chunks,
+        segments or results where none are given.
 
-        All chunks but the last lie one after another in memory.
+        All chunks but the last, of records and of results, must lie one after another in memory.
         """
         if chunks:
             self._mapped = True
@@ -409,7 +411,7 @@ class TableMemory:
     def context(self) -> int:
         """The address of the table's context (`layout`), for the kernels. Raises `Damaged` in a damaged file.
 
-        A pass over many positions asks for it again for each part, to notice damage.
+        In a pass over many positions, read it again for each part, to notice damage.
         """
         self.sound()
         return self._context_at
