@@ -159,8 +159,9 @@ def write(
     """Write a book.dat, replacing the file. Returns the number of bytes.
 
     Counts are limited to 2^32 - 1. The level of a score set by hand is written as the leaf's level, or 60 without a
-    leaf; an unknown level as 0; a level of Egaroucid's as one that is read as no more reliable. For the rows in
-    ``links`` these links are written instead of the computed ones. Raises `WriteFailed`, and `BookError` for too many
+    leaf; an unknown level as 0. Levels on Egaroucid's scale are converted to ours, never to one that counts as more
+    reliable. For the rows in ``links`` these links are written, unchecked, in place of the computed ones: pass them
+    only while the book is unchanged, or after `Links.true_to`. Raises `WriteFailed`, and `BookError` for too many
     positions.
     """
     if len(table) >= 1 << 31:

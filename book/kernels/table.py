@@ -55,7 +55,7 @@ CHUNK_MASK = (1 << CHUNK_BITS) - 1
 @kernel("void(u64,u64,u64)", inline=True)
 def ensure(ctx, address, size):
     """Verify the blocks that hold the ``size`` bytes at ``address``, if they belong to a mapped file and are not
-    verified.
+    verified. A damaged block is filled with zeros, which stand for no position, and noted in the guard.
     """
     guard = ld64(ctx + U(GUARD))
     if guard != U(0):

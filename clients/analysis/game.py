@@ -56,7 +56,9 @@ class GameAnalysis(NamedTuple):
 
     @property
     def xot(self) -> str:
-        """The line of XOT, such as ``XOT 17``, through whose end the analysed moves have passed; "" if through none."""
+        """The opening of XOT whose last position, mirrored or not, occurs in the analysed moves, such as ``XOT 17`` or
+        ``XOT-small 17``; "" if there is none, or if the lists of XOT cannot be read.
+        """
         return xot.numbered([*(step.position for step in self.steps), self.game.record.final])
 
     @property

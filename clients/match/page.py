@@ -92,8 +92,8 @@ class MatchPage:
         self._shown_at = -math.inf
 
     def resume(self, games: dict[int, Finished]) -> None:
-        """Write the index and the pages of ``games``, those of the journal, and compute the ratings after smaller
-        numbers of games, at most `_MOST_POINTS` of them, for the graph of Elo.
+        """Write the index and the pages of ``games``, those already in the journal. For the graph of Elo the ratings
+        after the first n games are computed too, for about `_MOST_POINTS` values of n.
         """
         for count in range(1, len(games), 1 + len(games) // _MOST_POINTS):
             self._evaluate(dict(islice(games.items(), count)), -1)

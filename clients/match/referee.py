@@ -32,10 +32,11 @@ MOST_SOLVED = 10
 class MatchTerms(NamedTuple):
     """Rules that all games of a match share.
 
-    ``margin`` is the delay that a move may have, ``patience`` the longest wait for a move of a side without a time
-    limit, and ``overhead`` how long an answer is awaited after the side's time is up, all in ms. From ``adjudicate``
-    empty squares on (0 means never) the game ends with the score by ``solver``, which returns the exact score for the
-    side to move or raises `BadInput`; without a solver, or with few empty squares, this process solves.
+    ``margin`` is how late a move may be without losing the game, ``patience`` the longest wait for a move of a side
+    without a time limit, and ``overhead`` how long an answer is awaited after the side's time is up, all in ms. From
+    ``adjudicate`` empty squares on (0 means never) the game ends with the score by ``solver``, which returns the exact
+    score for the side to move or raises `BadInput`. This process solves, slowly, up to `MOST_SOLVED` empty squares;
+    without a ``solver``, ``adjudicate`` must not be larger.
     """
 
     margin: float = 0.0

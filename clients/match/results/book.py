@@ -63,8 +63,8 @@ def count_games(file: str, games: Sequence[FileGame], journal: str, groups: Proc
 
     Adds the games' positions down to the book's depth and makes lines of lost games less attractive to the losers.
     Nothing is searched: positions without a leaf wait for `book fix`. A file beside the ``journal``, if any, lists the
-    games counted, so that a resumed match does not count them again. Raises `BadInput` if the book or that file cannot
-    be used.
+    games counted, so that a resumed match does not count them again. The book must have passed `check_book`: one of
+    another format loses the results without an error. Raises `BadInput` if the book or that file cannot be used.
     """
     list_file = Path(f"{journal}.counted") if journal else None
     counted: set[int] = set()

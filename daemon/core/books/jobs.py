@@ -264,7 +264,8 @@ def _no_work(job: BookJob) -> Result:
 
 
 class BookJobs:
-    """All jobs of the process. ``on_change`` is called with a job at each of its progress reports and at its end.
+    """The listed jobs of the process; those of `at_once` are not among them. ``on_change`` is called with a job at each
+    progress report and at its end, on the thread that reports or ends it.
 
     ``active`` is the number of jobs on the book that have not ended, ``ended`` the number of those that have.
     """

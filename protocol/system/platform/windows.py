@@ -282,7 +282,7 @@ def ipc_socket() -> socket.socket:
 
 
 def claim_port(listening: socket.socket) -> None:
-    """Allow only this process: SO_REUSEADDR would let two processes listen at one port."""
+    """Before `bind`, reserve the port for this process alone: SO_REUSEADDR would let two processes listen at it."""
     import socket
 
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
