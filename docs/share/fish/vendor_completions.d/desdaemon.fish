@@ -172,7 +172,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l ir -d 'LLVM co
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l lowered -d 'LLVM code before optimisation (the default)'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l asm -d 'assembly, as far as it was not inlined'
 complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l check -d 'only look: exit 1 if anything is not compiled yet'
+complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l check -d 'only look: exit 1 if anything is missing'
 complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l json -d 'one JSON object'
 complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l quick -d 'compile nothing and start no search'
