@@ -350,9 +350,9 @@ def test_an_interrupted_base_keeps_its_games(tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     lines = tmp_path / "games.jsonl"
     with Collection(str(lines), "", "", "", str(folder), "") as found:
-        for game in list(games())[:2]:
-            found.add(analysed(game._replace(number=found.count + 1)))
-            assert len(lines.read_text().splitlines()) == found.count
+        for number, game in enumerate(list(games())[:2], 1):
+            found.add(analysed(game._replace(number=number)))
+            assert len(lines.read_text().splitlines()) == number
     index = (folder / "index.html").read_text()
     assert 'href="game-2.html"' in index
     assert NASTY not in index

@@ -106,7 +106,7 @@ def test_grades_of_a_book_that_changed_are_of_no_use() -> None:
 
 def test_every_legal_move_is_there_with_what_its_position_says() -> None:
     book = shuffled(Rule.EDAX)
-    book.table.set_results(book.table.find(*canonical(*referee.to_bits(referee.play(referee.start(), 19)))), (3, 2, 7))
+    book.set_results(book.table.find(*canonical(*referee.to_bits(referee.play(referee.start(), 19)))), (3, 2, 7))
     for entry in contents(book):
         for image in referee.symmetries(referee.from_bits(*entry[:2])):
             board = referee.to_bits(image)

@@ -14,7 +14,7 @@ from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import OutOfRange
 from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
-from desdaemon.book.record import RECORD, STATE, PositionEntry
+from desdaemon.book.record import RECORD, RESULT, STATE, PositionEntry
 from desdaemon.book.table import BookTable
 from desdaemon.protocol.othello.rules import INVERSE_SYMMETRY, transform_move
 
@@ -151,7 +151,7 @@ class TableModel(RuleBasedStateMachine):
     @rule(row=st.integers(0, 4000), won=st.floats(0, 100))
     def give_results(self, row: int, won: float) -> None:
         if row < len(self.table):
-            self.table.set_results(row, (won, 1.0, 2.0))
+            self.table.set_results_of(np.array([row]), np.array([(won, 1.0, 2.0)], RESULT))
             assert self.table.results(row) == (won, 1.0, 2.0)
 
     @invariant()
@@ -228,7 +228,7 @@ def test_states_are_everything_about_rows_in_their_order() -> None:
         table.write(row, entry._replace(score=number, wins=(1 << 33) * (number % 2), level=number, leaf_move=number))
     for results in (False, True):
         if results:
-            table.set_results(rows[1], (1.5, 2.0, 3.0))
+            table.set_results_of(np.array(rows[1:2]), np.array([(1.5, 2.0, 3.0)], RESULT))
         found = table.states(np.array(rows, np.int64))
         assert found.dtype == STATE
         assert found.tolist() == [(*table.entry(row), *table.results(row)) for row in rows]
