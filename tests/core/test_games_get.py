@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from served import Peer, serving
 
 from desdaemon.cli import games
 from desdaemon.core import explorer
+from desdaemon.core.requests.game_operations import GameOperations
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import parse_game
 from desdaemon.protocol.othello.scores import BlackScore
@@ -102,6 +104,23 @@ def test_what_cannot_be_answered_is_refused(indexed: Operated, tmp_path: Path) -
     assert indexed.code("games.get", {"positions": [{}], "moves": "f5"}) == "bad_request"
     assert indexed.code("games.get", {"positions": [{}] * 100, "games": 50}) == "too_large"
     assert indexed.code("games.get", {"positions": [{}, {"moves": "a1"}]}) == "illegal_move"
+
+
+def test_nobody_waits_for_look_ups_of_games(indexed: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deferred work, such as look-ups in the book, is done while one takes long."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(self: GameOperations, request: object) -> dict[str, object]:
+        begun.set()
+        assert go_on.wait(60)
+        return {"moves": []}
+
+    monkeypatch.setattr(GameOperations, "get", slow)
+    asked = indexed.request("games.get")
+    assert begun.wait(60)
+    assert indexed.final("cache.clear")["forgotten"] == 0
+    go_on.set()
+    assert indexed.ends(asked)[-1]["type"] == "final"
 
 
 def test_an_index_is_taken_up_when_it_changes_and_missed_when_it_is_gone(indexed: Operated, tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from desdaemon.core.explorer import games_index
+from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES
 from desdaemon.protocol.wire.messages import RequestError
@@ -21,17 +23,38 @@ _LINES_KEPT = 50_000
 
 
 class GameOperations:
-    """Answers `games.get`. One thread at a time calls `get`."""
+    """Answers `games.get` on a thread of its own: with a filter or a list of games a look-up takes milliseconds, and
+    look-ups in the book must not wait for it.
+    """
 
-    def __init__(self, file: str, hidden: re.Pattern[str]) -> None:
-        """``file`` is the index, "" for the default one; matches of ``hidden`` are removed from messages."""
+    def __init__(self, file: str, hidden: re.Pattern[str], mistake: Callable[[str], None]) -> None:
+        """``file`` is the index, "" for the default one; matches of ``hidden`` are removed from messages.
+
+        ``mistake`` is called with a name for the place when an unexpected exception is handled.
+        """
         self._file = file
+        self._mistake = mistake
+        self._thread = ThreadPool(1, "games", step_back)
         self._hidden = hidden
         self._known_lines = KnownLines(_LINES_KEPT)
 
+    def ask(self, request: PendingRequest) -> None:
+        """Reply to the request when its turn has come; returns at once."""
+        self._thread.submit(partial(self._answer, request))
+
+    def _answer(self, request: PendingRequest) -> None:
+        try:
+            request.final(self.get(request))
+        except RequestError as error:
+            request.fail(error)
+        except Exception:
+            self._mistake("games.get")
+            request.fail(RequestError("internal", "an internal error: see the daemon's log"))
+
     def get(self, request: PendingRequest) -> Data:
-        """Return the data of the final; if the request ends meanwhile, what was looked up until then. Raises
-        `RequestError` for a wrong position, too many games to list, and if there is no index.
+        """Return the data of the final. If the request ends meanwhile, the data has what was looked up until then. One
+        thread at a time may call it. Raises `RequestError` for a wrong position, too many games to list, and if there
+        is no index.
         """
         values = request.values
         many = values.get("positions")

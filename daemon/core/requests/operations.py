@@ -326,7 +326,7 @@ class Operations:
 
     def _games_get(self, request: PendingRequest) -> None:
         self.admit(request, max(1, len(request.values.get("positions") or ())))
-        self.books.aside(request, lambda: self._games.get(request))
+        self._games.ask(request)
 
     def _cache_clear(self, request: PendingRequest) -> None:
         self.books.aside(request, lambda: {"forgotten": self.analyses.cache.clear()})
