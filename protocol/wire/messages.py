@@ -336,6 +336,20 @@ def _book_argument(parameter: Parameter) -> Argument:
     )
 
 
+def _positions(since: str) -> Argument:
+    """Return the argument with a list of positions, of the feature ``since``."""
+    return Argument(
+        "positions",
+        "maps",
+        "Instead of a position: maps of `board` and `moves`, each optional.",
+        0,
+        MOST_POSITIONS,
+        default="one position",
+        since=since,
+        fields=POSITION,
+    )
+
+
 BASIC_OPERATIONS = (
     Operation("ping", (), READER, "Reply at once, whatever is searching."),
     Operation("hello", (), READER, "Tell who the daemon is, and what this client may do."),
@@ -399,16 +413,7 @@ BASIC_OPERATIONS = (
                 cost="a look-up for each legal move",
                 since="book.get.children",
             ),
-            Argument(
-                "positions",
-                "maps",
-                "Instead of a position: maps of `board` and `moves`, each optional.",
-                0,
-                MOST_POSITIONS,
-                default="one position",
-                since="book.get.many",
-                fields=POSITION,
-            ),
+            _positions("book.get.many"),
         ),
         READER,
         "What the book knows of a position, or of several.",
@@ -418,16 +423,7 @@ BASIC_OPERATIONS = (
         "games.get",
         (
             *POSITION,
-            Argument(
-                "positions",
-                "maps",
-                "Instead of a position: maps of `board` and `moves`, each optional.",
-                0,
-                MOST_POSITIONS,
-                default="one position",
-                since="games",
-                fields=POSITION,
-            ),
+            _positions("games"),
             Argument(
                 "games",
                 "int",
