@@ -78,5 +78,7 @@ def add_daemon(parser: argparse.ArgumentParser) -> None:
 
 
 def connected(named: argparse.Namespace) -> Client:
-    """Return a client of the daemon that the arguments name. Raises as `Client.connect`."""
+    """Return a client of the daemon that the arguments name. Raises `NoDaemon` if none is found or answers in time, and
+    `DaemonError` for unusable keys.
+    """
     return Client.connect(named.endpoint, key=named.key, server_key=named.server_key, timeout_s=named.timeout)

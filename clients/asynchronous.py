@@ -220,8 +220,9 @@ class AsyncClient:
         plies: Iterable[int] | None = None,
         **limits: Unpack[AnalysisLimits],
     ) -> GameAnalysis:
-        """Start to analyse a game from ``board`` (None: the standard start): the positions after the numbers of moves
-        in ``plies``, passes counted, by default all. Each finished ply is a partial; the final has all.
+        """Start to analyse positions of a game from ``board`` (None: the standard start). ``plies`` are their numbers
+        of moves played, passes counted; None stands for all positions. Each finished ply is a partial; the final has
+        all.
 
         If ``partial_ms`` is given, further partials, whose ``done`` is false, tell the progress of each ply.
         """
@@ -261,7 +262,8 @@ class AsyncClient:
         return [await handle for handle in handles]
 
     def book(self, command: str, **args: Any) -> BookJob:
-        """Start a book command, such as ``deviate``. One that takes time is a job, whose progress partials tell.
+        """Start a book command, such as ``deviate``. A command that takes time is a job; its partials tell the
+        progress.
 
         Arguments are named as the daemon's `help book` names them, with ``_`` for ``-``.
         """
@@ -275,8 +277,8 @@ class AsyncClient:
         """Start to analyse many positions as a job of the lowest priority. Returns the job's number, which stays valid
         when the daemon restarts.
 
-        ``file`` names a file in the daemon's data folder in place of ``items``, which needs the role admin. Results are
-        kept until `batch_forget`.
+        In place of ``items``, ``file`` may name a file in the daemon's data folder, which needs the role admin. Results
+        are kept until `batch_forget`.
         """
         return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
 
@@ -344,11 +346,11 @@ class AsyncClient:
         await self.request("shutdown")
 
     async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
-        """Yield topic and data of events as they arrive. Topics are such as ``job.<id>``, ``book`` and ``status``;
-        without topics all events come.
+        """Yield topic and data of events as they arrive: those of the ``topics``, such as ``job.<id>``, ``book`` and
+        ``status``, or all.
 
-        Listening begins with the first step of the iteration: earlier events are missed. It stays with the daemon of
-        that moment; if the client connects to a daemon elsewhere, call this again.
+        Events before the first step of the iteration are missed. The iteration listens to the daemon of that moment; if
+        the client connects to a daemon elsewhere, call this again.
         """
         import zmq.asyncio
 
@@ -466,8 +468,8 @@ class AsyncClient:
         self._pump()
 
     def _lose(self) -> None:
-        """Replace a broken connection by a new one. Repeatable requests that were in flight wait for it in their order,
-        before requests not yet sent. All others that were in flight fail.
+        """Replace a broken connection by a new one. Requests in flight that change nothing wait for it, in their order
+        and before requests not yet sent. All others in flight fail.
         """
         self._ready = False
         self._drop_link()
@@ -491,8 +493,8 @@ class AsyncClient:
         self._make_link()
 
     def _check(self) -> None:
-        """Schedule the next call of this method in a quarter of a second. Until the daemon has greeted, look for it,
-        also at a new endpoint, and fail requests that have waited too long.
+        """Have the loop call this again in a quarter of a second. Until the daemon has greeted, look for it, also at a
+        new endpoint, and fail requests that have waited too long.
         """
         self._checking = self._loop.call_later(_CHECK_S, self._check)
         if self._ready:

@@ -149,7 +149,7 @@ BookJob = Handle[JobProgress, JobDone]
 def _waits(
     method: Callable[Concatenate[AsyncClient, A], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Client, A], T]:
-    """Return a method of `Client` that waits for a coroutine of the asyncio client."""
+    """Return a method of `Client` that runs a coroutine method of the asyncio client and waits for its result."""
 
     @functools.wraps(method)
     def call(client: Client, /, *args: A.args, **kwargs: A.kwargs) -> T:

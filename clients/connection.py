@@ -99,8 +99,8 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
 
 
 def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> None:
-    """Set a socket's keys (none over ``ipc:``), keep-alive and reconnection, and connect it; ``endpoint`` is one of
-    those of ``target``. If endpoint or key is unusable, the socket is closed and `NoDaemon` raised.
+    """Set a socket's keys (none over ``ipc:``), keep-alive and reconnection, and connect it to ``endpoint``, one of
+    ``target``'s. If endpoint or key is unusable, the socket is closed and `NoDaemon` raised.
 
     libzmq's heartbeats are off and its receive queue is unbounded, because a heartbeat that meets a full queue and a
     broken connection aborts the process (``stream_engine_base.cpp``). The daemon bounds its replies.
@@ -130,8 +130,8 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
 
 
 class DaemonLink:
-    """A DEALER socket for one connection. After `LOST` close the link and make a new one, so that libzmq never repeats
-    a request. If ``refusal`` is not "", do not reconnect: it tells why that is useless.
+    """A DEALER socket for one connection. After `LOST` close it and make a new one, so that libzmq never repeats a
+    request; but do not if ``refusal`` is set: it is the reason why the daemon will refuse every connection.
     """
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: DaemonAddress) -> None:

@@ -75,7 +75,7 @@ class BatchPage(NamedTuple):
 
 class JobDone(NamedTuple):
     """The outcome of a book command: the numbers of positions added, changed and in the book, and the seconds it took;
-    0 where the daemon tells none. ``job`` is 0 if it was no job; ``data`` is the whole final.
+    0 for a number that the daemon left out. ``job`` is 0 if the command was no job; ``data`` is the whole final.
     """
 
     job: int

@@ -122,7 +122,7 @@ class Analysed(NamedTuple):
 
     @property
     def best(self) -> AnalysedMove | None:
-        """The best move; None where the game is over, or ``book`` ``only`` has none."""
+        """The best move; None if the game is over, or if with ``book`` ``only`` the book has none."""
         return self.moves[0] if self.moves else None
 
 

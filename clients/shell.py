@@ -1,7 +1,7 @@
-"""`desdaemon shell`: the text protocol of a daemon, here or elsewhere, with history and completion.
+"""`desdaemon shell`: the text protocol of a daemon, on this machine or another, with history and completion.
 
-Each line is sent as the operation `text`: answers go to standard output, error messages to standard error, and the exit
-status tells of errors. An interrupt sends `stop`, a second one cancels the command. With ``--json`` a line is an
+Each line is sent as the operation `text`: answers go to standard output, error messages to standard error; after an
+error the exit status is 1. An interrupt sends `stop`, a second one cancels the command. With ``--json`` a line is an
 operation and a JSON map of arguments, every reply is a line of JSON, and an interrupt cancels the request.
 """
 
@@ -192,16 +192,16 @@ class Shell:
 
 
 class _Shown:
-    """Prints a command's output as its partials arrive, each part once. Partials may be lost, so the final's output
-    must be passed to `write` too.
+    """Prints a command's output as its partials arrive, each part once. Pass the final's output to `write` too, because
+    partials may be lost.
     """
 
     def __init__(self) -> None:
         self._length = 0
 
     def write(self, start: int, text: str) -> None:
-        """Write what is new of ``text``, which begins at character ``start`` of the output; nothing if characters
-        before it are missing.
+        """Write what is new of ``text``, which begins at character ``start`` of the output. Writes nothing if
+        characters before ``start`` have not been written.
         """
         if start <= self._length < start + len(text):
             sys.stdout.write(text[self._length - start :])

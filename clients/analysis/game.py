@@ -86,8 +86,8 @@ def analyze_game(
 ) -> GameAnalysis:
     """Analyse every move of a game; ``effort`` as in `Judge.judge`.
 
-    ``tell`` is called with two numbers of moves, passes left out: those done, and all. After a `DaemonError` or a
-    `KeyboardInterrupt` ``stopped`` is called: if it returns true, the analysis of the moves judged so far, perhaps
+    ``tell`` is called with the number of moves judged and that of all moves, passes left out. After a `DaemonError` or
+    a `KeyboardInterrupt` ``stopped`` is called: if it returns true, the analysis of the moves judged so far, perhaps
     none, is returned; otherwise the exception is raised.
     """
     record = game.record
@@ -108,8 +108,7 @@ def analyze_game(
 
 
 def _steps(record: GameRecord, judged: dict[int, JudgedMove]) -> Iterator[JudgedMove]:
-    """Yield the moves in order, and end before the first move that was not judged. A pass just before such a move is
-    left out too.
+    """Yield the moves in order, up to the first move that was not judged; a pass just before that move is left out too.
 
     A pass has the score of the next position, seen from the side that passes. A pass that ends the record has the score
     0 and the depth -1.
@@ -138,7 +137,9 @@ def _effort_text(effort: Data) -> str:
 
 
 def as_json(analysis: GameAnalysis) -> dict[str, Any]:
-    """Return an analysis as JSON data. Scores of moves are their player's, ``black_scores`` and ``result`` Black's."""
+    """Return an analysis as JSON data. Scores are in discs: those of moves for the side that moves, ``black_scores``
+    and ``result`` for Black.
+    """
     record = analysis.game.record
     return {
         "black": record.black,
@@ -183,12 +184,12 @@ def summary_data(account: PlayerSummary) -> dict[str, Any]:
 
 
 def side_names(game: FileGame) -> tuple[str, str]:
-    """Return the names of Black and White: the players', or else the colours."""
+    """Return the names of Black and White; a player without a name is called by the colour."""
     return game.record.black or "Black", game.record.white or "White"
 
 
 def result_text(score: int | None) -> str:
-    """Return a result, Black's score, in words; ``not finished`` for None."""
+    """Return a result in words, from Black's score in discs; ``not finished`` for None."""
     if score is None:
         return "not finished"
     if score == 0:

@@ -263,8 +263,8 @@ class GameRow(NamedTuple):
 
 
 class PlayerRow(NamedTuple):
-    """The figures of all games of a player, known by name only: ``choices`` are moves that were not forced,
-    ``accuracy`` is in percent, ``lost`` in discs.
+    """The figures of all games under one player's name: ``choices`` are moves that were not forced, ``accuracy`` is in
+    percent, ``lost`` in discs.
     """
 
     name: str

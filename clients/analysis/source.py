@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class OwnEngine:
-    """An engine in this process; `close` ends it. Arguments that are None or "" are replaced by the user's
-    configuration file. With ``book`` the file's book is used, without it no book.
+    """An engine in this process; `close` ends it. The user's configuration file replaces arguments that are None or "".
+    With ``book`` the book that it names is used, otherwise none.
     """
 
     def __init__(self, threads: int | None, eval_file: str, *, book: bool) -> None:

@@ -163,7 +163,7 @@ class BenchDaemon:
         return platform.open_files(self.process.pid)
 
     def until_running(self, peer: BenchPeer, count: int) -> None:
-        """Ask through ``peer`` until ``count`` searches run; give up silently after `_START_S` seconds."""
+        """Ask the daemon, over ``peer``, until ``count`` searches run; give up silently after `_START_S` seconds."""
         due = time.monotonic() + _START_S
         while peer.ask("status")["running"] < count and time.monotonic() < due:
             time.sleep(0.05)

@@ -1,6 +1,6 @@
 """The command line of `desdaemon bot`, and the bot: it answers challenges, and plays each game on a thread of its own.
 
-The engine is a program that `desdaemon match` can drive, one process a game, so that games share nothing.
+The engine is any program that `desdaemon match` can play with; each game has a process of its own.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Bot:
             self._take(event)
 
     def finish(self) -> None:
-        """Wait for the end of the games in play, and tell the user that they are waited for."""
+        """Tell the user that games are still played, and wait for their end."""
         with self._lock:
             threads = list(self._games.values())
         if threads:

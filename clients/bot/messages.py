@@ -120,7 +120,7 @@ class Over(NamedTuple):
 
 
 class GameTable:
-    """One game, as its stream tells it. A state machine, for one thread."""
+    """One game, followed by the messages of its stream. A state machine, for one thread."""
 
     def __init__(self, account: str) -> None:
         """``account`` is the bot's own id."""

@@ -25,7 +25,7 @@ _FLAG_MS = 1_000.0
 
 
 class AcceptRules(NamedTuple):
-    """The rules by which requests are accepted.
+    """The rules by which requests for a match are accepted.
 
     ``types`` are patterns without the colour, such as ``s8r1[0-9]``; without any, no request is accepted. ``least`` and
     ``most`` bound the clock at the beginning, in ms. ``opponents`` are casefolded names; if there are none, anyone may
@@ -65,7 +65,7 @@ class Wishes(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """Call the server after ``after_s`` seconds."""
+    """Connect to the server after ``after_s`` seconds."""
 
     after_s: float
 
@@ -117,8 +117,8 @@ Instruction = Connect | Send | StartSearch | StopSearch | Show | Save | End
 
 
 class Answer(NamedTuple):
-    """The engine's move in ``position`` of ``game``, with its score in discs for the mover, the seconds it took, and a
-    report of the search.
+    """The engine's move in ``position`` of ``game``, with its score in discs for the side that moves, the seconds it
+    took, and a report of the search.
     """
 
     game: str
@@ -140,7 +140,7 @@ class _OwnBoard:
 
 
 class Player:
-    """A login on the server. It plays one match at a time, unless the user accepts more."""
+    """A player logged in to the server, as a state machine. It plays one match at a time, unless the user accepts more."""
 
     def __init__(self, login: str, password: str, rules: AcceptRules, wishes: Wishes) -> None:
         self._login, self._password, self._rules, self._wishes = login, password, rules, wishes
@@ -212,7 +212,7 @@ class Player:
     # Messages
 
     def told(self, message: ggs.Message, now: float) -> list[Instruction]:
-        """Take a message of the server. Returns instructions, as each method here does."""
+        """Note a message of the server. Returns the instructions that follow from it."""
         match message:
             case ggs.Prompt():
                 return self._prompt(message.wanted)
@@ -333,7 +333,9 @@ class Player:
         return [*instructions, End()] if self._done and not self._records else instructions
 
     def typed(self, line: str, now: float) -> list[Instruction]:
-        """Send a line of the user; ``quit`` ends the program. Before the login, other lines are refused."""
+        """Return instructions to send a line of the user, or to end the program after ``quit``. Before the login other
+        lines are refused.
+        """
         if line == "quit":
             return [*([Send(line)] if self._online else []), End()]
         if not self._online:

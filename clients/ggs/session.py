@@ -79,7 +79,7 @@ class ServerSession:
         return self._ended or ""
 
     def typed(self, line: str) -> None:
-        """Have `run` hand a line of the user to the player."""
+        """Queue a line of the user for the player; `run` passes it on."""
         self._events.put_nowait((None, lambda: self._player.typed(line.strip(), time.monotonic())))
 
     async def _tick(self) -> None:

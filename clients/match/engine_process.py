@@ -87,7 +87,7 @@ class EngineProcess:
     ) -> None:
         """Start the program in a process group of its own; the dialogue is appended to the file ``log``.
 
-        With ``quiet`` the program's standard error goes to `error_line` and ``log``, otherwise to that of this program.
+        With ``quiet`` the program's standard error goes to `error_line` and ``log``, otherwise to this process's.
         Raises `BadInput` if there is no such program, `EngineFault` once ``groups`` was stopped.
         """
         self.command = command
@@ -161,7 +161,7 @@ class EngineProcess:
             raise self._crash() from None
 
     def forget(self) -> None:
-        """Drop the output that `until` has not matched yet."""
+        """Discard the output that arrived and that no `until` has matched."""
         with self._news:
             self._said.clear()
 

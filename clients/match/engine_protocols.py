@@ -53,7 +53,8 @@ class EngineClient(ABC):
 
     @abstractmethod
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """Start a new game, and tell the program its time control; what the protocol cannot tell becomes a remark.
+        """Start a new game, and tell the program its time control. Add a remark to ``remarks`` for what the protocol
+        cannot tell.
 
         Raises `BadInput` for a board that the protocol cannot express, `EngineFault` if the program does not answer.
         """
@@ -162,8 +163,8 @@ class GtpPlayer(EngineClient):
 class NBoardPlayer(EngineClient):
     """NBoard's protocol: before each move the whole game is sent.
 
-    Some programs send their name at once, some with the first depth, some never, so the start ends when a ping is
-    answered.
+    Some programs send their name at once, some only while they search, some never; so at the start a ping is sent, and
+    its answer is awaited.
     """
 
     _MOVE = re.compile(rb"(?:^|\n)===[ \t]*([^\s/]+)(?:/([+-]?[\d.]+))?[^\n]*\n")
@@ -254,7 +255,7 @@ PLAYERS: dict[str, type[GtpPlayer] | type[NBoardPlayer] | type[TextPlayer]] = {
 
 
 def _score(values: Sequence[bytes]) -> float | None:
-    """Return the last of some numbers; None if there is none or it cannot be a score in discs."""
+    """Return the last of some numbers, as a program wrote them; None if there is none or it cannot be a score in discs."""
     try:
         score = float(values[-1])
     except (IndexError, ValueError):

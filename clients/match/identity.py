@@ -1,4 +1,4 @@
-"""What identifies a program: its command line and a digest of its files. By these a journal notices another version."""
+"""What identifies a program: its command line and a digest of its files, by which a journal notices another version."""
 
 from __future__ import annotations
 

@@ -249,7 +249,9 @@ class _Asked(NamedTuple):
 
 
 def _asked(options: argparse.Namespace) -> _Asked:
-    """Return the checked options; with ``--tune`` the program is listed twice. Raises `BadInput` for a wrong one."""
+    """Return the options, read and checked; with ``--tune`` the program is listed twice. Raises `BadInput` for a wrong
+    option.
+    """
     commands = [command_of(text) for text in options.programs]
     tuned = [parse_parameter(text) for text in options.tune]
     if tuned:
@@ -287,8 +289,8 @@ def _asked(options: argparse.Namespace) -> _Asked:
 
 
 def _each(text: str, what: str, count: int) -> list[str]:
-    """Return a value for each of ``count`` programs from one for all, or from a list with commas. Raises `BadInput`,
-    naming the option ``what``, for another number of values or an empty one.
+    """Return a list of ``count`` values, one for each program, from ``text``: one value for all, or ``count`` with
+    commas. Raises `BadInput`, naming the option ``what``, for another number of values or an empty one.
     """
     parts = [part.strip() for part in text.split(",")]
     if len(parts) not in (1, count) or not all(parts):
@@ -354,8 +356,8 @@ def _number(text: str, what: str) -> float:
 def _setting(
     asked: _Asked, options: argparse.Namespace, groups: ProcessGroups, adjudicator: Adjudicator
 ) -> tuple[Setting, Openings]:
-    """Return the match and its openings, and make the folders for logs and pages. Raises `BadInput` for files and
-    programs that cannot be used, `EngineFault` once ``groups`` was stopped.
+    """Return the match and its openings; folders for logs and pages are made. Raises `BadInput` for files and programs
+    that cannot be used, `EngineFault` once ``groups`` was stopped.
     """
     if options.save:
         format_to_write(options.save)
@@ -445,8 +447,8 @@ def _identities(setting: Setting) -> list[dict[str, Any]]:
 
 
 def _described(setting: Setting, programs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, object]:
-    """Return the terms by which a journal recognises its match. They include the number of games only for a tuning, and
-    never names, concurrency, patience and SPRT.
+    """Return the terms of a match, by which its journal recognises it: the number of games only for a tuning, and never
+    names, concurrency, patience and SPRT, which may change.
     """
     openings: dict[str, object] = {"seed": options.seed}
     if xot.named(options.openings):

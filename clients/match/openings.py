@@ -35,9 +35,8 @@ Key = tuple[int, int]
 class Openings(NamedTuple):
     """Openings with different final positions, mirror images counted as equal.
 
-    ``coinciding`` is the number of openings of a file that were left out because they lead to the position of an
-    earlier one, ``finished`` the number left out because the game is over. ``drawn`` is the number of openings of the
-    list that were lengthened by random moves.
+    Of the openings of a file, ``coinciding`` were left out because they lead to the position of an earlier one, and
+    ``finished`` because the game is over. ``drawn`` openings of the list were lengthened by random moves.
     """
 
     openings: list[GameRecord]

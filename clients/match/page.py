@@ -80,7 +80,9 @@ class MatchPage:
         sprt: tuple[float, float] | None,
         described: Callable[[dict[int, Finished]], tuple[list[str], str]],
     ) -> None:
-        """``described`` returns the programs' names and the match's heading, for the games so far."""
+        """``described`` takes the games so far and returns the programs' names and the match's heading. ``sprt`` are
+        the Elo differences of the sequential test, None for no test.
+        """
         self._folder = folder
         self._schedule = schedule
         self._sprt = sprt
@@ -111,13 +113,15 @@ class MatchPage:
         self._names = names
 
     def show(self, games: dict[int, Finished], running: Mapping[int, RunningGame]) -> None:
-        """Write the index, unless that was done less than a second ago."""
+        """Write the index with the ``running`` games, unless it was written less than a second ago."""
         if time.monotonic() >= self._shown_at + _BETWEEN_S:
             self._shown_at = time.monotonic()
             self._write_index(games, running, "", -1)
 
     def finish(self, games: dict[int, Finished], kind: str, failed: int) -> None:
-        """Write the index for the last time; ``kind`` is that of the `Ending`, ``failed`` as in `outcome`."""
+        """Write the index for the last time; ``kind`` is that of the `Ending`, ``failed`` the program that failed in
+        every game, or -1.
+        """
         self._write_index(games, {}, _STATES[kind], failed)
 
     def _evaluate(self, games: dict[int, Finished], failed: int) -> MatchOutcome:
@@ -200,7 +204,7 @@ def _time(ms: float) -> str:
 
 
 def _evaluations(record: GameRecord, scores: Iterable[float | None], *, black: bool) -> list[tuple[int, float]]:
-    """Return the plies, from 0, of a side's moves that its program has evaluated, each with the score for Black."""
+    """Return the moves of a side that its program has evaluated: the ply, from 0, and the score in discs for Black."""
     found = []
     position = record.initial
     for at, (played, score) in enumerate(zip(record.moves, scores, strict=False)):
@@ -211,7 +215,7 @@ def _evaluations(record: GameRecord, scores: Iterable[float | None], *, black: b
 
 
 def _said(score: float, *, black: bool) -> str:
-    """Return an evaluation as text, seen from the side of its program (``black``); ``score`` is for Black."""
+    """Return an evaluation as text, seen from the side of its program, Black if ``black``; ``score`` is for Black."""
     return signed(score if black else 0.0 - score)
 
 

@@ -1,8 +1,8 @@
 """Process groups of child programs, which end together with this process.
 
-Each program gets a group, so that its children end with it. A group is ended by its owner, by `ProcessGroups.stop` at a
-signal or, if this process is killed, by a guard: a small process (`platform.GUARD`) that reads the list of groups from
-a pipe, and ends them when the pipe closes.
+Each program gets a group, so that its children end with it. A group is ended by whoever started it, by
+`ProcessGroups.stop` at a signal or, if this process is killed, by a guard: a small process (`platform.GUARD`) that
+reads the list of groups from a pipe, and ends them when the pipe closes.
 """
 
 from __future__ import annotations

@@ -30,13 +30,12 @@ MOST_SOLVED = 10
 
 
 class MatchTerms(NamedTuple):
-    """Rules that all games of a match share.
+    """Rules that all games of a match share; times are in ms.
 
-    ``margin`` is how late a move may be without losing the game, ``patience`` the longest wait for a move of a side
-    without a time limit, and ``overhead`` how long an answer is awaited after the side's time is up, all in ms. From
-    ``adjudicate`` empty squares on (0 means never) the game ends with the score by ``solver``, which returns the exact
-    score for the side to move or raises `BadInput`. This process solves, slowly, up to `MOST_SOLVED` empty squares;
-    without a ``solver``, ``adjudicate`` must not be larger.
+    A move may be up to ``margin`` late. A side with a time limit is awaited for ``overhead`` after its time is up, one
+    without for at most ``patience``. From ``adjudicate`` empty squares on (0: never) the game ends with the score that
+    ``solver`` returns, exact and for the side to move; it may raise `BadInput`. Without a ``solver`` this process
+    solves, slowly, and ``adjudicate`` may be at most `MOST_SOLVED`.
     """
 
     margin: float = 0.0
@@ -145,8 +144,8 @@ def play_game(
 
 
 def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: MatchTerms) -> tuple[str, float]:
-    """Return a player's answer and its time in ms. Raises `EngineFault`, as `EngineClient.answer`, after the longest
-    time that the terms allow.
+    """Return a player's answer and its time in ms. Raises `EngineFault` after the longest time that the terms allow,
+    and if the program refuses, resigns or ends.
     """
     limit = watch.left
     longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.overhead
@@ -156,8 +155,8 @@ def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: M
 
 
 def _understood(text: str, position: Position) -> tuple[int, str]:
-    """Return the move in an answer and the reason why it is wrong. The reason is "" for a legal move; a pass is always
-    wrong. The move is `PASS` if the answer cannot be read.
+    """Return the move in an answer, `PASS` if it cannot be read, and the reason why the move is wrong, "" if it is
+    legal. A pass is always wrong.
     """
     try:
         move = parse_move(text)
@@ -169,7 +168,7 @@ def _understood(text: str, position: Position) -> tuple[int, str]:
 
 
 def _final_score(position: Position, solver: Callable[[Position], MoverScore] | None) -> BlackScore:
-    """Return Black's score; an unfinished game is solved first."""
+    """Return Black's score at the end, in discs; a game that is not over is solved, by ``solver`` or in this process."""
     if position.over:
         return black_score(position)
     if position.empties <= MOST_SOLVED or solver is None:

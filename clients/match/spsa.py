@@ -81,10 +81,10 @@ class Tuning:
 
     @property
     def errors(self) -> list[float]:
-        """How far chance alone carries each parameter in 19 of 20 tunings.
+        """For each option, the distance from its start that chance alone exceeds in one of 20 tunings.
 
         1.96 times the root of the sum of the squared steps: the deviation of a walk of these steps, each up or down by
-        lot. A parameter that ended nearer to its start may as well not matter.
+        lot. An option that ended nearer to its start may not matter at all.
         """
         return [DEVIATIONS * math.sqrt(squares) for squares in self._squares]
 
@@ -97,5 +97,5 @@ class Tuning:
         return [math.copysign(self._last_change(one) * wider, lots.random() - 0.5) for one in self.parameters]
 
     def _last_change(self, one: TunedOption) -> float:
-        """Return how much the last iteration changes a parameter, without a sign: c_N in the module's text."""
+        """Return how much the last iteration changes an option, without a sign: c_N in the module's text."""
         return max(0.5, (one.high - one.low) / 20)

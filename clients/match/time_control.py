@@ -36,8 +36,8 @@ class TimeControl(NamedTuple):
         return bool(self.move or self.main)
 
     def part_used(self, used: float, games: int, moves: int) -> float | None:
-        """Return ``used`` ms as a part of the clocks' time in ``games`` games with ``moves`` own moves altogether; None
-        without a clock for the game.
+        """Return the part, 0 to 1 if in time, that ``used`` ms are of the clocks' time in ``games`` games, in which
+        this side made ``moves`` moves altogether; None without a clock for the game.
         """
         given = games * self.main + moves * self.increment
         return used / given if self.main and given else None

@@ -1,6 +1,6 @@
-"""Tuning of this program's options: pairs of games between two versions of it, and `Tuning` that learns from them.
+"""Tuning of this program's options: two versions of it play pairs of games, from which `Tuning` learns.
 
-The journal holds the games, whose players are named after their values; with it an interrupted tuning goes on.
+The journal holds the games, with the tried values as the players' names; an interrupted tuning goes on from it.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Tuner:
     def __init__(
         self, setting: Setting, parameters: list[TunedOption], journal: Journal, groups: ProcessGroups, seed: int
     ) -> None:
-        """``setting`` has the program to tune twice. Pairs of games that are complete in ``journal`` are learned from
-        at once.
+        """``setting`` has the program to tune twice. The values learn at once from pairs of games that are complete in
+        ``journal``.
         """
         self._setting = setting
         self._journal = journal
@@ -112,7 +112,9 @@ class Tuner:
         return "\n".join(lines) + "\n"
 
     def _learn(self, iteration: int) -> None:
-        """Learn from an iteration whose games are in the journal; the first is the one with `Trial.plus` as Black."""
+        """Change the values by the result of an iteration, whose two games are in the journal; in the first,
+        `Trial.plus` has Black.
+        """
         first, second = (self._journal.games[2 * iteration - side].score for side in (2, 1))
         self._tuning.update(iteration, (first > 0) - (first < 0) - (second > 0) + (second < 0))
         self._played += 1
@@ -136,8 +138,8 @@ class Tuner:
 
     @contextlib.contextmanager
     def _players(self, trial: Trial) -> Iterator[tuple[EngineClient, EngineClient]]:
-        """Within the block, run the two programs with the values of a trial, in its order; the end of the block ends
-        them.
+        """Within the block, run the two programs with the values of a trial, `Trial.plus` first; the end of the block
+        ends them.
         """
         with contextlib.ExitStack() as stack:
             players = []

@@ -42,7 +42,7 @@ class Program(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """All that defines a match. ``sprt`` are the two Elo differences of the sequential test, None for no test."""
+    """All that defines a match. ``sprt`` are the two Elo differences of the sequential test (SPRT), None for no test."""
 
     programs: list[Program]
     schedule: Schedule
@@ -186,8 +186,8 @@ class Match:
             self._page.show(self._journal.games, dict(self._running))
 
     def _judged(self, ended: bool) -> Ending | None:
-        """Count the games so far. Returns how the match ends after them, or None if it goes on. ``ended`` tells that
-        all games are played.
+        """Return how the match ends after the games so far, or None if it goes on. ``ended`` tells that all games are
+        played.
         """
         self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
         failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
@@ -199,7 +199,9 @@ class Match:
         return Ending("finished") if ended else None
 
     def _changed_name(self, number: int, game: Finished) -> str:
-        """Return an error if a program reports another name than in earlier games; else "". The first name is noted."""
+        """Return an error message if a program reports another name than in earlier games, else "". A program's first
+        name is noted.
+        """
         place = self._setting.schedule.place(number)
         for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
             first_name = self._names.setdefault(program, name)

@@ -43,13 +43,13 @@ class Place(NamedTuple):
 
     def knows_host(self, header: str) -> bool:
         """Return whether a Host header is one of ``hosts`` with the port, which may be missing if it is the scheme's.
-        So a page whose name was made to lead here (DNS rebinding) is refused.
+        This refuses a foreign page whose name leads here (DNS rebinding).
         """
         given = header.strip().lower()
         return any(given in (f"{host}{self._port_text}", f"{host}:{self.port}") for host in self.hosts)
 
     def knows_origin(self, origin: str, host: str) -> bool:
-        """Return whether an Origin header is that of the gateway's page, under the name that ``host`` asks for."""
+        """Return whether an Origin header is that of the gateway's page; ``host`` is the request's Host header."""
         return bool(origin) and self.knows_host(host) and origin.strip().lower() == f"{self.scheme}://{host}".lower()
 
 

@@ -1,7 +1,7 @@
 """The operations that a page may request, by role, from the protocol's tables.
 
-Over ipc the gateway is the daemon's admin; its pages never are. Refused are `shutdown`, `text`, `cache.clear`, batches,
-and every book command that names a file or replaces the book; `SAVE` is allowed without a name.
+Over ipc the gateway is the daemon's admin, but its pages may do less: `shutdown`, `text`, `cache.clear`, batches, and
+every book command that names a file or replaces the book are refused; `SAVE` is allowed without a name.
 """
 
 from __future__ import annotations

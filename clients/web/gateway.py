@@ -1,7 +1,7 @@
 """The gateway as a web server: the page's files, the pages of a match, and a web socket for each tab.
 
-Each request is checked first for its Host, and for its cookie or the token that it is given for; a web socket for its
-Origin too. All of this runs on the event loop's thread; only this module imports Tornado.
+Each request is checked for its Host, then for its cookie or, without one, the token in its address; a web socket for
+its Origin too. All of this runs on the event loop's thread; only this module imports Tornado.
 """
 
 from __future__ import annotations
@@ -190,13 +190,13 @@ class _Nothing(_Guarded):
 
 
 class _Entrance(_Guarded):
-    """A handler of pages by which browsers are let in."""
+    """A handler of the pages where a browser exchanges the token for a cookie."""
 
     SUPPORTED_METHODS = ("GET", "HEAD")
 
     def prepare(self) -> None:
-        """Let in requests with a cookie. If the address of the board or the match has the right token, the browser gets
-        a cookie and a page that leads on to the address without the token. A wrong token is refused.
+        """Let in requests with a cookie. For the right token in the address of the board or the match, send a cookie
+        and a page that leads on to the address without the token. A wrong token is refused.
         """
         settings = self.gateway.settings
         given = self.get_query_arguments("token")
@@ -347,7 +347,7 @@ class _Socket(_Guarded, WebSocketHandler):
             self.close(_POLICY, str(why))
 
     def _drop(self) -> None:
-        """Close without waiting for a browser that does not read."""
+        """Close the connection at once, without waiting until the browser reads."""
         self.close(_TOO_SLOW, "this page reads too slowly")
         stream = self.ws_connection.stream if self.ws_connection else None
         if stream:

@@ -10,7 +10,7 @@ MOST_BEHIND = 4 << 20
 
 
 class TooFarBehind(Exception):
-    """More bytes would wait for the tab than may."""
+    """The tab reads too slowly: more bytes would wait for it than ``most_behind``."""
 
 
 class Outbox:

@@ -35,10 +35,10 @@ def make_book(path: str) -> None:
 
 
 class OwnDaemon:
-    """`desdaemon serve --supervise` as a child process, reached by a socket in a temporary folder where the system has
-    such sockets.
+    """`desdaemon serve --supervise` as a child process. Its socket is in a temporary folder, if the system has sockets
+    in files.
 
-    It ends with this process, even if that is killed. Its log goes to standard error.
+    The daemon ends with this process, even if that is killed. Its log goes to standard error.
     """
 
     def __init__(self, options: Sequence[str] = ()) -> None:

@@ -46,7 +46,7 @@ class Unwanted(Exception):
 class Tab:
     """One open page: ``client`` is its client of the daemon, ``role`` the highest role that it may have.
 
-    ``wake`` is called when a frame is put into the outbox; ``pool`` runs what takes long.
+    ``wake`` is called when a frame is put into the outbox; ``pool`` runs work that takes long.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Tab:
         """Whether the tab must be closed because it reads too slowly."""
 
     def take(self, frame: str | bytes) -> None:
-        """Take a frame: start a request, or answer anything else with an error. Raises `Unwanted` after
-        `MOST_MALFORMED` wrong frames.
+        """Carry out a frame of the page: start the request in it, or answer a wrong frame with an error. Raises
+        `Unwanted` after `MOST_MALFORMED` wrong frames.
         """
         number: str | int | None = None
         try:
@@ -143,8 +143,8 @@ class Tab:
             self._handles.pop(number, None)
 
     async def _ask(self, number: str | int, op: str, args: Data, reply: Data) -> Data:
-        """Send a request to the daemon and forward its partials as copies of ``reply``, whose number ``seq`` and
-        warnings are brought up to date. Returns the final's data; raises `DaemonError`.
+        """Send a request to the daemon and forward its partials to the page, as copies of ``reply``, in which ``seq``
+        and the warnings are updated. Returns the final's data; raises `DaemonError`.
         """
         handle: AsyncHandle[Data, Data] = self._client.start(op, args)
         self._handles[number] = handle
@@ -158,17 +158,15 @@ class Tab:
         return self._reduced(final) if op == "hello" else final
 
     async def _copy(self) -> Data:
-        """Return the arguments with which a book that takes no changes is saved as a new file; {} for a book that takes
-        them.
-        """
+        """Return the arguments that save the book as a new file if it cannot be changed; {} if it can."""
         book = (await self._client.status())["book"]
         if book["writable"]:
             return {}
         return {"file": f"{Path(book['path']).stem}-{time.strftime('%Y%m%d-%H%M%S')}.book"}
 
     def _reduced(self, hello: Data) -> Data:
-        """Return the daemon's greeting for a page: the lower one of the daemon's and the page's role, and the
-        operations that the page may request.
+        """Return the daemon's greeting, changed for the page: with the lower of the daemon's role and the page's, and
+        only the operations that the page may request.
         """
         role = min(str(hello.get("role")), self._role, key=lambda one: ROLES.index(one) if one in ROLES else 0)
         offered = hello.get("ops", ())

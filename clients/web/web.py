@@ -96,9 +96,10 @@ def main(arguments: list[str]) -> int:
 
 @contextlib.contextmanager
 def _daemon(named: argparse.Namespace) -> Iterator[str]:
-    """Return a context manager that yields the endpoint of the daemon to use: the one that the options name, or that of
-    a new daemon. A new daemon ends with the block, its key becomes ``named.key``, and its book is made if the file is
-    missing. Raises `NoDaemon` if daemon or book cannot be made.
+    """Yield, in a context manager, the endpoint of the daemon to use: the one that the options name, or a new daemon's.
+
+    A new daemon ends with the block, its key becomes ``named.key``, and its book is made if the file is missing. Raises
+    `NoDaemon` if daemon or book cannot be made.
     """
     if named.endpoint:
         yield named.endpoint
@@ -173,8 +174,8 @@ async def _serve(
 
 
 def _open_browser(folder: Path, address: str) -> None:
-    """Open the browser, if there is one, by a file in ``folder`` that only this user can read, because other users can
-    see command lines.
+    """Open the browser, if there is one, at ``address``. The browser is given a file in ``folder`` that leads there and
+    that only this user can read, because other users can see command lines.
     """
     file = folder / "desdaemon.html"
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as page:
@@ -203,8 +204,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """Yield the addresses to try to listen at. With a ``port`` there is one (port 0 stands for any free port). Without
-    one there are `_PORTS_TRIED`, with the ports from the default one on.
+    """Yield addresses to listen at, of which the first free one is to be used: one with ``port`` (0: any free port), or
+    without a port `_PORTS_TRIED`, from the default port on.
 
     Browsers may call the host by ``names``, by ``host`` and by the names of the loopback.
     """
@@ -219,7 +220,7 @@ def _places(host: str, port: int | None, names: list[str], scheme: str) -> Itera
 
 
 def _free_port(host: str) -> int:
-    """Return a port of ``host`` that was free a moment ago, to stand for port 0 of an address."""
+    """Return a port of ``host`` that was free a moment ago, for an address with port 0."""
     import socket
 
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:

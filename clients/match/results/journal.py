@@ -25,7 +25,7 @@ VERSION = 2
 
 
 class Journal:
-    """The finished games of a match, by number, and their file; without a path they are in memory only."""
+    """The finished games of a match, by number, and their file. With the path "" the games are in memory only."""
 
     def __init__(self, path: str, terms: dict[str, Any]) -> None:
         """Open or create a journal. Raises `BadInput` for a file of another kind, for a match with other terms, and if

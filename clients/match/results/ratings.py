@@ -28,8 +28,8 @@ class Pairing(NamedTuple):
 class Ratings(NamedTuple):
     """Elo numbers with mean 0, and their 95 % errors.
 
-    If a group of programs has won, or has lost, all games against the rest, no numbers are the most likely ones. In
-    that case a drawn game is added to each pairing, and ``bounded`` is true.
+    If some programs have won, or lost, all games against the rest, the likeliest Elo would be infinite. Then a drawn
+    game is added to each pairing, and ``bounded`` is true.
     """
 
     elo: list[float]

@@ -45,8 +45,8 @@ def outcome(
     failed: int,
     sprt: tuple[float, float] | None,
 ) -> MatchOutcome:
-    """Return the evaluation of ``games``, by number. ``failed`` is a program that failed in every game, or -1; with
-    such a program there are no Elo, ratings and sequential test. ``sprt`` are that test's Elo differences, None for no
+    """Return the evaluation of ``games``, by number. ``failed`` is a program that failed in every game, or -1; if there
+    is one, Elo, ratings and the sequential test are left out. ``sprt`` are that test's Elo differences, None for no
     test.
     """
     tallies = pairing_tallies(games, schedule)
@@ -122,7 +122,9 @@ def _two(result: MatchOutcome) -> list[str]:
 
 
 def _many(result: MatchOutcome) -> list[str]:
-    """Return the report on many programs: ratings and standings, best first, then the points of each against each."""
+    """Return the report on many programs: ratings and standings, best first, then the points of each against each
+    other.
+    """
     order = ranking(result)
     width, names = _table_names(result)
     head = f"{'':4}{'':{width}}     Elo  +/-    games   won drawn  lost   score  discs"

@@ -25,10 +25,10 @@ class PairingScore(NamedTuple):
     """The games of a pairing, seen by its first program, which has Black in the games with even numbers.
 
     ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` is the mean score of games played
-    out, empty squares given to the winner. ``pairs`` are the numbers of complete pairs by points, ``singles`` the
-    points of games without a partner. ``different`` counts games that repeat no other (same colours, same end, mirrored
-    or not). ``clusters`` are lists of results that depend on each other; together they hold all results. The rest of
-    the fields have a value for each program: ms used, moves, longest move in ms, and games lost by kind of fault.
+    out, empty squares given to the winner. ``pairs`` are the numbers of complete pairs with 0, 1/2 ... 2 points,
+    ``singles`` the points of games without a partner. ``different`` counts games that repeat no other (same colours,
+    same end, mirrored or not). ``clusters`` divide all results into lists of those that depend on each other. The other
+    fields have a value for each program: ms used, moves, longest move in ms, and games lost by kind of fault.
     """
 
     games: int
@@ -251,8 +251,8 @@ def _count(faults: dict[str, int]) -> int:
 
 
 def failed_program(table: list[Standing], *, ended: bool) -> int:
-    """Return the number of a program that failed in all its games, or -1. Until the match has ended, that takes at
-    least `FAILED_GAMES` games.
+    """Return the number of a program that failed in all its games, or -1. It must have played at least `FAILED_GAMES`
+    games if the match has not ``ended``.
     """
     least = 1 if ended else FAILED_GAMES
     return next((program for program, one in enumerate(table) if one.failed and one.games >= least), -1)

@@ -43,7 +43,7 @@ class Elo(NamedTuple):
 
 class Sequential(NamedTuple):
     """State of a sequential test: the logarithm of the likelihood ratio, and the bounds at which a hypothesis is
-    accepted. ``accepted`` is that hypothesis, 0 or 1, or -1 while undecided.
+    accepted. ``accepted`` is 0 or 1 for ``elo0`` or ``elo1``, -1 while undecided.
     """
 
     ratio: float

@@ -1,8 +1,8 @@
 """The operation `analyze`: each question about a position is answered by the book, the cache of analyses, or a search.
 
-`AnalysisService.ask` takes a request and makes a `PendingAnalysis` of its questions. Short questions share turns of
-search threads; every other question has a `QuestionSearch`. A search has one thread; idle threads join the search of a
-request's only position.
+`AnalysisService.ask` takes a request and makes a `PendingAnalysis` of its questions. Short questions are answered many
+to a turn of a search thread; every other question has a `QuestionSearch` on one thread. If a request has a single
+position, idle threads join its search.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ _MISTAKE = "an internal error: see the daemon's log"
 
 
 class AnalysisReceiver(Protocol):
-    """Gets the replies of an analysis: a request, or an item of a batch. Called from any thread."""
+    """Gets the replies of an analysis: a client's request, or an item of a batch. Any thread may call the methods."""
 
     def partial(self, data: Data) -> bool:
-        """Take an intermediate result. Returns False if the receiver is over and wants no more."""
+        """Receive an intermediate result. Returns False if the receiver has ended and wants no more."""
 
     def final(self, data: Data) -> bool:
-        """Take the result. Returns False if the receiver is over."""
+        """Receive the result and end. Returns False if the receiver had ended before."""
 
     def fail(self, error: RequestError) -> bool:
-        """Take the error that ended the analysis. Returns False if the receiver is over."""
+        """Receive the error that ended the analysis, and end. Returns False if the receiver had ended before."""
 
 
 class AnalysisService:
@@ -77,10 +77,11 @@ class AnalysisService:
         share_turns: bool,
         deterministic: bool = False,
     ) -> None:
-        """``level`` applies to requests without a limit, ``deterministic`` to those that do not set this.
+        """``level`` and ``deterministic`` are the defaults: for requests without a limit, and for those that do not
+        say.
 
-        With ``share_turns``, for engines that have ``short_searches``, one turn of a search thread answers many short
-        questions.
+        With ``share_turns`` one turn of a search thread answers many short questions; the engines must have
+        ``short_searches``.
         """
         self.scheduler = workers.scheduler
         self.helpers = HelperPool(workers)
@@ -97,10 +98,10 @@ class AnalysisService:
         self._lock = threading.Lock()
 
     def ask(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Start the analysis that a request asks for, after ``admit`` has counted it in. Raises `RequestError` if the
-        request is wrong or ``admit`` refuses it.
+        """Start the analysis of a request. ``admit`` is called first, to count the request in. Raises `RequestError` if
+        the request is wrong, or if ``admit`` does.
 
-        A request with more than `_FEW` positions is read on another thread, and errors found there go to the request.
+        A request with more than `_FEW` positions is read on another thread; what is wrong in it becomes its reply.
         """
         values = request.values
         items = values.get("positions")
@@ -113,8 +114,8 @@ class AnalysisService:
         self._preparer.submit(partial(self._prepare, request))
 
     def _prepare(self, request: PendingRequest) -> None:
-        """Read a request that takes milliseconds to parse, and start its analysis. Not on the thread of the sockets,
-        which must not wait.
+        """Read a request that takes milliseconds to parse, and start its analysis. It must not run on the thread of the
+        sockets, which may not wait.
         """
         self.health.give_way()
         try:
@@ -167,7 +168,7 @@ class AnalysisService:
         self._preparer.close()
 
     def ended(self, analysis: PendingAnalysis) -> None:
-        """Send no more partials at intervals for an analysis."""
+        """Stop the partials of an analysis, which has ended."""
         with self._lock:
             self._with_partials.discard(analysis)
 
@@ -175,8 +176,7 @@ class AnalysisService:
 class PendingAnalysis:
     """The questions of one request, each answered once. Any thread may call the methods.
 
-    For a list, the scheduler gets at most two searches for each search thread at a time, so that a cancel has little to
-    undo.
+    Of a list, at most two searches for each search thread are with the scheduler at a time: a cancel then ends few.
     """
 
     def __init__(
@@ -238,8 +238,8 @@ class PendingAnalysis:
         self._search_more()
 
     def _begin_some(self, questions: list[Question], rest: deque[tuple[Question, list[Data]]]) -> None:
-        """Answer these questions, or queue those that can share a turn; append those that need a search of their own to
-        ``rest``, each with the book's moves that need no search. The book's preliminary answers are sent as partials.
+        """Answer questions by the rules, the book or the cache, and queue those that can share a turn. The others are
+        appended to ``rest``, each with the book's moves that need no search. Preliminary answers are sent as partials.
         """
         short: list[tuple[Question, int]] = []
         for question in questions:
@@ -288,7 +288,7 @@ class PendingAnalysis:
         return question.answer([line_data(line) for line in lines], cached=True) if lines is not None else None
 
     def _short_us(self, question: Question) -> int:
-        """Return the estimated µs of a question that can share a turn; 0 if it cannot."""
+        """Return the estimated time of a question's search in µs; 0 if it cannot share a turn."""
         terms = self._terms
         # A shared turn sends no partials and does not charge the node budget.
         if self.service.turns is None or terms.game_nodes or self._interval or terms.multipv > 1:
@@ -333,8 +333,8 @@ class PendingAnalysis:
         self.failed(RequestError("internal", str(error)))
 
     def answered(self, number: int, data: Data) -> None:
-        """Store the answer to the question ``number``. It is sent as a partial too for a game, and for a list whose
-        request wants partials. After the last answer the final is sent; otherwise waiting searches are started.
+        """Store the answer to the question ``number``, and send the final or start searches that wait. The answer is
+        sent as a partial too: always for a game, for a list if the request wants partials.
         """
         with self._lock:
             # The partial is sent under the lock, so that no partial of the unfinished search follows it.
@@ -363,7 +363,7 @@ class PendingAnalysis:
         self._receiver.final(self._result([answer for answer in self._answers if answer is not None]))
 
     def _result(self, answers: list[Data]) -> Data:
-        """Return the data of a final with these answers; for a request about one position the final is its answer."""
+        """Return the data of a final with these answers. For a request about one position it is the answer itself."""
         if self._terms.single:
             return answers[0]
         spent = round((time.perf_counter() - self._begun) * 1000, 3)
@@ -371,7 +371,7 @@ class PendingAnalysis:
         return {"results" if self._terms.listed else "plies": answers, "nodes": nodes, "time_ms": spent}
 
     def found(self) -> Data | None:
-        """Return a final with the results so far and ``finished`` false; None without results."""
+        """Return the results so far as the data of a final, with ``finished`` false; None if there are none."""
         with self._lock:
             answers, searches = list(self._answers), dict(self._searches)
         for number, answer in enumerate(answers):
@@ -383,8 +383,8 @@ class PendingAnalysis:
         return {**self._result(told), "finished": False} if told else None
 
     def progressed(self) -> None:
-        """Send a partial for each running search that has found a line and has sent none for an interval, if the
-        request wants partials.
+        """Send a partial for each running search that has found a line and has sent none for ``partial_ms``. Does
+        nothing if the request wants no partials.
         """
         if not self._interval:
             return
@@ -399,7 +399,7 @@ class PendingAnalysis:
 
 
 class QuestionSearch(ResumableSearch):
-    """The search for one question. Moves that a sufficient answer of the book has settled are not searched."""
+    """The search for one question. The moves ``settled``, known well enough from the book, are not searched."""
 
     def __init__(self, analysis: PendingAnalysis, question: Question, settled: list[Data]) -> None:
         terms = question.terms
@@ -485,7 +485,8 @@ class QuestionSearch(ResumableSearch):
 class FoundLines:
     """The ``count`` best lines of a running search. For one thread at a time.
 
-    Each iteration reports its lines from rank 0 down, the moves perhaps in another order than the iteration before.
+    An iteration reports its lines one by one, with the ranks 0, 1, 2 ...; the next one may report the moves in another
+    order.
     """
 
     def __init__(self, count: int) -> None:
@@ -494,14 +495,14 @@ class FoundLines:
         self._before: list[Line] = []
 
     def add(self, rank: int, line: Line) -> None:
-        """Take a line of the present iteration; rank 0 begins a new one."""
+        """Add a line of the running iteration; rank 0 begins a new iteration."""
         if rank == 0:
             self._before, self._latest = self.known(), []
         self._latest.append(line)
 
     def known(self) -> list[Line]:
-        """Return the lines of the present iteration, then those of the previous iteration for moves that are not
-        reached yet; at most ``count`` in all.
+        """Return the lines of the running iteration, then those of the iteration before for moves not reached yet; at
+        most ``count`` in all.
         """
         moves = {line.move for line in self._latest}
         return [*self._latest, *(line for line in self._before if line.move not in moves)][: self._count]
@@ -515,7 +516,7 @@ class FoundLines:
 class Budget:
     """The node limit that the searches of a request share. Any thread may call the methods.
 
-    A starting search may use an equal part of the nodes left; nodes that it does not use go to the others. With
+    A search may use an equal part of the nodes left when it starts; what it leaves goes to the others. With
     ``deterministic`` all get the same part, because the nodes left depend on the order of the searches.
     """
 
@@ -526,9 +527,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """Reserve nodes for a search that starts a turn. Returns their number, at least 1. Call `settle` after the
-        turn.
-        """
+        """Reserve nodes for a turn of a search and return their number, at least 1. Call `settle` after the turn."""
         if self._fixed:
             return self._fixed
         with self._lock:
@@ -538,8 +537,8 @@ class Budget:
             return share
 
     def settle(self, share: int, used: int, *, goes_on: bool) -> None:
-        """After a turn, give the nodes back that `take` reserved (``share``) and the search has not ``used``.
-        ``goes_on`` says that the search will call `take` again.
+        """Give back what a turn left of its nodes: ``share``, which `take` returned, less ``used``. ``goes_on`` says
+        that the search will call `take` again.
         """
         with self._lock:
             self._left += share - used
@@ -549,8 +548,8 @@ class Budget:
 def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
     """Return the book's moves in a position as items of ``moves``, best first, and whether they answer the question.
 
-    They do if the position is in the book and has moves, and if its best ``multipv`` moves and its leaf are exact, or
-    were searched at least as well as asked, or the question allows any depth. Otherwise they are preliminary. Any
+    They do if the position is in the book with a move that the question allows, and each of its best ``multipv`` moves
+    and its leaf is exact or was searched as well as asked, which any depth may be. Otherwise they are preliminary. Any
     thread may call it; it takes microseconds for each move in the book.
     """
     terms, position = question.terms, question.position
@@ -586,7 +585,7 @@ def _is_enough(move: Data, question: Question) -> bool:
 
 
 def _book_move(books: Books, position: Position, move: int, score: int, level: int | None) -> Data:
-    """Return a move as an item of ``moves``; ``level`` is that of a leaf's search, None for a move into the book.
+    """Return a move of the book as an item of ``moves``; ``level`` is that of the search if it is the leaf, else None.
 
     ``score`` is in discs for the side that plays it.
     """

@@ -1,7 +1,7 @@
 """The cache of analyses: lines of searches by position, shared by all clients and kept in a file over restarts.
 
-One entry serves the eight mirror images of a position. A file that is damaged, as its checksum shows, or was made with
-other weights is discarded.
+One entry serves the eight mirror images of a position. A file is discarded if its checksum shows damage, or if it was
+made with other weights.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BLOCK = 1000
 
 
 class AnalysisCache:
-    """Lines of searches by canonical position. Any thread may call the methods, but `load` only before all others."""
+    """The best lines of positions. Any thread may call the methods, but `load` only before all others."""
 
     def __init__(self, largest: int, origin: str = "") -> None:
         """Keep at most ``largest`` bytes, as estimated. ``origin`` names the weights that the scores come from."""
@@ -50,8 +50,8 @@ class AnalysisCache:
         return len(self._entries)
 
     def put(self, player: int, opponent: int, lines: tuple[Line, ...]) -> None:
-        """Store a position's best lines, unless the entry in the cache is worth more. May evict the entries unused for
-        longest.
+        """Store a position's best lines, the best first, unless those in the cache are worth more (`_worth`). May evict
+        the entries unused for longest.
         """
         player, opponent, symmetry = rules.canonical_with_symmetry(player, opponent)
         content = _packed(lines, symmetry)
@@ -67,7 +67,7 @@ class AnalysisCache:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Drop the least recently used entries until the others fit."""
+        """Evict the entries unused for longest until the rest fits."""
         while self._size > self._largest and self._entries:
             _, dropped = self._entries.popitem(last=False)
             self._size -= len(dropped) + _OVERHEAD
@@ -75,8 +75,8 @@ class AnalysisCache:
     def get(
         self, player: int, opponent: int, number: int, depth: int, selectivity: Selectivity
     ) -> tuple[Line, ...] | None:
-        """Return the best ``number`` lines of a position, fewer only if the position has fewer moves; moves are those
-        of this board.
+        """Return the best ``number`` lines of a position, with moves as on this board; fewer only if the position has
+        fewer moves.
 
         Returns None if the cache has fewer lines, or if one of them is not good enough: its score is only a bound, its
         depth is below ``depth`` plies and does not reach the end of the game, or its selectivity is below
@@ -183,8 +183,8 @@ class AnalysisCache:
 
 
 def _worth(content: bytes) -> tuple[bool, int, int, int]:
-    """Return the worth of an entry as a sort key: whether selectivity is full, then depth, selectivity (both of the
-    worst line), and number of lines.
+    """Return the worth of an entry as a sort key: whether the selectivity is 100 %, depth, selectivity (both of the
+    worst line), number of lines.
     """
     lines = list(_unpacked(content, 0, 0))
     depth = min(line.depth for line in lines)

@@ -58,7 +58,7 @@ class BatchFile:
 
     @property
     def size(self) -> int:
-        """The length of the file without a torn end, bytes."""
+        """The length of the file in bytes, without a torn last line."""
         return self._size
 
     @classmethod
@@ -119,15 +119,17 @@ class BatchFile:
         self._size = offset
 
     def item(self, number: int) -> Data:
-        """Return an item as `create` got it. Raises `OSError`, and `ValueError` for a damaged line."""
+        """Return the item ``number``, from 0, as `create` got it. Raises `OSError`, and `ValueError` for a damaged
+        line.
+        """
         return self._read(self._items[number])
 
     def result(self, place: int) -> Data:
-        """Return a result by its number. Raises `OSError`, and `ValueError` for a damaged line."""
+        """Return the result ``place``, from 0. Raises `OSError`, and `ValueError` for a damaged line."""
         return self._read(self._results[place])
 
     def length(self, place: int) -> int:
-        """Return the length of a result in the file, bytes."""
+        """Return the length in bytes of the result ``place``, from 0, in the file."""
         end = self._results[place + 1] if place + 1 < len(self._results) else self._size
         return end - self._results[place]
 

@@ -103,7 +103,7 @@ class _BatchItem:
 
 
 class Batches:
-    """The service for batches. Any thread may call the methods; all but `close` return at once."""
+    """Accepts, runs and stores batches. Any thread may call the methods; all but `close` return at once."""
 
     def __init__(
         self,
@@ -247,9 +247,9 @@ class Batches:
             self._health.mistake("batches")
 
     def _hold(self) -> None:
-        """Lock the folder and read its batches, unless that is done; a file that cannot be read is left out, with a
-        warning in the log. Raises `RequestError` if there is no folder or another process holds it, `OSError` if it
-        cannot be created or locked.
+        """Lock the folder and read its batches; does nothing if that is done. A file that cannot be read is left out,
+        with a warning in the log. Raises `RequestError` if there is no folder or another process holds it, `OSError` if
+        it cannot be created or locked.
         """
         if self._folder is None:
             raise RequestError("not_found", "batches need a server with a data folder")
@@ -454,8 +454,6 @@ class Batches:
 
 
 def _result_bytes(args: Data) -> int:
-    """Return an estimate of the bytes that one item's result takes on the disk, by the batch's arguments of
-    `analyze`.
-    """
+    """Return about how many bytes an item's result takes on the disk, with these arguments of `analyze`."""
     lines, plies = int(args.get("multipv", 1)), max(1, len(args.get("plies") or ()))
     return (_RESULT_BYTES + _LINE_BYTES * lines) * plies

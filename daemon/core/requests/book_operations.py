@@ -41,7 +41,9 @@ NONE, OPENING, OPEN = "none", "opening", "open"
 
 
 class BookOperations:
-    """Carries out the operations on the book. One thread calls `get` and `command`, any thread the other methods."""
+    """Carries out the operations on the book; slow work is done on the thread of deferred work (`Looks.defer`). One
+    thread calls `get` and `command`, any thread the other methods.
+    """
 
     def __init__(
         self,
@@ -90,8 +92,8 @@ class BookOperations:
         return data
 
     def _dirty(self) -> bool:
-        """Return whether changes may be missing on the disk. With a journal that is so during any job, which may be
-        changing the book, and after a failed write; without one, as long as the book is not saved.
+        """Return whether changes may be missing on the disk: without a journal, until the book is saved; with one,
+        while a job runs, which may change the book, and after a failed write.
         """
         opened = self.books.opened
         if opened is None:
@@ -101,9 +103,7 @@ class BookOperations:
         return self.books.unsaved
 
     def listed(self, client: ClientRecord) -> list[Data]:
-        """Return the data of the listed jobs for the reply to `jobs`; folders are cut from texts for a remote
-        client.
-        """
+        """Return the jobs as data for the reply to `jobs`; folders are cut from texts for a remote client."""
         return [self._job_data(job, client) for job in self.jobs.listed()]
 
     def _job_data(self, job: BookJob, client: ClientRecord) -> Data:
@@ -116,9 +116,9 @@ class BookOperations:
         return data
 
     def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Handle `book.get`. Quick look-ups are replied to at once. For slow ones ``admit`` is called, which counts the
-        request in, and the reply comes from the thread of deferred work. Raises `RequestError` for wrong arguments, and
-        if ``admit`` does.
+        """Reply to `book.get`, at once if the look-up is quick. Otherwise ``admit`` is called, to count the request in,
+        and the reply comes from the thread of deferred work. Raises `RequestError` for wrong arguments, and if
+        ``admit`` does.
         """
         children = bool(request.values.get("children"))
         if request.values.get("positions") is not None:
@@ -136,8 +136,8 @@ class BookOperations:
         )
 
     def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
-        """Reply with the results in the order of the positions. They are collected here until one is slow or
-        `_AT_ONCE_S` is over; the others, if any, are collected on the thread of deferred work.
+        """Reply with the results in the order of the positions. This thread looks up positions until one is slow or
+        `_AT_ONCE_S` is over; the thread of deferred work looks up the rest.
         """
         values = request.values
         check_list_alone(values)
@@ -183,9 +183,10 @@ class BookOperations:
         self.looks.defer(carry_out, fail)
 
     def command(self, request: PendingRequest, operation: Operation) -> None:
-        """Run the book command of a request, a long one as a job that outlives the client. Work that would hold up the
-        loop of the sockets is done on the thread of deferred work. Wrong arguments raise `RequestError` or `BadInput`;
-        if that thread finds them, they become the reply.
+        """Run the book command of a request, a long one as a job that outlives the client. Raises `RequestError` or
+        `BadInput` for wrong arguments.
+
+        What would hold up the loop of the sockets runs on the thread of deferred work; its errors become the reply.
         """
         command = BY_NAME[operation.name.removeprefix("book.")]
         # The first command imports the modules of all; that takes longer than the loop may be held.

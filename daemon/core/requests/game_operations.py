@@ -30,7 +30,7 @@ class GameOperations:
     def __init__(self, file: str, hidden: re.Pattern[str], mistake: Callable[[str], None]) -> None:
         """``file`` is the index, "" for the default one; matches of ``hidden`` are removed from messages.
 
-        ``mistake`` is called with a name for the place when an unexpected exception is handled.
+        ``mistake`` is called with the operation's name after an unexpected exception.
         """
         self._file = file
         self._mistake = mistake
@@ -39,7 +39,7 @@ class GameOperations:
         self._known_lines = KnownLines(_LINES_KEPT)
 
     def ask(self, request: PendingRequest) -> None:
-        """Reply to the request when its turn has come; returns at once."""
+        """Queue the request, which is replied to on the thread of this object. Returns at once."""
         self._thread.submit(partial(self._answer, request))
 
     def _answer(self, request: PendingRequest) -> None:
@@ -52,9 +52,9 @@ class GameOperations:
             request.fail(RequestError("internal", "an internal error: see the daemon's log"))
 
     def get(self, request: PendingRequest) -> Data:
-        """Return the data of the final. If the request ends meanwhile, the data has what was looked up until then. One
-        thread at a time may call it. Raises `RequestError` for a wrong position, too many games to list, and if there
-        is no index.
+        """Return what was played, as the data of the request's final; if the request ends meanwhile, as much as was
+        looked up until then. One thread at a time may call it. Raises `RequestError` for a wrong position, too many
+        games to list, and if there is no index.
         """
         values = request.values
         many = values.get("positions")

@@ -166,7 +166,7 @@ class Operations:
 
     def _check_jobs(self) -> None:
         """Raise `RequestError` if the jobs on the book, the deferred look-ups and the deferred commands together reach
-        the limit ``queue``. `admit` does not count the jobs, which outlive their requests.
+        the limit ``queue``. `admit` does not count jobs, because they outlive their requests.
         """
         if self.books.jobs.active + len(self.books.looks.deferred) >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")

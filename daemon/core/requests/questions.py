@@ -1,5 +1,5 @@
-"""A request to `analyze` as questions about positions, and the answers as data. No function does I/O, and any thread
-may call them.
+"""Divides a request to `analyze` into questions about positions, and turns answers into data. No function does I/O, and
+any thread may call them.
 
 docs/protocol.md describes every field.
 """
@@ -31,8 +31,8 @@ class Terms:
     """The arguments that apply to all positions of a request, checked."""
 
     def __init__(self, values: Data, default_level: int, *, deterministic: bool = False) -> None:
-        """``default_level`` applies to a request without any limit, ``deterministic`` to one that does not set this.
-        Raises `RequestError` for arguments that exclude each other, and for an unknown selectivity.
+        """``default_level`` is for a request without any limit, ``deterministic`` for one without that argument. Raises
+        `RequestError` for arguments that exclude each other, and for an unknown selectivity.
         """
         self.level: int | None = values.get("level")
         """None if the request has no level and is limited by a depth, nodes or a time instead, or endless."""
@@ -166,8 +166,8 @@ def read_questions(
     """Return a question for each position of the request. Raises `RequestError` if a position, a ply or a move is
     wrong.
 
-    For a list of positions call `check_list` before. Pass the same ``lines`` with later requests: it remembers lines of
-    play. ``pause`` is called at intervals within a long list.
+    For a list of positions call `check_list` before. ``lines`` remembers lines of play: pass the same object with every
+    request. ``pause`` is called at intervals within a long list.
     """
     if terms.listed:
         questions = []

@@ -1,4 +1,4 @@
-"""A client of requests, a request in flight, and the limits for both."""
+"""A client that sends requests, a request in flight, and the limits for both."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class ClientRecord:
         return False
 
     def rename(self, name: str) -> None:
-        """Set ``name``, and ``account``, to which the client's work is charged: its key, or if it has none the way it
-        is connected.
+        """Set ``name``, and ``account``, to which the client's work is charged: its key or, without a key, the kind of
+        its connection.
         """
         self.name = name
         self.account = account_of(name)
@@ -188,8 +188,8 @@ class Admission:
         self._lock = threading.Lock()
 
     def enter(self, client: ClientRecord, positions: int) -> None:
-        """Count in a request's positions until `leave`, to be called when it ends. Raises `RequestError` (``busy``)
-        beyond a limit.
+        """Count a request's positions as in flight; call `leave` when it ends. Raises `RequestError` (``busy``) beyond
+        a limit.
         """
         limits, key, number = self._limits, client.account, client.number
         with self._lock:
@@ -210,7 +210,7 @@ class Admission:
             self._total += positions
 
     def leave(self, number: int, key: str, positions: int) -> None:
-        """Count ``positions`` of the client ``number`` and of its ``key`` out again. Any thread may call it."""
+        """Undo `enter` for a request that has ended, with its client's number and key. Any thread may call it."""
         with self._lock:
             self._total -= positions
             mine, ours = self._clients.pop(number) - positions, self._keys.pop(key) - positions
@@ -230,7 +230,7 @@ def refusal(identity: str | int | None, error: RequestError) -> Data:
 
 
 class TextLines(Protocol):
-    """The text protocol for clients of requests, a session for each."""
+    """Runs lines of the text protocol for clients that send requests, each client's in a session of its own."""
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
         """Queue a request's line, to be run and replied to on another thread. Raises `RequestError` if the client may
@@ -238,7 +238,7 @@ class TextLines(Protocol):
         """
 
     def refused(self, client: ClientRecord) -> None:
-        """Note that there was no room for a client's line."""
+        """Note that a line of a client was refused and does not come to `request`."""
 
     def leave(self, client: ClientRecord) -> None:
         """Note that a client has gone. Cancels its lines that only ask, and all lines after the last one that outlives
@@ -246,7 +246,7 @@ class TextLines(Protocol):
         """
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
-        """Return the options of the client's session, which begins with the daemon's."""
+        """Return the options of the client's session; a new session begins with the daemon's options."""
 
     def close(self) -> None:
         """Start no more lines of any client; running ones go on."""
