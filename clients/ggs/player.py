@@ -140,7 +140,7 @@ class _OwnBoard:
 
 
 class Player:
-    """A player logged in to the server, as a state machine. It plays one match at a time, unless the user accepts more."""
+    """A player on the server, as a state machine. It plays one match at a time, unless the user accepts more."""
 
     def __init__(self, login: str, password: str, rules: AcceptRules, wishes: Wishes) -> None:
         self._login, self._password, self._rules, self._wishes = login, password, rules, wishes

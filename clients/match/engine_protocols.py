@@ -255,7 +255,7 @@ PLAYERS: dict[str, type[GtpPlayer] | type[NBoardPlayer] | type[TextPlayer]] = {
 
 
 def _score(values: Sequence[bytes]) -> float | None:
-    """Return the last of some numbers, as a program wrote them; None if there is none or it cannot be a score in discs."""
+    """Return the last of some numbers of a program; None if there is none or it cannot be a score in discs."""
     try:
         score = float(values[-1])
     except (IndexError, ValueError):

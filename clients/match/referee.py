@@ -168,7 +168,7 @@ def _understood(text: str, position: Position) -> tuple[int, str]:
 
 
 def _final_score(position: Position, solver: Callable[[Position], MoverScore] | None) -> BlackScore:
-    """Return Black's score at the end, in discs; a game that is not over is solved, by ``solver`` or in this process."""
+    """Return Black's score at the end, in discs; a game that is not over is solved by ``solver`` or in this process."""
     if position.over:
         return black_score(position)
     if position.empties <= MOST_SOLVED or solver is None:

@@ -42,7 +42,7 @@ class Program(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """All that defines a match. ``sprt`` are the two Elo differences of the sequential test (SPRT), None for no test."""
+    """All that defines a match. ``sprt`` are the two Elo differences of the sequential test (SPRT); None: no test."""
 
     programs: list[Program]
     schedule: Schedule
