@@ -1,6 +1,6 @@
-"""Parsers of sub-commands' arguments: errors of one line with a suggestion, checked numbers, help.
+"""The argument parser of sub-commands, with errors of one line and suggestions, and types that check numbers.
 
-This imports argparse, so the prompt must not import it.
+It imports argparse, so the prompt must not import it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHOICE = re.compile(r"argument (.*): invalid choice: '([^']*)' \(choose from (.
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Fills paragraphs to the terminal's width; leaves indented ones as they are."""
+    """Wraps paragraphs at the terminal's width; leaves indented ones as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         paragraphs = [part.strip("\n") for part in re.split(r"\n\s*\n", text)]

@@ -10,7 +10,7 @@ class BadInput(ValueError):
 
 
 class Unfinished(BadInput):
-    """A valid request that could not be finished; partial results are kept."""
+    """A valid request that could not be finished. What was done before the error stays done."""
 
 
 def quoted(text: str) -> str:
@@ -19,7 +19,9 @@ def quoted(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return ``text`` with control characters escaped, and without the middle if it is long."""
+    """Return ``text`` with control characters escaped; of over `LONGEST_QUOTE` characters, only the beginning and the
+    end.
+    """
     if len(text) > LONGEST_QUOTE:
         text = f"{text[: LONGEST_QUOTE - 20]}...{text[-10:]}"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

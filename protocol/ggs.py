@@ -1,7 +1,7 @@
 """The Generic Game Server (GGS) and its Othello service ``/os``: parsers of their messages, and lines for them; no I/O.
 
-The server's bytes become blocks: a line, and lines after it that begin with ``|``. A block becomes a `Message`, `Words`
-if it is none of the others. Durations are in ms, evaluations in discs.
+The server's bytes are cut into blocks: a line, and the lines after it that begin with ``|``. A block is read as one of
+the kinds of `Message`, as `Words` if it fits no other. Durations are in ms, evaluations in discs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ServerBlock(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The lines, with the ``|`` put back."""
+        """The block as the server sent it: its lines, with the ``|`` put back."""
         return "\n".join([self.head, *(f"|{line}" for line in self.body)])
 
 
@@ -46,8 +46,8 @@ class BlockReader:
         self._body: list[str] = []
 
     def feed(self, data: bytes) -> list[ServerBlock]:
-        """Return the blocks that ``data`` finishes. A block ends when a line begins that does not continue it; prompts
-        and `READY` end at once.
+        """Return the blocks that ``data`` completes. A block is complete when the next line does not begin with ``|``;
+        prompts and `READY` are complete at once.
         """
         found: list[ServerBlock] = []
         *whole, rest = data.translate(_TO_BLANK, _CONTROLS).split(b"\n")
@@ -89,8 +89,8 @@ class GameType(NamedTuple):
     """A kind of game, such as ``s8r18``.
 
     A ``synchro`` game has two boards with colours exchanged. In a ``komi`` game the players first bid for the colour.
-    An ``anti`` game is won by the fewest discs. ``colour`` is that of the player who is named first, ``b`` or ``w``, ""
-    for any; ``discs`` is the number of discs of a random start, 0 for the usual start.
+    In an ``anti`` game the fewest discs win. ``colour`` is the colour of the player who is named first: ``b``, ``w``,
+    or "" for any. ``discs`` is the number of discs of a random start, 0 for the usual start.
     """
 
     synchro: bool = False
@@ -131,13 +131,13 @@ class Ready(NamedTuple):
 
 
 class Service(NamedTuple):
-    """The Othello service has come or gone."""
+    """The Othello service has come (``up``) or gone."""
 
     up: bool
 
 
 class Request(NamedTuple):
-    """A wish for a match, new or (not ``open``) withdrawn; ``opponent`` is "" if anyone may accept it."""
+    """An offer of a match, or, unless ``open``, its withdrawal; ``opponent`` is "" if anyone may accept it."""
 
     id: str
     open: bool
@@ -201,7 +201,7 @@ class Records(NamedTuple):
 
 
 class Complaint(NamedTuple):
-    """The service refuses something."""
+    """An error message of the service: it refuses a request."""
 
     text: str
 
@@ -255,7 +255,7 @@ def _of_service(words: list[str], block: ServerBlock) -> Message | None:
 
 
 def _request(words: list[str]) -> Request | None:
-    """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``. Another form gives None or raises ValueError."""
+    """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``. Returns None or raises ValueError for other text."""
     sign, id, _, challenger, clock, type, rated, *opponent = words
     if not _ID.fullmatch(id) or rated not in ("R", "U"):
         return None
@@ -264,7 +264,9 @@ def _request(words: list[str]) -> Request | None:
 
 
 def _match(words: list[str]) -> ServerMatch | None:
-    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``. Another form gives None or raises ValueError."""
+    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``. Returns None or raises ValueError for other
+    text.
+    """
     sign, _, id, _, first, _, second, type, rated, *rest = words
     if not _ID.fullmatch(id) or rated not in ("R", "U"):
         return None
@@ -304,7 +306,7 @@ def _records(text: str) -> Iterator[str]:
 
 
 def parse_type(text: str) -> GameType:
-    """Return a type such as ``s8r18``; raises ValueError."""
+    """Return the type that a text such as ``s8r18`` names; raises ValueError for other text."""
     found = _TYPE.fullmatch(text)
     if not found:
         raise ValueError(text)

@@ -75,9 +75,9 @@ class BookCommand(NamedTuple):
     changes the book or its file. Commands of both kinds run alone on the book, with two exceptions: long commands that
     only read positions (``places``), and `backup` of a book with a journal. A command that ``replaces`` puts another
     book in place of the present one. ``role`` is the least role of a remote client; every command that names a file
-    requires an admin. ``about`` is `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`: the wire has operations for the first
-    three, pages in a browser for `BOOK` alone. A ``game`` command looks at a whole game; it takes too long to run on
-    the loop of the sockets.
+    requires an admin. ``about`` is the subject: `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`. The wire has no operations for
+    commands about `SEARCH`; the browser has pages only for those about `BOOK`. A ``game`` command looks at a whole
+    game, which takes too long for the thread that owns the sockets.
     """
 
     name: str

@@ -51,7 +51,7 @@ class Option(NamedTuple):
     ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are accepted and checked for
     users of Edax but have no effect in a dialogue; ``edax`` is false for options that Edax lacks. ``role`` is the least
     role of a remote client that may set the option. ``shared`` options concern all clients (the engine's memory, the
-    searchers for book jobs), so a remote client that sets one changes nothing.
+    searchers for book jobs); a remote client's value for one is ignored.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Option(NamedTuple):
 
     @property
     def of_server(self) -> bool:
-        """Whether the option is for ``-ggs`` alone."""
+        """Whether the option is only for games on the GGS server (``-ggs``)."""
         return self.name.startswith("ggs-")
 
     @property

@@ -269,8 +269,9 @@ def _remark(judged: JudgedMove, engine: str) -> str:
 
 
 def analysis_summary(game: list[JudgedMove]) -> str:
-    """Return a table of the moves of each side that lost discs: rejections if not proved, errors if proved. The error
-    rate is the number of discs lost for each proved move.
+    """Return a table with a row for each side. It counts the moves that lost discs, of all moves, and the discs lost:
+    "rejections" are moves whose loss is not proved, "errors" those whose loss is. The error rate is the discs lost by
+    proved moves, divided by the number of all proved moves.
     """
     lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
     for name, black in (("Black", True), ("White", False)):

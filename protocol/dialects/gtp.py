@@ -283,7 +283,9 @@ def win_rate(candidate: AnalyzedMove) -> float:
 
 
 def _priors(candidates: list[AnalyzedMove]) -> list[float]:
-    """Return a share of 1 for each move by its score. GUIs expect the prior of a neural network here."""
+    """Return a probability for each move, larger for a better score; together they are 1. ``candidates`` begin with the
+    best. GUIs expect the prior of a neural network here.
+    """
     weights = [math.exp((candidate.score - candidates[0].score) / _DISCS_A_FOLD) for candidate in candidates]
     return [weight / sum(weights) for weight in weights]
 
@@ -333,8 +335,9 @@ ENDED_BY_A_LINE = ("lz-analyze", "kata-analyze")
 def live_graphics(
     pv: tuple[int, ...], black_to_move: bool, scores: dict[int, MoverScore], reached: str, done: int
 ) -> str:
-    """Return GoGui's live graphics. They end with an empty line, made by the newline that the output adds. ``scores``
-    are by move, the first of ``pv`` included; ``reached`` is the depth, ``done`` a percentage.
+    """Return GoGui's live graphics for a running search: its line of play, ``scores`` by move (with the first move of
+    ``pv``), the depth ``reached``, and the percentage ``done``. The output's newline makes the empty line that must end
+    them.
     """
     sides = "bw" if black_to_move else "wb"
     line = " ".join(f"{sides[ply % 2]} {vertex_text(move).replace('pass', 'PASS')}" for ply, move in enumerate(pv))
@@ -345,7 +348,7 @@ def live_graphics(
 
 
 class GtpParameter(NamedTuple):
-    """A row of ``gogui-param``: its key, the option that it sets, and GoGui's type of the value."""
+    """A row of ``gogui-param``: its key, the name of the option that it sets, and GoGui's type of the value."""
 
     key: str
     option: str

@@ -65,7 +65,9 @@ def search_line(pv: tuple[int, ...], score: MoverScore, depth: str) -> str:
 
 
 def book_line(pv: tuple[int, ...], score: MoverScore, games: int, depth: int) -> str:
-    """Return the line about a book move: its line of play, score, number of the book's lines behind it, and level."""
+    """Return the line about a book move: its line of play, its score in discs, the number of the book's lines through
+    it, and the level of the book's search.
+    """
     return f"book {'-'.join(move_text(move) for move in pv)} {score:.2f} {games} {depth}"
 
 

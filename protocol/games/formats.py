@@ -313,10 +313,10 @@ def pgn_texts(text: str) -> Iterator[GameText]:
 
 
 def _comment_end(text: str, at: int) -> tuple[int, bool]:
-    """Return the index behind the comment that begins before ``at``, and whether its closing brace is there.
+    """Return the index behind a comment, whose text begins at ``at``, and whether its closing brace is there.
 
-    Comments do not nest in PGN, but some programs nest them. A comment without its brace ends at the tags of the next
-    game; tags that are quoted in a comment are followed by its brace.
+    Comments do not nest in PGN, but some programs nest them. A comment without its brace ends at the first line that
+    looks like a tag; before a closing brace such a line is part of the comment.
     """
     depth, end = 1, 0
     while depth:

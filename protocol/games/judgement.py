@@ -42,8 +42,8 @@ class SearchedMove(NamedTuple):
 class JudgedMove(NamedTuple):
     """A move that was played in ``position``, and the best move to compare it with.
 
-    ``ply`` counts from 1, passes included. ``other`` is the best of the other moves or, where these were not searched,
-    of all; None if there is no move to compare with.
+    ``ply`` counts from 1, passes included. ``other`` is the best of the other moves or, if these were not searched, of
+    all moves; None if there is no move to compare with.
     """
 
     ply: int

@@ -119,7 +119,7 @@ def _quest_moves(value: Any, depth: int = 0) -> list[str] | None:
 
 
 def _moves(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the moves, each with an empty name as in `GameText`. Passes are left out, and inserted later."""
+    """Yield the moves, each with an empty name as in `GameText`. Passes are left out; `follow` inserts them."""
     for word in words:
         drop = _DROP.fullmatch(word)
         if drop or not _PASS.fullmatch(word):

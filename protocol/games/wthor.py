@@ -55,7 +55,7 @@ class WthorGame(NamedTuple):
     """A game: its squares 0..63 in order, without passes.
 
     ``discs`` are Black's at the end, empty squares counted for the winner; ``theoretical`` those after best play from
-    the header's depth. The other fields are numbers of names.
+    the header's depth. The other fields number names in the files of names.
     """
 
     moves: bytes

@@ -1,6 +1,7 @@
 """The names of openings in English, French and Japanese, with their lines of play.
 
-A name holds for a position however it was reached and turned; a game has the name of its last named position.
+A name belongs to a position and its mirror images, whatever moves led there. A game's opening is its last named
+position.
 """
 
 from __future__ import annotations

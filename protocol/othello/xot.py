@@ -59,9 +59,7 @@ def line(name: str, number: str = "") -> tuple[int, ...]:
 
 
 def named(name: str) -> bool:
-    """Return whether ``name`` stands for a list. It must be one of `FILES`, and no file in the current folder may have
-    this name.
-    """
+    """Return whether ``name`` stands for a list: one of `FILES`, and no file in the current folder has this name."""
     return name in FILES and not os.path.exists(name)
 
 

@@ -17,8 +17,8 @@ def watched() -> bool:
 
 
 class ProgressLine:
-    """The line of progress; it shows nothing if it is not ``wanted`` or standard error is no terminal. One thread at a
-    time may use it. `clear` it before anything else is printed, and at the end.
+    """A line of progress on standard error. It shows nothing unless it is ``wanted`` and standard error is a terminal.
+    One thread at a time may use it. Call `clear` before anything else is printed, and at the end.
     """
 
     def __init__(self, *, wanted: bool = True) -> None:

@@ -528,7 +528,7 @@ def is_id(value: object) -> bool:
 
 
 def readable_id(message: dict[str, Any]) -> str | int | None:
-    """Return the id of a message; None if it has none that a reply could repeat."""
+    """Return the id of a message; None if it has no id or one that no reply could repeat."""
     id = message.get("id")
     return id if is_id(id) else None
 
@@ -684,7 +684,7 @@ def _shown(value: object) -> str:
 
 
 def _kind(value: object) -> str:
-    """Return a scalar as text, and the kind of any other value: ``a list``."""
+    """Return a value for an error message: a scalar as text, any other value as its kind, such as ``a list``."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, int):

@@ -52,10 +52,11 @@ class KnownLines:
         return position
 
     def _continued(self, board: str | None, moves: str) -> Position | None:
-        """Return the last position of a line, played on from the known line that is a move shorter, or else from the
-        line's first `_BEGINNING` characters, which become known.
+        """Return the last position of a line, found by playing its last moves from a known position: that of the line
+        without its last move, or else that of the line's first `_BEGINNING` characters, which is looked up and becomes
+        known.
 
-        Returns None if the line has an error, or if that leaves no move to play.
+        Returns None if the line has an error, or is not longer than that beginning.
         """
         known = moves[:-2]
         before = self._positions.get((board, known))

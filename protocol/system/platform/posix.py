@@ -140,7 +140,7 @@ def most_resident_bytes() -> int:
 
 
 def own_bytes(process: int) -> int:
-    """Return how many bytes a process has in RAM, those of files left out; 0 if unknown."""
+    """Return how many bytes a process has in RAM, without those of mapped files; 0 if unknown."""
     try:
         with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as file:
             return sum(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon"))
@@ -210,7 +210,8 @@ def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
 
 
 def drop_pages(mapping: mmap.mmap) -> bool:
-    """Give the pages of private memory back to the system, so that they read as zeros; false if that did not happen.
+    """Give the pages of private memory back to the system, so that they read as zeros. Returns false if they may keep
+    their content.
 
     Linux only: elsewhere ``MADV_DONTNEED`` is advice, and the content may stay (madvise(2) of macOS and POSIX).
     """
@@ -286,7 +287,9 @@ def own_group() -> dict[str, Any]:
 
 
 def asked_child() -> dict[str, Any]:
-    """Return arguments of `subprocess.Popen` for a child that `ask_to_end` can ask; in our own group if possible."""
+    """Return arguments of `subprocess.Popen` for a child that `ask_to_end` can reach, in this process's group if
+    possible.
+    """
     return {}
 
 
@@ -353,14 +356,14 @@ and the BSDs.
 
 
 def ipc_socket() -> socket.socket:
-    """Return a new socket for a path, if `HAS_IPC`."""
+    """Return a new Unix socket, not bound yet. Call it only if `HAS_IPC`."""
     import socket
 
     return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
 
 def claim_port(listening: socket.socket) -> None:
-    """Before `bind`, allow a port whose last process has ended a moment ago, but not one in use."""
+    """Prepare a socket for `bind`: it may then bind a port whose last process has just ended, but not a port in use."""
     import socket
 
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -218,12 +218,12 @@ def own_group() -> dict[str, Any]:
 
 
 def asked_child() -> dict[str, Any]:
-    """Return the arguments for a group of its own, because only a group can be asked."""
+    """Return arguments that start the child in a group of its own: `ask_to_end` can reach only a whole group."""
     return own_group()
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its children; those of a process that has ended by itself are not found."""
+    """Kill a process and its children. If the process has ended by itself, its children are not found and go on."""
     import subprocess
 
     if process.poll() is None:
@@ -282,7 +282,7 @@ def ipc_socket() -> socket.socket:
 
 
 def claim_port(listening: socket.socket) -> None:
-    """Before `bind`, reserve the port for this process alone: SO_REUSEADDR would let two processes listen at it."""
+    """Before `bind`, reserve the port for this process alone: SO_REUSEADDR would let two processes listen on it."""
     import socket
 
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
