@@ -119,10 +119,10 @@ class Book:
         counts: Counts | None = None,
         games: Games = NO_GAMES,
     ) -> None:
-        """``links`` are those that a book.dat stores, ``games`` the games whose results are counted.
+        """``links`` are those that a book.dat stores, ``games`` the games whose results are already counted.
 
         For a ``table`` from a file, ``settled`` says that all scores follow from the leaves, ``complete`` that no leaf
-        is faulty, and ``counts`` are its counts.
+        is faulty, and ``counts`` are its counts, None if unknown.
         """
         self.table = table or BookTable()
         self._options = options or BookOptions()
@@ -236,7 +236,7 @@ class Book:
         return best_first(move._replace(move=transform_move(move.move, back)) for move in known_moves)
 
     def moves_that_count(self, player: int, opponent: int) -> list[MoveInBook]:
-        """Return the moves that the score of a position follows from, as `moves_on` does.
+        """Return the moves from which the score of a position follows, in the form and order of `moves_on`.
 
         Under Egaroucid's rule the leaf is left out if there are links.
         """
@@ -390,7 +390,7 @@ class Book:
         return self._counts
 
     def known_counts(self) -> Counts | None:
-        """Return the `counts`, new positions included, if they are known without a pass over the table, else None."""
+        """Return the `counts`, new positions included; None if they need a pass over the table."""
         return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:
@@ -408,7 +408,9 @@ class Book:
         self.recorder.changed_many(added)
 
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
-        """Keep the result of a search until `forget`, also over restarts."""
+        """Keep ``answer``, the move and score of a search, as the answer to ``question`` until `forget`, also over
+        restarts.
+        """
         self._begin_change()
         self.memo[question] = answer
         self.recorder.remembered(question, answer)

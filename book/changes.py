@@ -14,7 +14,9 @@ Question = tuple[int, int, int, int]
 
 
 class ChangeObserver:
-    """Is told of every change of a book, on the thread that makes it. This base class ignores them all."""
+    """An observer of a book. Its methods are called for every change, on the thread that makes it. This base class does
+    nothing.
+    """
 
     def allow(self) -> None:
         """Raise `ReadOnly` if the book must not change. Called before each change."""

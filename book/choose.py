@@ -55,7 +55,8 @@ def _results(book: Book, move: MoveInBook) -> tuple[float, float, float]:
 
 
 def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
-    """Draw at random a share of the points that a move may be worth, from its score and the results of its games.
+    """Return a share of the points (0 to 1) that a move may be worth, drawn at random by its score and its games'
+    results.
 
     The draw is from a beta distribution. The more games a move has, the closer the draw is to their share: 700 of 1000
     points mostly beat 8 of 10, and a move without games competes by its score alone.
@@ -89,9 +90,10 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
 
     The book is left by chance (``settings.reject``), or if there are no `candidates`. Raises as `candidates` does.
 
-    By value each candidate is equally likely. By results it is the one with the greatest `_supposed_share`: Thompson
-    sampling (W. R. Thompson, Biometrika 25, 1933; O. Chapelle and L. Li, NIPS 2011). Moves that win are played most,
-    moves that lose are given up, and little known moves are tried. The same generator state gives the same choice.
+    With `Choice.VALUE` each candidate is equally likely. Otherwise the one with the greatest `_supposed_share` is
+    chosen: Thompson sampling (W. R. Thompson, Biometrika 25, 1933; O. Chapelle and L. Li, NIPS 2011). Moves that win
+    are played most, moves that lose are given up, and little known moves are tried. The same generator state gives the
+    same choice.
     """
     moves = candidates(book, player, opponent, settings)
     if not moves or (settings.reject and rng.random() < settings.reject):
@@ -102,9 +104,9 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
 
 
 def line(book: Book, player: int, opponent: int) -> list[int]:
-    """Return the best line through the book from a position, as moves on the given board.
+    """Return the best line through the book from a position, as moves on the given board; [] if no move is known.
 
-    Among equally good moves it takes the lowest square; it ends after a leaf, or where no move with a score is known.
+    Of equally good moves the lowest square is taken. The line ends after a leaf, or when no move has a score.
     """
     moves: list[int] = []
     while True:

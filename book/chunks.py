@@ -35,12 +35,14 @@ class State(NamedTuple):
 
 
 def address(array: npt.NDArray[Any]) -> int:
-    """Return the address of an array's data."""
+    """Return the address of an array's data. It is valid only while the array exists."""
     return int(array.ctypes.data)
 
 
 def addresses(chunks: list[Records]) -> Words:
-    """Return the addresses of ``chunks``, at least one. All but the last must lie one after another in memory."""
+    """Return the address of each of ``chunks``, of which there must be at least one. All but the last must lie one
+    after another in memory.
+    """
     places: Words = np.arange(len(chunks), dtype=np.uint64) * np.uint64(chunks[0].nbytes) + np.uint64(
         address(chunks[0])
     )

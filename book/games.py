@@ -59,7 +59,8 @@ def packed(known: bytes, start: tuple[int, int], moves: bytes, score: int, sourc
     """Return a `GAME` record with the identity ``known``.
 
     ``start`` is the first position, seen from its side to move; ``moves`` are at most 62 squares, a byte each, without
-    passes; ``score`` is in discs for the first mover.
+    passes; ``score`` is in discs for the first mover; ``source`` names the game's origin. ``learned`` marks a game
+    whose line was made less attractive to its loser.
     """
     return _GAME.pack(known, *start, moves.ljust(_MOST_MOVES, _END), score, learned, source_name(source))
 

@@ -1,8 +1,8 @@
 """Negamax over the whole book: scores, bounds and path counts, computed from the leaves as Edax does.
 
 A link always leads to a lower layer (`layer_of`): a move to fewer empty squares, a pass to a side that can move. So one
-pass over the positions by rising layer finds the scores of all children final. Positions that no line from the initial
-position reaches are updated too; Edax leaves them as they were.
+pass by rising layer is enough: when it comes to a position, the scores of its children are final. Positions that no
+line from the initial position reaches are updated too; Edax leaves them as they were.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
 class LayerOrder:
     """The rows of a table by rising layer (`layer_of`): from the end of the game to the opening.
 
-    It is invalid as soon as a row is added or removed. ``filters`` are the table's. Making it verifies a mapped file;
-    raises `Damaged` if the file is damaged.
+    It is invalid as soon as a row is added or removed. ``filters`` are those of `BookTable.filters`. The constructor
+    verifies a mapped file and raises `Damaged` if the file is damaged.
     """
 
     def __init__(self, table: BookTable, progress: ProgressCallback = no_progress) -> None:

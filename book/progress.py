@@ -16,7 +16,7 @@ class WorkCancelled(Exception):
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
-    """Do nothing: the `ProgressCallback` of work whose progress nobody wants."""
+    """Do nothing: a `ProgressCallback` for work whose progress is not shown."""
 
 
 def slices(total: int, step: int, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:

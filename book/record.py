@@ -115,8 +115,8 @@ def unsearched(
 ) -> npt.NDArray[np.void]:
     """Return `RECORD`s of the canonical positions ``keys``, uint64 (n, 2), with ``level`` and without leaves.
 
-    ``scores``, one for all or one each, in discs for the side to move, are provisional scores and also bounds; with
-    `NO_SCORE` the bounds are the widest.
+    ``scores`` are provisional, in discs for the side to move: one for all positions, or one for each. They also become
+    the bounds; with `NO_SCORE` the bounds are the widest.
     """
     records = np.zeros(len(keys), RECORD)
     records["player"], records["opponent"] = keys.T

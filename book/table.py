@@ -120,14 +120,16 @@ class BookTable(TableMemory):
         return words[0], words[1], symmetry
 
     def find(self, player: int, opponent: int) -> int:
-        """Return the row of a position in any orientation; -1 if it is not in the table."""
+        """Return the row of a position in any orientation; -1 if it is not in the table. Hold `lock` while you use the
+        row, unless yours is the thread that changes the table.
+        """
         words, place = self._pair()
         self._kernels.canonical_of(player, opponent, place)
         with self.lock:
             return int(self._kernels.find_row(self._context_at, words[0], words[1]))
 
     def find_canonical(self, player: int, opponent: int) -> int:
-        """Return the row of a canonical position; -1 if it is not in the table."""
+        """Return the row of a canonical position; -1 if it is not in the table. Hold `lock` as for `find`."""
         with self.lock:
             return int(self._kernels.find_row(self._context_at, player, opponent))
 
@@ -315,9 +317,7 @@ class BookTable(TableMemory):
 
     def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
         """Return the legal moves on the board, ascending, or the forced pass; each with the row of the position after
-        it.
-
-        The row is -1 if that position is not in the table.
+        it, -1 if that is not in the table. Hold `lock` as for `find`.
         """
         with self.lock:
             out = self._scratch

@@ -1,4 +1,4 @@
-"""Boards in numpy arrays: games are replayed side by side, mirrored positions are joined.
+"""Many boards in numpy arrays: games replayed side by side, and keys of positions, the same for mirror images.
 
 Boards are arrays of uint64, A1 = bit 0, the side to move first.
 """
@@ -107,7 +107,7 @@ def keys_of(players: Boards, opponents: Boards) -> tuple[Boards, Numbers]:
 
 
 def _key(players: Boards, opponents: Boards) -> Boards:
-    """Return hashes of canonical boards, which tell positions with the same number of discs apart."""
+    """Return a hash of each canonical board. It need only tell positions with the same number of discs apart."""
     word = players * np.uint64(0x9E3779B97F4A7C15) + opponents
     for factor in (0xD6E8FEB86659FD93, 0x9FB21C651E98DF25):
         word = (word ^ (word >> np.uint64(32))) * np.uint64(factor)
@@ -134,7 +134,9 @@ class Replay:
     """
 
     def __init__(self, players: Boards, opponents: Boards, white: npt.NDArray[np.bool_], squares: Numbers) -> None:
-        """``squares`` (games, n), 0 = A1, without passes, are filled with `NO_SQUARE`."""
+        """``squares`` has the games' moves without passes: an array (games, n), 0 = A1, each game filled up with
+        `NO_SQUARE`.
+        """
         self.players, self.opponents, self.white = players.copy(), opponents.copy(), white.copy()
         self.legal = np.ones(len(players), np.bool_)
         self._squares = np.pad(squares, ((0, 0), (0, 1)), constant_values=NO_SQUARE)

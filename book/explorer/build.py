@@ -27,7 +27,7 @@ _MOST_MOVES = 60
 
 
 class IndexAccount(NamedTuple):
-    """What an index was made of: files, games, games left out, positions, and (position, game) pairs."""
+    """The numbers of files, games, games left out, positions, and (position, game) pairs of an index."""
 
     files: int
     games: int
@@ -46,8 +46,8 @@ class _ReadGame(NamedTuple):
 
 
 def game_files(paths: Iterable[str]) -> list[str]:
-    """Return the files that ``paths`` name, and those of games in and below the folders that they name, by name; each
-    once.
+    """Return the files in ``paths``, and the files of games in and below the folders in ``paths``, each once, in order;
+    those of a folder are sorted by name.
 
     Raises `BadInput` if a path does not exist, or if there is no file.
     """
@@ -161,7 +161,9 @@ class _Reader:
 
 
 def _arrays(games: list[_ReadGame]) -> tuple[tuple[Any, Any, Any], npt.NDArray[np.uint8]]:
-    """Return the arguments of `Replay`: the three about the starts, and the squares."""
+    """Return the arguments of `Replay`: players, opponents and sides to move at the starts, as a triple, and the
+    squares.
+    """
     squares = b"".join(game.squares.ljust(_MOST_MOVES, bytes([NO_SQUARE])) for game in games)
     starts = (
         np.array([game.start.player for game in games], np.uint64),

@@ -1,16 +1,16 @@
-"""The index of games: a file that is mapped into memory, and what it knows of a position.
+"""The index of games: a file that is mapped into memory, and look-ups of what was played in a position.
 
 All numbers are little-endian, each part begins at a multiple of eight bytes:
 
 - The header: `MAGIC`, the number of games, names and bytes of names, then for each number of discs from 0 to 63 the
   number of positions, moves and visits.
 - Games: `GAME` records, the newest first, those of unknown year last. Names: where each ends, then their UTF-8.
-- For each number of discs: the keys of the positions, ascending (`boards.keys_of`); for each, and at the end, the
-  number of its first move; the moves, `MOVE` records; the visits, each twice the number of a game, plus 1 if White
-  moves.
+- For each number of discs: the keys of the positions, ascending (`boards.keys_of`); the number of each position's
+  first move, and at the end the number of moves; the moves, `MOVE` records; the visits, each twice the number of a
+  game, plus 1 if White moves.
 
-A file is trusted in nothing: every number from it is checked before it is used, so that a damaged one gets wrong
-answers or a `BadInput`, and no more.
+Every number from the file is checked before it is used: a damaged file leads to wrong answers or `BadInput`, but not to
+a crash.
 """
 
 from __future__ import annotations
@@ -271,13 +271,15 @@ class GamesIndex:
         return Played(tuple(moves), tuple(self._game(*one) for one in sorted(listed)[:games]))
 
     def _checked(self, visits: Numbers, passing: npt.NDArray[np.bool_] | None) -> Numbers:
-        """Return the visits of the games that pass the filter, after a check of their numbers."""
+        """Return the visits of the games that pass the filter. Raises `NoIndex` if a visit has the number of no
+        game.
+        """
         if int(visits.max()) >> 1 >= len(self.games):
             raise self._damaged()
         return visits if passing is None else visits[passing[visits >> 1]]
 
     def _counted(self, name: str, visits: Numbers, *, with_players: bool) -> TalliedMove:
-        """Return the move ``name`` with the results of its ``visits`` for the mover."""
+        """Return the tally of a move, called ``name``, from its ``visits``; results are for the mover."""
         games, white = self.games[visits >> 1], visits & 1 != 0
         scores = games["score"].astype(np.int64)
         known = scores != UNKNOWN

@@ -1,8 +1,8 @@
 """Edax's book.dat, version 4, byte for byte.
 
-Edax has the links of a position in the order in which it met or last sorted them, sometimes with stale scores. Ours are
-computed. So `read` also keeps the file's links of records whose computed links differ, and `write` uses these as long
-as the book has not changed. After a negamax only links that differ in nothing but their order are kept.
+The file stores the links of each position, in the order in which Edax met or last sorted them, sometimes with stale
+scores; our books compute links. `read` also keeps the stored links that differ from the computed ones, and `write`
+writes them as long as the book is unchanged. After a negamax only those that differ in their order alone are kept.
 """
 
 from __future__ import annotations

@@ -100,7 +100,9 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
 
 class Tally(NamedTuple):
-    """Results of some games: `RESULT` records by row, and the factors of won and lost games that learning applies."""
+    """Results of some games, a `RESULT` record for each row, and the factors by which learning multiplies wins and
+    losses.
+    """
 
     rows: Rows
     results: Records
@@ -155,9 +157,9 @@ def count(book: Book, games: Games, *, all_games: bool = False, progress: Progre
     """Count ``games``, none of which the book has counted yet, in one step for the journal. Returns the number of their
     positions in the book.
 
-    Games with the mark ``learned`` then make their lines less attractive to their losers, after all games were counted,
-    so that the order of games does not matter. With ``all_games``, a position without any results also gets those of
-    games counted earlier. A cancellation changes nothing.
+    After all are counted, games with the mark ``learned`` make their lines less attractive to their losers, so that the
+    order of games does not matter. With ``all_games``, a position without any results also gets those of games counted
+    earlier. A cancellation changes nothing.
     """
     counted_games = book.games
     new = tally(book, games, progress)
@@ -191,7 +193,7 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
 
 
 def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:
-    """Return the rows of the tally ``gone``, and the book's results of these rows without those of the tally."""
+    """Return the rows of the tally ``gone``, and the book's results of these rows after the tally is subtracted."""
     results = book.table.results_of(gone.rows)
     results["won"] /= gone.won
     results["lost"] /= gone.lost

@@ -86,7 +86,8 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
     """Yield the positions within a window, each as soon as its budget is known. Raises `NotInBook`.
 
     With ``best_only`` True the side to move at ``root`` follows only its best links (none if the leaf is better), with
-    False the other side does, with None neither. A position reached with either side to move is yielded for each.
+    False the other side does, with None neither. A position is yielded once for each of the two sides of ``root`` that
+    has the move when it is reached.
     """
     start = root_row(book, root)
     budgets: dict[tuple[int, bool], int] = {(start, True): window.cumulative}
@@ -270,7 +271,8 @@ def expansions(
 def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> SearchLine[list[PositionEntry]]:
     """Follow the best line from a leaf, yielding its searches; return the entries of its new positions.
 
-    The line ends at a position of the book, at the depth, or where a score has changed too much.
+    The line ends at a position of the book, at the depth of ``window``, or when a search's score differs from the
+    expected one by more discs than ``window`` allows.
     """
     table = rounds.book.table
     entries: list[PositionEntry] = []

@@ -330,8 +330,8 @@ class GrowthCommand(LongCommand):
         choose: Callable[[], Iterable[tuple[Position, int]]] = lambda: (),
         begin: Callable[[], object] = lambda: None,
     ) -> CommandOutcome:
-        """Call ``begin``; then search missing leaves, run negamax and add what ``choose`` returns, until nothing is
-        new.
+        """Call ``begin``. Then repeat a round until ``choose`` returns no new position: search missing leaves, run
+        negamax, and add what ``choose`` returns.
         """
 
         def work() -> None:

@@ -109,7 +109,7 @@ _OF_RECORDS = {
 
 
 def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[npt.NDArray[np.int64], Bytes]]:
-    """Yield rows whose records are wrong by themselves, with bits of `_OF_RECORDS`, for a chunk at a time."""
+    """Yield, for each chunk with faulty records, their rows and for each row the bits of its faults (`_OF_RECORDS`)."""
     found: Bytes = np.zeros(CHUNK_ROWS, np.uint8)
     for start, end in slices(len(table), CHUNK_ROWS, "boards", progress):
         if kernels().inspect_rows(table.context, start, end, address(found)):
@@ -151,8 +151,8 @@ def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int
 
 
 class Repaired(NamedTuple):
-    """The result of `repair`: numbers of positions removed, of leaves dropped, which are open now, and of positions
-    whose score, level or mark was reset.
+    """The numbers of positions removed, of leaves dropped (these are open now), and of positions whose score, level or
+    mark was reset.
     """
 
     removed: int

@@ -199,7 +199,9 @@ def info_lines(totals: BookSummary) -> list[str]:
 
 
 def more_lines(book: Book) -> list[str]:
-    """Return what `info_lines` lacks: level and errors, the rule, the games counted, and how even the index is."""
+    """Return lines about what `info_lines` lacks: level and errors, the rule, the games counted, and the fewest, mean
+    and most positions in a segment of the index.
+    """
     options = book.options
     lines = [
         f"Searches: level {options.level}, midgame error {options.midgame_error}, endcut error {options.endcut_error}",

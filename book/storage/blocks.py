@@ -134,8 +134,8 @@ class Blocks:
         platform.read_single_pages(self._mapping, False)
 
     def check_some(self, start: int) -> int:
-        """Verify the next part of the file, from byte ``start`` behind the header on; return the start of the part
-        after it. Raises nothing: see `damage`.
+        """Verify the next part of the file, from byte ``start`` behind the header on; return the byte where the part
+        ends, `size` at the end of the file. Raises nothing: see `damage`.
         """
         end = min(self.size, start + _SLICE)
         platform.read_soon(self._mapping, self._first + start, end - start)

@@ -310,7 +310,9 @@ class Writer:
             raise WriteFailed(f"{path}: {error.strerror}") from error
 
     def append(self, kind: FrameKind, payload: bytes) -> None:
-        """Add an entry. A payload over `MAX_PAYLOAD` bytes becomes several frames that are read all or none."""
+        """Add an entry; the caller must hold the recorder's lock. A payload over `MAX_PAYLOAD` bytes becomes several
+        frames that are read all or none.
+        """
         size = _RECORD_BYTES[kind] or 1
         step = MAX_PAYLOAD // size * size
         parts = [(kind, payload[start : start + step]) for start in range(0, max(len(payload), 1), step)]
@@ -334,7 +336,9 @@ class Writer:
             self._append(kind, part)
 
     def begin_group(self) -> None:
-        """Begin a group: the frames until `end_group` are read all or none."""
+        """Begin a group: the frames until `end_group` are read all or none. The caller must hold the recorder's
+        lock.
+        """
         self._group = []
 
     def end_group(self) -> None:
@@ -342,7 +346,7 @@ class Writer:
         self._append_together(parts)
 
     def collect(self) -> None:
-        """Let the next `write` write everything appended so far."""
+        """Let the next `write` write everything appended so far. The caller must hold the recorder's lock."""
         self._unwritten += bytes(self._pending)
         self._pending.clear()
 
@@ -352,8 +356,8 @@ class Writer:
         return bool(self._unwritten)
 
     def write(self) -> None:
-        """Write and sync the frames that `collect` has handed over. Raises `WriteFailed`; they are then kept for the
-        next call.
+        """Write and sync the frames that `collect` has handed over. Only one thread at a time may call it. Raises
+        `WriteFailed`; the frames are then kept for the next call.
         """
         content = self._unwritten
         if not content:

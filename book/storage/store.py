@@ -325,8 +325,8 @@ class Store:
         return frames, [place for place, frame in enumerate(frames) if frame.kind is journal.FrameKind.COMMAND]
 
     def undoable(self) -> list[str]:
-        """Return the texts of the commands since the file was written that `undo` takes back, oldest first. Raises
-        `WriteFailed` if the last changes cannot be written before.
+        """Return the texts of the commands that `undo` can take back, oldest first: those since the file was written.
+        Raises `WriteFailed` if the last changes cannot be written before.
         """
         frames, places = self._commands()
         lines = [frames[place].payload.decode(errors="replace") for place in places]
