@@ -345,14 +345,14 @@ class Searcher:
         self._dates += max(0, number - 1)
 
     def time_evaluations(self, player: int, opponent: int, number: int) -> int:
-        """Make one move from the position, evaluate, and do so ``number`` times, with all legal moves in turn; return
-        the sum of the scores. For benchmarks. At least one move must be legal.
+        """Make and evaluate ``number`` single moves from the position, its legal moves in turn; return the sum of the
+        scores. For benchmarks. At least one move must be legal.
         """
         return int(self._engine.evaluate_often(self._contexts[0].address, player, opponent, number))
 
     @property
     def _date(self) -> int:
-        """The date of new entries: `_dates`, but 1 follows `LAST_DATE`."""
+        """The date of new entries, 1 to `LAST_DATE`; 1 follows the last."""
         return (self._dates - 1) % LAST_DATE + 1
 
     def _prepare(self, limits: Limits, control: Control) -> None:

@@ -58,8 +58,8 @@ class ShortSearches:
         self._control.interrupt()
 
     def search(self, questions: Sequence[Question]) -> list[Result | None]:
-        """Search at most `MOST_AT_ONCE` positions, with the GIL released. Returns their results in order, None where
-        `stop` came first. No game may be over; only the depth and selectivity of the limits count.
+        """Search at most `MOST_AT_ONCE` positions, with the GIL released. Returns their results in order, None for a
+        search that `stop` ended. No game may be over; only the depth and selectivity of the limits count.
 
         ``time_ms`` of a result is its share, by nodes, of the call's time.
         """

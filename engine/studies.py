@@ -75,7 +75,8 @@ def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[
 @compiled
 def _random_games(state: Any, games: int, sums: Any) -> None:
     """Play ``games`` games with random numbers from ``state`` and add to the row of each ply in ``sums`` ((60, 5)
-    int64): legal moves, discs that they turn, squares of these numbers, moves played, discs that these turn.
+    int64): legal moves, discs that they turn, the squares of these numbers of discs, moves played, discs that these
+    turn.
     """
     for _ in range(games):
         player, opponent, ply = _BLACK, _WHITE, 0
@@ -240,7 +241,9 @@ _LONG = [squares for squares, _ in _LINES if squares.bit_count() > 2]
 
 
 def _joined(full: list[int]) -> Any:
-    """Return, by axis, a mask of the squares whose line is not in ``full`` and is not of two squares."""
+    """Return, for each of the four axes, a mask of the squares whose line along that axis is longer than two squares
+    and is not in ``full``.
+    """
     joined = np.full(4, ~_U(0))
     for squares, axis in _LINES:
         if squares in full or squares not in _LONG:

@@ -36,8 +36,8 @@ from .problems import contradicts, random_problems, read_problems
 
 
 class Measurement(NamedTuple):
-    """A measurement: its name, its median time in ``seconds``, and a note. ``nodes`` is the number of nodes, or of the
-    things that ``name`` says; 0 for none. As text it is a row below `HEAD`.
+    """A measurement: its name, its median time in ``seconds``, and a note. ``nodes`` is the number of nodes, or of what
+    ``name`` says is counted; 0 for none. As text it is a row below `HEAD`.
     """
 
     name: str

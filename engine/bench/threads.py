@@ -42,7 +42,9 @@ class Spread(NamedTuple):
 
 
 class OneSearch(NamedTuple):
-    """A search: its time (seconds, or virtual nodes), nodes, the busiest thread's nodes, and whether it was wrong."""
+    """A search: its time in seconds (simulated searches: any unit), its nodes, the busiest thread's nodes, and whether
+    its score was wrong.
+    """
 
     time: float
     nodes: int

@@ -36,7 +36,9 @@ OnProgress = Callable[[str], None]
 
 
 def not_kept(folder: Path, error: OSError) -> None:
-    """Report, once, that ``folder`` cannot be written, so that each start has to compile or expand again."""
+    """Report, once, that ``folder`` cannot be written, so that each start has to compile kernels or expand weights
+    again.
+    """
     notice.say_once(f"what is compiled cannot be kept in {folder}: {error.strerror}: {_EACH_TIME}")
 
 

@@ -1,10 +1,10 @@
 """The score curve, which maps the sum of the weights to a score, as tables for the kernels.
 
-With the curve A the score of the sum s is A tanh(s / A) discs; without a curve it is s. The kernels read two tables by
-the absolute value of the sum, whose sign is the score's. The search reads whole discs, rounded and at most 63: a byte
-for each eighth of a disc. The unrounded evaluation reads scores of 16 bits, in 128ths of a disc, at the eighths'
-borders, and interpolates. For sums beyond 128 discs, the tables' end, the search reads the first table's last entry,
-and the unrounded evaluation continues the second table's last segment.
+A curve is a number A in discs, or None. The score of the sum s is A tanh(s / A) discs, or s itself without a curve. The
+kernels read two tables by the absolute value of the sum; the score has the sum's sign. The search reads whole discs,
+rounded and at most 63: a byte for each eighth of a disc. The unrounded evaluation reads scores of 16 bits, in 128ths of
+a disc, at the eighths' borders, and interpolates. For sums beyond 128 discs, the tables' end, the search reads the
+first table's last entry, and the unrounded evaluation continues the second table's last segment.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A network of the evaluation in the packed form of the weights file; `engine.layout` has the form that kernels read.
 
-A lane has a byte for each packed configuration (`patterns.packing`). In each band of plies the lanes are stored one
-after the other. That compresses better than all bytes of a configuration side by side. Only light modules are imported,
-because this runs when the program starts.
+A network has a number of lanes: in each lane a byte for each packed configuration (`patterns.packing`). Each band of
+plies has its own lanes, stored one after the other, which compresses better than all bytes of a configuration side by
+side. Only light modules are imported, because this runs when the program starts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LARGEST_LANE = [LINEAR_MOST * LINEAR_SCALE] * LINEAR_LANES + [HIDDEN_ONE**2] * 
 
 
 class Head(NamedTuple):
-    """The numbers of a network that belong to one ply."""
+    """The numbers of a network that belong to one ply: they turn the sums of the lanes into a score."""
 
     bias: tuple[int, ...]
     """Numbers added to the lanes, 16 bits each."""
@@ -89,7 +89,7 @@ def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
 
 def expanded_heads(network: Network) -> bytes:
     """Return the heads as the kernels read them, `HEADS_BYTES` bytes. Each head refers to the table of its band: the
-    bands' tables must follow these bytes in memory.
+    caller must put the bands' tables after these bytes in memory.
     """
     content = bytearray(HEADS_BYTES)
     for ply, head in enumerate(network.heads):

@@ -31,7 +31,9 @@ class StageOption(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """A sub-command of `desdaemon train`; ``run`` gets the parsed options and the command line, for its record."""
+    """A sub-command of `desdaemon train`; ``run`` gets the parsed options and the command line, which it writes into
+    the record of its output.
+    """
 
     name: str
     run: Callable[[argparse.Namespace, str], None]

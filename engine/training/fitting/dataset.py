@@ -28,8 +28,8 @@ BALANCED = 1000
 
 
 class Mixture(NamedTuple):
-    """Strengths of the kinds of labels. A row is fitted to the mean of its label and of its games' mean result,
-    weighted by these. But the result does not count where the label is exact.
+    """Strengths of the kinds of labels. A row is fitted to the mean of its label and its games' mean result, weighted
+    by these strengths. If the label is exact, the result does not count.
     """
 
     exact: float = 1.0

@@ -1,9 +1,9 @@
 """Stage `calibrate`: the errors of search labels against better scores.
 
-Better scores are exact or, where these cost too much, means of searches to one or two depths. The leaves of these
-searches lie at plies whose weights were fitted to calibrated labels. A seeded sample of labelled rows is scored in
-random order, so that a stage ended by its time limit still has a fair sample of every ply. The output has the
-coefficients of every ply (`calibration`), the errors before and after, and the samples.
+Better scores are exact or, if that costs too much, means of searches to one or two depths. The leaves of these searches
+lie at plies whose weights were fitted to calibrated labels. A seeded sample of labelled rows is scored in random order,
+so that a stage ended by its time limit still has a fair sample of every ply. The output has the coefficients of every
+ply (`calibration`), the errors before and after, and the samples.
 """
 
 from __future__ import annotations

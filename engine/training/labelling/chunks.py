@@ -20,7 +20,9 @@ _BOARD_BYTES = 8
 
 
 class BoardChunk(NamedTuple):
-    """Boards, sides to move and others, as bytes of 64-bit words; depth in plies, selectivity in percent."""
+    """Boards as bytes of 64-bit words, those of the side to move and of the other side apart; depth in plies,
+    selectivity in percent.
+    """
 
     players: bytes
     opponents: bytes

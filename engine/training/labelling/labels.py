@@ -56,7 +56,7 @@ def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: N
 def score_here(weights: Path, workers: int, hash_bits: int) -> ScoreChunks:
     """Return a function that scores chunks by ``workers`` threads of this process, each with its own searcher.
 
-    If the caller leaves the iteration early, the searches under way are stopped.
+    If the caller of that function closes its generator early, the running searches are stopped.
     """
 
     def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:
