@@ -161,9 +161,9 @@ class Engine:
             raise
 
     def iterate(self, board: Board | str, **how: Any) -> Iterator[Analysis]:
-        """Yield the results of a search as it goes on: one after each iteration of a move, with that iteration's nodes
-        and time, and at last the result of `analyze`. ``how`` are arguments of `analyze`. Leaving the loop ends the
-        search.
+        """Yield the results of a search as it goes on: one for each move and depth that is finished, with the nodes and
+        time of that iteration, and at last the result of `analyze`. ``how`` are arguments of `analyze`. Leaving the
+        loop ends the search.
         """
         from desdaemon.engine.search import Control
 
@@ -321,9 +321,9 @@ class Engine:
         return BookEntry(board, score, entry.lower, entry.upper, entry.level, entry.lines, book_moves)
 
     def _book_move(self, board: Board, move: int | None, level: int | None) -> SearchedMove | None:
-        """Return ``move``, or the book's best move of ``board`` if that is None, with its score in discs for the side
-        to move and the book's line after it. Returns None if the book lacks the board or the move, or its level is
-        below ``level``.
+        """Return the book's ``move`` on a board, or its best move if that is None, with the score in discs for the side
+        to move and the book's line. Returns None if the book lacks the board or the move, or its level is below
+        ``level``.
         """
         entry = self.look_up(board)
         if self._book is None or entry is None or (level is not None and entry.level < level):

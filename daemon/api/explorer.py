@@ -1,4 +1,4 @@
-"""What people played, by an index of games."""
+"""`Explorer`: how often people played each move of a position, and their games, by an index of games."""
 
 from __future__ import annotations
 

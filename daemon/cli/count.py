@@ -82,7 +82,9 @@ def _counted(program: str, run: Callable[[argparse.Namespace], int], asked: argp
 
 
 def _dialogue(asked: argparse.Namespace) -> int:
-    """Carry out the text protocol's command, which prints line by line and can be interrupted."""
+    """Count by the command `count` of the text protocol, which prints line by line and can be interrupted. Returns the
+    exit status.
+    """
     from desdaemon.core.search.loader import EngineSource, build_engine
     from desdaemon.core.settings import SessionSettings
     from desdaemon.dialogue.stdio import carry_out

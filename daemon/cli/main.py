@@ -189,7 +189,9 @@ def _print_information(what: str) -> int:
 
 
 def _help(topic: str) -> int:
-    """Print a sub-command's help, or the pages of `help` in the text protocol. Raises `UsageError` without either."""
+    """Print a sub-command's help, or the pages about ``topic`` that `help` shows in the text protocol. Returns the exit
+    status; raises `UsageError` if there are none.
+    """
     from desdaemon.dialogue.commands.help import topic as pages
 
     command = find_sub_command(topic.split())
@@ -240,7 +242,7 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
 
 
 def usage() -> HelpPage:
-    """Return the page of ``--help`` before the options."""
+    """Return the part of ``--help`` before the options."""
     from desdaemon.dialogue.commands.help import HelpEntry
     from desdaemon.dialogue.configuration import shown_path
 

@@ -1,8 +1,8 @@
 """The connection to a cluster's scheduler: its address, keys for TLS, dask's settings.
 
 Whoever can connect to a dask scheduler can run any code on its workers, and the owner unpickles the workers' answers.
-So connections beyond this machine need TLS with a private certificate authority, whose certificates' holders are
-trusted with everything; host names are not checked.
+So connections beyond this machine need TLS with a private certificate authority. Every holder of one of its
+certificates is trusted with everything; host names are not checked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Labels for training from a cluster, for `desdaemon train label --cluster`: the same as one thread makes."""
+"""Labels for training from a cluster, for `desdaemon train label --cluster`: equal to those that one thread makes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Searches by a cluster's workers: `ClusterSearches` for any kind, `ClusterPool` in place of a book's thread pool.
 
-A `SearchKind` says what a search is and how it travels: `POSITIONS` here, chunks of labels in `labels.py`.
+A `SearchKind` describes a kind of search and its messages: `POSITIONS` here, chunks of labels in `labels.py`.
 
 The caller's thread owns the window of searches in flight (`window.py`). Dask's client has its own thread and reports
 finished batches through a queue. Answers come in the order of the searches, so a book is byte for byte the one that a
@@ -84,7 +84,8 @@ class SearchKind(NamedTuple, Generic[S, A]):
 class ClusterSearches(Generic[S, A]):
     """Searches of one kind by a scheduler's workers. One thread calls `answers` or `replies`, any thread `stop`.
 
-    A stop is for good. So is leaving an iterator before its end, which stops the searches too.
+    No search is made after `stop`, or after an iterator of answers was left before its end, which also stops the
+    others.
     """
 
     def __init__(
@@ -164,8 +165,8 @@ class ClusterSearches(Generic[S, A]):
         offer: Callable[[SearchWindow[S, A]], None],
         ready: Callable[[SearchWindow[S, A]], Iterator[T]],
     ) -> Generator[T | None, None, None]:
-        """Keep the workers busy with offered searches, and yield the answers that ``ready`` takes from the window until
-        that is over, or None after a stop. Raises `Unfinished` if the scheduler is lost.
+        """Keep the workers busy with the searches offered, and yield the answers that ``ready`` takes from the window,
+        until the window is over; after a stop yield None. Raises `Unfinished` if the scheduler is lost.
         """
         # A queue for each run, because batch numbers begin again: late answers for an earlier run are lost.
         self._done = queue.SimpleQueue()
@@ -262,8 +263,8 @@ class ClusterSearches(Generic[S, A]):
         self._done.put(_Done(batch.number, "", answers, None))
 
     def _take_all(self, window: SearchWindow[S, A], helping: set[int], wait_s: float) -> None:
-        """Handle all finished batches; wait up to ``wait_s`` seconds for the first. Batches searched here are removed
-        from ``helping``.
+        """Enter all finished batches in the window, waiting up to ``wait_s`` seconds for the first. Batches searched in
+        this process are removed from ``helping``.
         """
         with contextlib.suppress(queue.Empty):
             done = self._done.get(timeout=wait_s)
@@ -318,7 +319,9 @@ class ClusterSearches(Generic[S, A]):
         self._search_here(here)
 
     def _judge(self, disagreement: Disagreement[S, A]) -> None:
-        """Exclude each of two disagreeing workers whose answer differs from that of this process."""
+        """Let this process repeat the search of a disagreement, and exclude each worker whose answer differs from its
+        own.
+        """
         search = disagreement.search
         right = self._here(search)
         for worker, answer in zip(disagreement.workers, disagreement.answers, strict=True):
@@ -480,8 +483,8 @@ class ClusterPool(Worker):
                 yield given.popleft(), None
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
-        """Follow lines as `Worker.follow`, all on the calling thread; begin a line only to keep the workers busy.
-        Raises `WorkCancelled` after a stop, and once the scheduler is lost.
+        """Yield the result of each line of searches, in order. All lines run on the calling thread, and one is begun
+        only to keep the workers busy. Raises `WorkCancelled` after a stop, and once the scheduler is lost.
         """
         followed = _Lines(lines)
         try:
@@ -515,7 +518,7 @@ class _Asking(NamedTuple, Generic[R]):
 
 
 class _Lines(Generic[R]):
-    """Lines of dependent searches on their way through a window. For one thread."""
+    """Lines of searches, each search depending on the answers before it, that share a window. For one thread."""
 
     def __init__(self, lines: Iterable[SearchLine[R]]) -> None:
         self._waiting = enumerate(lines)
@@ -525,8 +528,8 @@ class _Lines(Generic[R]):
         self._given = 0
 
     def offer(self, window: SearchWindow[Search, WorkerAnswer]) -> None:
-        """Offer the lines' next searches while the window wants any. Begin more lines if those are too few. Drain the
-        window if only answers lead to more, and close it after the last line.
+        """Offer the lines' next searches while the window wants any; begin more lines if those are too few. Drain the
+        window if every begun line waits for an answer and none is left to begin; close it after the last line.
         """
         while window.wants():
             if self._asking:
@@ -544,7 +547,7 @@ class _Lines(Generic[R]):
                 window.close()
 
     def take(self, number: int, answer: tuple[int, int] | None) -> None:
-        """Hand a line the answer to its search, None after a stop."""
+        """Pass the answer to the search ``number`` to its line, which goes on; None after a stop."""
         asked = self._open.pop(number)
         self._advance(asked.place, asked.line, answer)
 

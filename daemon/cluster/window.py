@@ -1,8 +1,8 @@
 """The window of searches in flight at the workers: their batches, and the order of results.
 
-A state machine for one thread, that of `pool.ClusterPool`: searches and results go in, batches come out. Results come
+A state machine for one thread, that of `pool.ClusterPool`: searches and results go in, batches come out. `answers` come
 in the order of the searches, whichever machine is quicker: a book grows in that order, and so equals one made by a
-single thread. Where results decide what to search next, they come as they arrive.
+single thread. `replies` come as they arrive, for callers that choose the next searches by them.
 
 A batch has searches for about `BATCH_MS`, judging by earlier ones, because a message costs scheduler and owner a
 millisecond or two. Towards the end of a round batches get smaller, so that no worker waits for another.
@@ -184,7 +184,7 @@ class Costs:
 
 class SearchWindow(Generic[S, A]):
     """The searches of one run on their way to the workers, and their answers on the way back; see the module. The owner
-    sets ``slots``, and reports each batch that it took by `answered`, `failed` or `refused`.
+    sets ``slots``, and reports each batch that it took from the window by `answered`, `failed` or `refused`.
     """
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
@@ -245,7 +245,7 @@ class SearchWindow(Generic[S, A]):
         self._complete = True
 
     def answered(self, number: int, worker: str, answers: Iterable[A | None]) -> Disagreement[S, A] | None:
-        """Take a worker's answers to a batch, None for a search that was stopped, and plan the checks. Returns a
+        """Note a worker's answers to a batch, None for each search that was stopped, and plan checks. Returns a
         disagreement if the batch was a check and its answer differs, else None.
 
         Answers to a batch that is no longer in flight are dropped.

@@ -1,4 +1,6 @@
-"""The index of games: one file for all of a process, mapped at its first use and again once it was replaced."""
+"""The index of games, one for the whole process: its file is mapped at the first use, and again after it was
+replaced.
+"""
 
 from __future__ import annotations
 

@@ -46,9 +46,9 @@ def private_folder(path: str) -> str:
 
 
 def names_of_folders(*folders: str) -> re.Pattern[str]:
-    """Return a pattern that matches each folder's name with the separator after it, to cut these out of texts for
-    remote clients: ``/srv/data/x.sgf`` becomes ``x.sgf``. Empty names and the root folder are left out; if no folder
-    remains, the pattern matches nothing.
+    """Return a pattern that matches each folder's name and the separator after it, to cut them out of texts for remote
+    clients: ``/srv/data/x.sgf`` becomes ``x.sgf``. Empty names and the root folder are left out; without any folder
+    left, the pattern matches nothing.
     """
     # Longest first: a folder inside another one goes before it.
     names = sorted((folder for folder in folders if folder.strip(os.sep)), key=len, reverse=True)

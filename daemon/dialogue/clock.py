@@ -1,4 +1,4 @@
-"""The limits of a move's search, by the options and the clocks: which part of the time left a move gets."""
+"""The limits of a move's search, by the options and the clocks: how much of the time left a move gets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOST_LATE_MS = 1000
 
 
 class MoveOverhead:
-    """How late moves arrive, in ms: searches end late, lines wait to be read, and answers wait to be written.
+    """How late moves arrive, in ms, because searches end late, lines wait to be read, and answers wait to be written.
 
     For the session's thread.
     """
@@ -59,8 +59,8 @@ class MoveOverhead:
         self.raise_to(ms)
 
     def raise_to(self, ms: float) -> None:
-        """Raise `recent` and `worst` to at least ``ms``, a delay that was observed; delays over `MOST_LATE_MS` count as
-        that.
+        """Raise `recent` and `worst` to at least ``ms``, a delay that was observed; more than `MOST_LATE_MS` counts as
+        `MOST_LATE_MS`.
         """
         late = min(ms, MOST_LATE_MS)
         self.recent = max(late, self.recent)
@@ -77,7 +77,7 @@ class MoveOverhead:
 
 
 class Clock:
-    """The clock of one side, kept by the other end of the dialogue; all times in ms.
+    """The clock of one side, as the other end of the dialogue keeps it; all times in ms.
 
     It starts with ``main`` ms and gains ``increment`` with each move. If ``stones`` is not 0, periods follow, as in
     GTP's ``time_settings``: ``period`` ms for ``stones`` moves.
@@ -105,7 +105,7 @@ class Clock:
             self.left, self.left_stones = self.period, self.stones
 
     def set(self, left: float, left_stones: int) -> float:
-        """Set the ms left, for ``left_stones`` moves, or for main time if that is 0.
+        """Set the ms left for ``left_stones`` moves, or in main time if that is 0.
 
         Returns the ms that the other end charged for the last move beyond those measured here. Returns 0.0 if `spend`
         has not just charged a move in main time, and for a clock in whole seconds, which is too coarse.
@@ -201,9 +201,9 @@ def speedup(threads: int) -> float:
 def _share_of_game(
     settings: SessionSettings, empties: int, left: float, increment: float, overhead: MoveOverhead
 ) -> float:
-    """Return the ms for a move out of the ms ``left`` for the game: an equal share plus ``increment``. If it would
-    touch `MoveOverhead.reserve_ms`, the share is cut to what is above the reserve. The cut leaves at least half of the
-    share or, if that is less, half of the sum of ``increment`` and a fifth of ``left``.
+    """Return the ms for a move out of the ms ``left`` for the game: an equal share plus ``increment``, cut so that
+    `MoveOverhead.reserve_ms` is left on the clock. The cut leaves at least half of the share or, if that is less, half
+    of the sum of ``increment`` and a fifth of ``left``.
     """
     share = left / _moves_to_share(settings, empties, left) + increment
     spare = left - overhead.reserve_ms
@@ -219,11 +219,10 @@ def _after_reserve(ms: float, least: float) -> int:
 
 
 def _moves_to_share(settings: SessionSettings, empties: int, remaining_ms: float) -> float:
-    """Return the number of own moves among which to divide the clock: those until a tenth of the time suffices to solve
-    the game.
+    """Return the number of own moves, at least 2, among which to divide the clock: those until a tenth of the time
+    suffices to solve the game.
 
-    To solve k empties is taken to cost 2^k nodes, and all earlier iterations together as much. The number is at least
-    2, so that no move gets more than half of the time.
+    To solve k empties is taken to cost 2^k nodes, and all earlier iterations together as much.
     """
     budget = settings.speed * speedup(settings.threads) * max(0.0, remaining_ms) / 10_000
     solvable, cost = 15, 2.0**15

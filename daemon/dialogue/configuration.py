@@ -74,8 +74,8 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
 
 
 def _set(settings: SessionSettings, name: str, value: object, where: str) -> list[str]:
-    """Set an option. Returns a warning if no option is called ``name``, else []. Raises `BadInput` for an invalid
-    value; messages begin with ``where``.
+    """Set the option ``name``. Returns a warning if there is none of this name, else []. Raises `BadInput` for an
+    invalid value; messages begin with ``where``.
     """
     option = find_option(name)
     if option is None:

@@ -86,7 +86,7 @@ class Stops:
 
     @property
     def pending(self) -> int:
-        """The number of stops that wait for a search."""
+        """The number of stops that have not yet found a search to end."""
         return len(self._stops)
 
     def begin(self, command: int) -> None:
@@ -102,7 +102,9 @@ class Stops:
         self._busy = False
 
     def heard(self, command: int) -> SearchEnd | None:
-        """Note that a line has arrived as the command number ``command``; it ends a search that ponders."""
+        """Note that a line has arrived as the command number ``command``. Returns the instruction to end a search that
+        ponders, if one runs.
+        """
         self._heard = command
         if self._search is not None and self._search.idle and command > self._command:
             return SearchEnd(abandon=True)
@@ -196,7 +198,7 @@ class Stops:
 
 
 class StoppableSearch:
-    """A search, or several in a row that one stop ends together. Any thread may use it."""
+    """A search, or several in a row, that one stop ends. Any thread may use it."""
 
     def __init__(self, bounded: bool, idle: bool = False) -> None:
         self.bounded = bounded
@@ -319,8 +321,8 @@ class Interrupt:
         self._carry_out(self._stops.stop_all)
 
     def _set_timer(self) -> None:
-        """Replace the timer by one that calls `_elapsed` at the deadline, if there is one. The caller holds the
-        lock.
+        """Replace the timer by one that calls `_elapsed` at the deadline, if there is one. Hold the lock when you call
+        this.
         """
         due = self._stops.deadline
         if due == self._timer_due:

@@ -41,7 +41,7 @@ LIMITS = ServerLimits(in_flight=10_000, queue=40_000, key_queue=40_000)
 
 
 class JsonLinesListener(InputListener):
-    """Hears lines of JSON: none stops a search; requests are cancelled by id."""
+    """The listener for lines of JSON: no line stops a search, because requests are cancelled by id."""
 
     longest = LARGEST_BODY
 

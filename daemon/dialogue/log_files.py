@@ -83,8 +83,8 @@ class SearchLog:
     def begin(
         self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None
     ) -> LoggedSearch:
-        """Begin the entry of a search and return it. Its callbacks write to the log, then call ``progress`` and
-        ``attempts`` where these are not None. Give the callbacks to the search, and its result to `finish`.
+        """Begin the entry of a search and return it. Pass its callbacks to the search, and the result to `finish`. The
+        callbacks write to the log, then call ``progress`` and ``attempts`` unless these are None.
         """
         bounds = f"{limits.nodes} nodes" if limits.nodes else ""
         bounds += f"{', ' if bounds else ''}{limits.time_ms} ms" if limits.time_ms else ""
@@ -110,7 +110,7 @@ class LoggedSearch:
             self._progress(index, line)
 
     def attempt(self, index: int, line: Line) -> None:
-        """Log a search of a part of the window that ended with a bound only."""
+        """Log a search that proved only a bound, because its window did not contain the score."""
         self._row(line)
         if self._attempts is not None:
             self._attempts(index, line)

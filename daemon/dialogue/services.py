@@ -1,4 +1,4 @@
-"""Construction of the services that answer the requests of a process."""
+"""Makes the services that answer the requests of a process."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def build_services(
     origin: str = "",
     share_turns: bool = False,
 ) -> Services:
-    """Build all services and reserve their files. Clients begin with ``settings``; ``origin`` names the weights of
-    cached analyses. With ``data_folder`` "" there are no batches.
+    """Make all services and reserve their files. Clients begin with ``settings``; ``origin`` names the weights that
+    cached analyses come from. With ``data_folder`` "" there are no batches.
 
     ``build`` makes an engine; ``share_turns`` says that it has ``short_searches``. ``shut_down`` is called for a
     client's `shutdown` and must return at once.

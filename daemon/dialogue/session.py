@@ -180,8 +180,8 @@ class Session:
     # Opening line
 
     def force(self, moves: list[int]) -> None:
-        """Make `go` follow the line ``moves`` from the game's initial position, in place of any earlier line; [] ends
-        that. Raises `BadInput`, changing nothing, for an illegal move.
+        """Set the opening line, which `go` follows from the game's initial position, to ``moves``; [] ends it. Raises
+        `BadInput`, changing nothing, for an illegal move.
         """
         position = self.game.initial
         line = []
@@ -228,7 +228,7 @@ class Session:
 
     @property
     def config(self) -> EngineConfig:
-        """The configuration of the engine that the options ask for; with ``helpers`` it has one thread, and idle
+        """The configuration of the engine that the options ask for. If ``helpers`` is set, it has one thread, and idle
         threads may join.
         """
         threads, guests = self.settings.threads, 0
@@ -305,8 +305,8 @@ class Session:
     ) -> Result:
         """Search a position, in ``window`` (discs) or that of the options.
 
-        ``progress`` gets finished iterations, ``attempts`` searches that ended with a bound only; ``allow`` is a mask
-        of moves. Waiting for the engine and for threads counts as search time.
+        ``progress`` is called with finished iterations, ``attempts`` with searches that ended with a bound only;
+        ``allow`` is a mask of moves. Waiting for the engine and for threads counts as search time.
 
         Raises `EngineFailure`, `Abandoned`, and, unless ``patient``, `TooLate` if the engine or the threads are not
         there within the time in ``limits``; in a fast game on a clock (`FAST_MS`) the engine is not waited for at all.
@@ -382,8 +382,8 @@ class Session:
             yield KnownMove(move, score, line, entry.level, next_entry.lines if next_entry else 0)
 
     def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
-        """Return the book's move, and None. With the option `book-check` a better move may be returned in its place,
-        with the result of the search if a search has found it. Returns None alone if the book has no move to play.
+        """Return the book's move and None, or None alone if the book has no move to play. With the option `book-check`
+        a search may find a better move, which is then returned with its result.
         """
         entry = self.look_up(position)
         if entry is None or self.books is None:
@@ -401,7 +401,7 @@ class Session:
         return chosen.move, None
 
     def await_book(self) -> None:
-        """Wait until the book's file is open, stops or not, unless the other end has gone."""
+        """Wait until the book's file is open. A stop does not end the wait, only the end of the other side."""
         if self.books is not None:
             with suppress(Abandoned):
                 self.books.ready(lambda: self.interrupt.expired)
@@ -409,7 +409,7 @@ class Session:
     # Moves
 
     def suggest(self, position: Position, limits: Limits, progress: Progress | None = None) -> int:
-        """Return the move that the engine would play, from the book or a search, without a change of game or clocks.
+        """Return the move that the engine would play, from the book or a search; game and clocks do not change.
 
         The position must have a legal move. If the engine is not loaded in time, or the search is stopped within its
         first iteration, the move is `stopgap_move`. Raises `EngineFailure` and `Abandoned`.
@@ -548,7 +548,7 @@ def stopgap_move(position: Position) -> int:
 
 
 class CommandContext:
-    """A dialogue, as its commands see it. For one thread."""
+    """A dialogue as its commands see it: session, output and warnings. For one thread."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         self.session = session
@@ -574,7 +574,7 @@ class CommandContext:
 
     def announced(self, move: int) -> str:
         """Return a move as this dialogue writes it: a square, or the pass that the option `pass-name` names. With
-        `auto` that is the pass that the user typed last; until the user types one, ``PS`` with `edax-compatible`, else
+        `auto` the pass is written as the user typed it last; before that as ``PS`` with `edax-compatible`, else as
         ``PA``.
         """
         if move != rules.PASS:

@@ -109,7 +109,7 @@ class _StandardDialogue:
         """Jobs that store finished games."""
 
     def edit_with(self, editor: LineEditor) -> None:
-        """Let a line editor show the prompt and read the lines."""
+        """Let ``editor`` show the prompt and read the lines."""
         from .terminal import PromptingOutput
 
         self._editor = editor
@@ -239,8 +239,8 @@ def load_before_reading() -> None:
 
 
 def report_compiling(free: Callable[[], bool] | None) -> None:
-    """Let the compiler report its progress in this dialogue. ``free``, None without a line editor, returns whether the
-    cursor's line is free for that, see `notice.in_dialogue`.
+    """Let the compiler report its progress in this dialogue. ``free`` returns whether the cursor's line is free for
+    that; None without a line editor. See `notice.in_dialogue`.
     """
     # Imported here: the first prompt does not need it.
     from desdaemon.engine.compiler import notice
@@ -296,8 +296,8 @@ def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
 
 
 def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> int:
-    """Carry out one line of the text protocol. Returns the exit status: 0, `UNUSABLE` after any warning, or one of
-    `run_beside_signals`.
+    """Carry out one line of the text protocol. Returns the exit status: 0, `UNUSABLE` if the line gave a warning, or
+    one of `run_beside_signals`.
     """
 
     def work(dialect: TextDialect) -> int:

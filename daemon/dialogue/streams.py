@@ -159,7 +159,9 @@ class InputListener:
         return None
 
     def hear(self, number: int, line: str) -> bool:
-        """Tell the `Interrupt` of a line that ends a search. Returns True after a quit: nothing more is read."""
+        """Tell the `Interrupt` if the line, number ``number``, ends a search. Returns True for a quit: nothing more is
+        read.
+        """
         return False
 
     def following(self) -> str:
@@ -167,7 +169,7 @@ class InputListener:
         return ""
 
     def leave(self) -> bool:
-        """Tell the `Interrupt` of a quit. Returns True, as `hear` then does."""
+        """Tell the `Interrupt` that a quit was read. Returns True, for `hear` to return."""
         self.interrupt.close(leaving=True)
         return True
 
@@ -192,7 +194,7 @@ class TextListener(InputListener):
 
 
 class LineReader:
-    """Cuts bytes into lines, however they arrive, for a `LineQueue` and a listener. No I/O; for one thread."""
+    """Cuts received bytes into lines and passes them to a listener and a `LineQueue`. No I/O; for one thread."""
 
     def __init__(
         self, lines: LineQueue, listener: InputListener, listener_of: Callable[[str], InputListener] | None = None
@@ -213,7 +215,7 @@ class LineReader:
         """Whether a quit was heard."""
 
     def feed(self, data: bytes) -> bool:
-        """Take received bytes. Returns False after a quit: then feed no more."""
+        """Add received bytes. Returns False after a quit: then feed no more."""
         *complete, rest = data.split(b"\n")
         for part in complete:
             self._line(self._partial + part)

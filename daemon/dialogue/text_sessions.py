@@ -78,12 +78,12 @@ class ReplyText:
             self._followed = len(self.out)
 
     def show_progress(self, text: str) -> None:
-        """Tell the follower, if there is one, a line of progress; "" is not told."""
+        """Pass a line of progress to the follower, if there is one; "" is not passed."""
         if self.follower is not None and text:
             self.follower("", text)
 
     def take(self) -> Printed:
-        """Return the output since the last call; forget it, and the follower."""
+        """Return the output since the last call. The output and the follower are then forgotten."""
         printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
         for texts in (self.out, self.err, self.all):
             texts.clear()
@@ -101,8 +101,8 @@ class Printed(NamedTuple):
 
 
 class LineReceiver(NamedTuple):
-    """Who gets a line's output. ``done`` is called at the end with all of it; before that ``more``, if not None, is
-    called with each new part, like `ReplyText.follower`.
+    """Gets a line's output. ``done`` is called at the end with all of it; before that ``more``, if not None, is called
+    with each new part, like `ReplyText.follower`.
     """
 
     done: Callable[[Printed], None]
@@ -132,7 +132,7 @@ class ClientLines:
     ``play f5``, ``hint 3``, ``book store``, ``undo`` the first and third are carried out; without ``book store`` none
     is.
 
-    Call `next`, which returns the line to begin, if `put` says so, and after `ended`.
+    Call `next`, which returns the line to begin, after `ended`, and after `put` if that returns True.
     """
 
     def __init__(self) -> None:
@@ -190,7 +190,7 @@ class ClientLines:
         line.cancelled = True
 
     def refuse(self, *, gone: bool) -> None:
-        """Note that there was no room for a line. Until all lines are over, later lines do not outlive the client.
+        """Note that a line was refused. Until all lines are over, later lines do not outlive the client.
 
         ``gone`` says that the client has gone and cannot hear of it; then no later line begins.
         """
@@ -224,8 +224,8 @@ class _TextSession:
 
 
 class TextSessions:
-    """The text sessions of all clients of requests, and the threads that run their lines. Any thread may call the
-    methods.
+    """The text sessions of all clients that send requests, and the threads that run their lines. Any thread may call
+    the methods.
     """
 
     def __init__(

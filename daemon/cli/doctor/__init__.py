@@ -1,4 +1,4 @@
-"""`desdaemon doctor`: checks of this machine, as findings: a state, and how to mend a fault."""
+"""`desdaemon doctor`: checks of this machine. Each check gives a `Finding`: a state, and how to mend a fault."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Forbidden(BadInput):
 
 
 class Files:
-    """Resolver of file names.
+    """Turns the file names of callers into paths.
 
     Remote clients may name only files inside ``data_folder``, no files if it is None. ``reserved`` are the daemon's own
     files and folders. `check_target` protects them: call it before a file is written.

@@ -1,4 +1,4 @@
-"""One execution of a book command: the handler's argument, which also makes the pool of its searches."""
+"""`BookCommandRun`: one execution of a book command, as its handler gets it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SEARCHES_SHOWN = 2
 
 
 class BookCommandRun(NamedTuple):
-    """One execution of a book command, handed to its handler on the job's thread. ``values`` has a value for each
+    """One execution of a book command, passed to its handler on the job's thread. ``values`` has a value for each
     parameter.
     """
 
@@ -65,13 +65,13 @@ class BookCommandRun(NamedTuple):
         return value
 
     def path(self, name: str = "file") -> Path:
-        """Return the file that the parameter ``name`` names. Raises `Forbidden` if the caller may not name it."""
+        """Return the path of the file in the parameter ``name``. Raises `Forbidden` if the caller may not name it."""
         value = self.values[name]
         assert isinstance(value, str)
         return self.books.files.path(value, remote=self.caller.remote)
 
     def source(self, name: str = "file") -> Path:
-        """Return the book to read that the parameter ``name`` names: a file or `BUILTIN_BOOK`.
+        """Return the path of the book in the parameter ``name``, which is to be read: a file, or the book that ships.
 
         Raises `Forbidden` if the caller may not name the file, `Unreadable` if the program was installed without a
         book.
@@ -83,8 +83,8 @@ class BookCommandRun(NamedTuple):
         return shipped()
 
     def target(self, name: str = "file") -> Path:
-        """Return the file to write that the parameter ``name`` names. Raises `Forbidden` if the caller may not name it,
-        or no command may write it.
+        """Return the path of the file in the parameter ``name``, which is to be written. Raises `Forbidden` if the
+        caller may not name it, or no command may write it.
         """
         return self.books.target(self.path(name))
 

@@ -1,4 +1,5 @@
-"""Jobs that outlive the process: a file for each in the data folder, from before its acknowledgement until its end.
+"""Jobs that outlive the process. A job's file in the data folder is written before the job is acknowledged, and removed
+at its end.
 
 The file has the job's command, values, board and client, and, updated once a second, its effort. The next process that
 opens the same book for writing starts the job again; it continues from the present state of the book.

@@ -22,8 +22,8 @@ Result = dict[str, Any]
 
 
 class Effort(NamedTuple):
-    """What a job has done since it was submitted, work before a restart of the daemon included: seconds, nodes,
-    searches, positions added to the book.
+    """What a job has done, also before a restart of the daemon: seconds, nodes, searches, positions added to the
+    book.
     """
 
     time: float = 0.0
@@ -264,8 +264,8 @@ def _no_work(job: BookJob) -> Result:
 
 
 class BookJobs:
-    """The listed jobs of the process; those of `at_once` are not among them. ``on_change`` is called with a job at each
-    progress report and at its end, on the thread that reports or ends it.
+    """The listed jobs of the process, without those of `at_once`. ``on_change`` is called with a job at each progress
+    report and at its end, on the thread that reports or ends it.
 
     ``active`` is the number of jobs on the book that have not ended, ``ended`` the number of those that have.
     """
@@ -335,7 +335,7 @@ class BookJobs:
             self._jobs.pop(job.id, None)
 
     def reserve(self, number: int) -> None:
-        """Give later jobs numbers above this one."""
+        """Give later jobs numbers above ``number``."""
         with self._lock:
             self._number = max(self._number, number)
 

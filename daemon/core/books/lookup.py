@@ -1,7 +1,8 @@
 """The replies of `book.get`, cached until the book changes.
 
-A grade follows all good lines from a position, which takes microseconds near the leaves and seconds at the root of a
-large book. Quick replies are made at once; slow ones on another thread, so that no other client waits.
+The grade in a reply says how reliable a score is. It takes microseconds near the leaves and seconds at the root of a
+large book, because all good lines are followed. Quick replies are made at once; slow ones on another thread, so that no
+other client waits.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Looks:
     """
 
     def __init__(self, books: Books, jobs: BookJobs, mistake: Callable[[str], None]) -> None:
-        """``mistake`` is called with a name for the place when deferred work raises an unexpected exception."""
+        """``mistake`` is called with the word ``book`` when deferred work raises an unexpected exception."""
         self._books = books
         self._jobs = jobs
         self._mistake = mistake

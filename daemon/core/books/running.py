@@ -65,7 +65,7 @@ def run_command(
 
 
 def _entry(books: Books, command: BookCommand, values: BookValues, caller: Caller) -> Data:
-    """Return the data from which a later process can resume the job, apart from its effort."""
+    """Return the data from which a later process can resume the job; its effort is stored apart."""
     return {
         "book": books.file,
         "command": command.name,
@@ -162,9 +162,9 @@ def _carry_out(run: BookCommandRun) -> Result:
 def _worked(run: BookCommandRun) -> Result:
     """Run the handler, commit its changes, and add remarks. The result of a cancelled command has ``finished`` false.
 
-    A command that replaces a book with unsaved changes raises `BadInput`, unless `--discard` drops the changes. With
-    `edax-compatible` a local caller's book without a journal is saved by `Books.keep_aside` instead. Any other long
-    command that runs alone first finishes the negamax that a cancelled command has left.
+    A command that replaces a book with unsaved changes raises `BadInput`, unless `--discard` drops the changes or
+    `Books.keep_aside` saves them: with `edax-compatible`, for a local caller's book without a journal. Before any other
+    long command that runs alone, the negamax that a cancelled command has left is finished.
     """
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled

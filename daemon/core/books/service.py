@@ -54,7 +54,7 @@ class NoBook(BadInput):
 
 
 class Caller(NamedTuple):
-    """Who gave a command, and what it applies to: options, and the game on the board.
+    """Who gave a command, with the options that apply to it and the game on the caller's board.
 
     ``client`` names the caller in the list of jobs; file names of a ``remote`` caller are resolved in the data folder.
     ``engine`` returns the caller's engine; None for callers without one. ``show`` is called, from any thread, with the
@@ -176,7 +176,7 @@ class Books:
 
     @property
     def lasting(self) -> bool:
-        """Whether changes of the book in use go to its journal as they come."""
+        """Whether the book in use has a journal, to which changes go as they come."""
         store = self.opened.store if self.opened is not None else None
         return store is not None and not store.read_only
 
@@ -304,7 +304,7 @@ class Books:
         return f"{name}: unsaved changes are kept in {target}"
 
     def target(self, path: Path) -> Path:
-        """Return ``path`` if a command may write it; raises `Forbidden` if it is one of the daemon's files or of a
+        """Return ``path`` if a command may write it. Raises `Forbidden` if it is one of the daemon's files or of a
         book's, see `Files.check_target`.
         """
         opened = self.opened
@@ -418,8 +418,8 @@ class Books:
         return line(book, player, opponent) if book is not None else []
 
     def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
-        """Return the book move that ``settings`` choose, at random where they ask for that; None without a book,
-        outside it, or if the settings say not to follow it here.
+        """Return a move of the book in a position, chosen as ``settings`` say, perhaps at random. None without a book,
+        outside it, or if the settings do not follow it here.
         """
         from desdaemon.book.choose import choose
 
@@ -432,7 +432,7 @@ class Books:
         return ScoredMove(chosen.move, chosen.score) if chosen is not None else None
 
     def restart_choices(self) -> None:
-        """Make the next choice among book moves begin the random numbers of its seed again."""
+        """Begin the random numbers for choices among book moves again from the seed."""
         with self._lock:
             self._rng = None
 
@@ -492,7 +492,9 @@ class Books:
 
 
 def _put_away(store: Store) -> None:
-    """Write the journal into a book's file, if possible, and close it. Raises `WriteFailed` if changes are lost."""
+    """Write a store's journal into its book's file, if possible, and close the file. Raises `WriteFailed` if changes
+    are lost.
+    """
     from desdaemon.book.errors import BookError
 
     with contextlib.suppress(BookError, OSError):
@@ -506,7 +508,7 @@ def _changed(opened: Opened) -> bool:
 
 
 def choice_settings(settings: SessionSettings) -> ChoiceSettings:
-    """Return the settings for choosing book moves that a dialogue's options ask for."""
+    """Return the settings for choosing book moves, from a dialogue's options."""
     from desdaemon.book.choose import Choice
     from desdaemon.book.choose import MoveChoice as ChoiceSettings
 

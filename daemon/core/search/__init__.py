@@ -1,1 +1,1 @@
-"""Engines, and who may search with them when."""
+"""The engines, and the schedule of the searches that use them."""

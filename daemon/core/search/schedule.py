@@ -223,14 +223,16 @@ class Meter:
             parent.bases = parent.bases - self.base if parent.active else self.base
 
     def run(self, rate: float, now: float) -> None:
-        """From ``now`` on let the charge grow by ``rate`` more seconds a second, or fewer if that is negative."""
+        """From ``now`` on let the charge grow faster by ``rate`` seconds a second, or slower if that is negative."""
         self.rate += rate
         self.base -= rate * now
         self.parent.rates += rate
         self.parent.bases -= rate * now
 
     def charge_short(self, seconds: float, now: float) -> None:
-        """Charge ``seconds`` of short work, on top of at least the siblings' average minus `CREDIT_S`."""
+        """Charge ``seconds`` of short work. What was charged before counts at least as the siblings' average minus
+        `CREDIT_S`.
+        """
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
     def enlist(self, order: int, now: float) -> None:
@@ -491,7 +493,7 @@ class ThreadSchedule:
         return [task for task in self.running if task.interruptible and not task.interrupted]
 
     def _take_idle_threads(self, interrupt: list[Task]) -> None:
-        """Interrupt idle tasks, which it adds to ``interrupt``, until the waiting tasks have the threads that they can
+        """Interrupt idle tasks, and add them to ``interrupt``, until the waiting tasks have the threads that they can
         use.
         """
         missing = self._wanted - self.free - self._coming

@@ -24,7 +24,7 @@ _POLL_S = 0.01
 
 
 class Lease(Task):
-    """The task of a thread that waits for its own turn, in `Scheduler.turn_of`.
+    """The task of a thread that searches by itself when its turn has come, in `Scheduler.turn_of`.
 
     ``on_interrupt`` is called, from any thread, to end the turn early; without it the turn is not interrupted.
     """

@@ -52,10 +52,10 @@ class QuestionReceiver(Protocol[Q]):
     """Gets the results of its questions, on search threads."""
 
     def short_answered(self, question: Q, result: Result) -> None:
-        """Take the result of a question."""
+        """Receive the result of a question."""
 
     def short_failed(self, error: Exception) -> None:
-        """Take the error for a question that cannot be searched; called once for each such question."""
+        """Receive the error for a question that cannot be searched; called once for each such question."""
 
 
 _Question = TypeVar("_Question")

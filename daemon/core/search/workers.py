@@ -70,7 +70,9 @@ class EnginePool:
 
 
 class Owner(NamedTuple):
-    """Who is charged for a search, and its priority, higher first, among the client's searches for the same purpose."""
+    """The key and the client charged for a search, its purpose, and its priority (the higher first) among this client's
+    searches for the purpose.
+    """
 
     purpose: Purpose
     key: Hashable
@@ -207,8 +209,8 @@ class HelperPool:
             search.end()
 
     def open(self, search: HelpedSearch) -> None:
-        """Let helpers join ``search`` and request idle threads for them. Helpers beyond an equal share leave the other
-        searches.
+        """Let helpers join ``search`` and request idle threads for them. Other searches that have more than an equal
+        share of helpers lose the excess.
         """
         with self._lock:
             self._searches[search] = None
@@ -243,8 +245,8 @@ class HelperPool:
             del search.helpers[helper]
 
     def turn_over(self, helper: _Helper) -> None:
-        """Release a helper's thread after its turn. The helper waits for another thread if a search has room for it,
-        and rests otherwise.
+        """Release a helper's thread after its turn. If a search has room for it, the helper waits for another thread,
+        otherwise it rests.
         """
         self.scheduler.release(helper)
         with self._lock:

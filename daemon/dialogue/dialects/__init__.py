@@ -1,7 +1,7 @@
 """The protocols of a dialogue: Edax's text, GTP, NBoard, XBoard, Cassio and JSON, each a thin layer over a `Session`.
 
-The ``SPOKEN`` of a protocol's module names its listener and its dialect. The module is imported when the protocol is
-chosen, so that the others cost no time at the start.
+Each module in `MODULES` has a constant ``SPOKEN``, with the protocol's listener and dialect. It is imported when the
+protocol is chosen, so that the others cost no time at the start.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ NAMES = ("text", *MODULES)
 
 
 class Spoken(NamedTuple):
-    """How a protocol is spoken: the listener is for the reader thread, the dialect for the dialogue's thread."""
+    """A protocol's listener class, for the reader thread, and maker of the dialect, for the dialogue's thread."""
 
     listener: type[InputListener]
     dialect: Callable[[Session, DialogueOutput], Dialect]
 
 
 def spoken(protocol: str) -> Spoken:
-    """Return how a protocol of `MODULES` is spoken; imports its module."""
+    """Return the ``SPOKEN`` of a protocol of `MODULES`; imports its module."""
     from importlib import import_module
 
     chosen: Spoken = import_module(f"desdaemon.dialogue.{MODULES[protocol]}").SPOKEN

@@ -1,6 +1,6 @@
 """Cassio's engine protocol over a session.
 
-Cassio asks for the state of a running search and stops it when it likes, so a search has a thread of its own. Other
+Cassio asks for the state of a running search and may stop it at any moment, so a search has a thread of its own. Other
 commands wait for the end of the search.
 """
 
@@ -232,8 +232,8 @@ class _Running:
         """Set once ``search`` was set or the thread has ended."""
 
     def start(self, work: Callable[[], None]) -> None:
-        """Start the thread, and return once a stop can end its search. ``work`` must call `begin` or `end`: this waits
-        for that.
+        """Start a thread that does ``work``, and return once a stop can end its search. ``work`` must call `begin` or
+        `end`, for which this waits.
         """
         self.thread = threading.Thread(target=work, name="search", daemon=True)
         self.thread.start()

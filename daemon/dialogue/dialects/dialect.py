@@ -1,4 +1,4 @@
-"""The base of the dialects: the loop that takes lines from a `LineSource` and answers to a `DialogueOutput`."""
+"""The base of the dialects: a loop that gets lines from a `LineSource` and writes answers to a `DialogueOutput`."""
 
 from __future__ import annotations
 

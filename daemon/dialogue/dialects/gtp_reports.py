@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 class AnalysisStream:
-    """Sends the best moves of a running search, once an interval at most and at its end, each time only if they have
-    changed.
+    """Sends the best moves of a running search, if they have changed: at most once an interval, and at the end.
 
     Used as a context around the search. The search's thread calls `progress`; a thread of its own keeps the interval.
     """
@@ -26,8 +25,8 @@ class AnalysisStream:
     def __init__(
         self, say: Callable[[str], None], form: gtp.AnalysisForm, wanted: gtp.AnalysisOrder, moves: int
     ) -> None:
-        """``moves`` is the number of moves searched; ``form`` makes a line about them, and ``say`` sends it, from any
-        thread. ``wanted`` has the interval.
+        """``moves`` is the number of moves searched; ``form`` makes a line of text about them, and ``say`` sends it,
+        from any thread. ``wanted`` has the interval.
         """
         self._say = say
         self._form = form
@@ -54,7 +53,7 @@ class AnalysisStream:
         self._send()
 
     def progress(self, index: int, line: Line) -> None:
-        """Take the line of rank ``index`` of a finished iteration."""
+        """Note the line of rank ``index`` of a finished iteration."""
         with self._lock:
             if index == 0:
                 self._iteration = {}
@@ -82,7 +81,7 @@ class AnalysisStream:
 
 
 class _Wait:
-    """A control without a search: holds a stream open until a stop."""
+    """A control for no search at all: it keeps a stream open until a stop."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
@@ -92,7 +91,9 @@ class _Wait:
 
 
 def wait_for_a_line(search: StoppableSearch) -> None:
-    """Wait until the search is stopped: programs take the end of a stream for the answer to their next line."""
+    """Wait until the search is stopped. A stream must not end by itself: programs would take its end for the answer to
+    their next line.
+    """
     with search.control(_Wait()) as wait:
         wait.over.wait()
 

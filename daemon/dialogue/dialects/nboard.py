@@ -199,8 +199,8 @@ class NBoardDialect(LineDialect):
     def _stream_hints(self, position: Position, choices: int, allow: int) -> None:
         """Search the best ``choices`` of the moves in the mask ``allow`` and send each iteration.
 
-        With at least `PROOF_EMPTIES` empties a search at 73 % and a proof of the winner come before a full solve,
-        because they are done sooner.
+        With at least `PROOF_EMPTIES` empties, a search at 73 % and a proof of the winner come before the full solve,
+        because they end sooner.
         """
         stream = _HintStream(self.say, choices)
         limits = self.session.limits(position, clocks=False)
@@ -218,8 +218,8 @@ class NBoardDialect(LineDialect):
                     break
 
     def _book_lines(self, position: Position, wanted: int) -> list[int]:
-        """Send a line for each of the best ``wanted`` moves in the book and return these moves. In place of a score of
-        0 the contempt is sent, which is in discs for Black.
+        """Send a line for each of the best ``wanted`` moves in the book and return these moves. A score of 0 is sent as
+        the contempt, which is in discs for Black.
         """
         moves = []
         for book_move in self.session.known_moves(position, wanted):
@@ -352,8 +352,8 @@ class _HintStream:
             self._say(text)
 
     def _text(self, line: Line, *, finished: bool) -> str:
-        """Return the line to send; "" if an earlier search has sent a better one. Notes the lines of the first search:
-        a later line that proves only the winner takes its margin from them.
+        """Return the line to send; "" if an earlier search has sent a better one. Lines of the first search are noted,
+        because a later line that proves only the winner takes its margin from them.
         """
         proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
         if line.exact:

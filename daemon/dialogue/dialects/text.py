@@ -97,8 +97,7 @@ class TextDialect(CommandContext):
         self.run_line(read_line(text))
 
     def run_line(self, line: TextLine) -> None:
-        """Carry out a line, nothing if it is empty. What goes wrong is told in a warning; invalid input changes
-        nothing.
+        """Carry out a line; an empty line does nothing. Errors are printed as a warning; invalid input changes nothing.
 
         Only an `OSError` that names no file, such as a lost output's, is raised.
         """
@@ -177,19 +176,19 @@ class TextDialect(CommandContext):
         self.session.open_book(self.warn)
 
     def _confess(self, line: str) -> None:
-        """Report an internal error, with its trace; the dialogue goes on."""
+        """Report an internal error in the command ``line``, with its traceback; the dialogue goes on."""
         import traceback
 
         self.warn(f"{quoted(line)}: an internal error\n{traceback.format_exc().rstrip()}")
 
     def _abandoned(self, line: str) -> None:
-        """Report a command that was stopped before its search began, unless the other end has gone."""
+        """Report that the command ``line`` was stopped before its search began; not if the other end has gone."""
         if not self.session.interrupt.expired:
             self.warn(f"{quoted(line)}: stopped before its search began")
 
     def _unfinished(self, error: Unfinished) -> None:
-        """Report a command that was not finished. In a script this ends the dialogue, because later lines may need the
-        results, unless the option `keep-going` is on.
+        """Report a command that was not finished. In a script this ends the dialogue, unless the option `keep-going` is
+        on, because later lines may need the results.
         """
         ending = self.scripted and not self.settings.keep_going
         self.warn(f"{error}{': the script ends here (-keep-going on goes on)' if ending else ''}")
@@ -205,7 +204,7 @@ class TextDialect(CommandContext):
     # The engine's own moves
 
     def settle(self) -> None:
-        """Make the engine's moves by the option `mode`, and what follows the end of a game."""
+        """Make the engine's moves as the option `mode` says; after the end of a game apply the options for that."""
         while self.leaving is None and self.step(line_waiting=False, ending=False):
             pass
 
@@ -302,7 +301,9 @@ class TextDialect(CommandContext):
 
 
 def _suggestion(word: str) -> str:
-    """Return the end of a message about an unknown ``word``: the nearest command or option, else what is expected."""
+    """Return the end of a message about an unknown ``word``: the most similar command or option, else what is
+    expected.
+    """
     from desdaemon.protocol.commands.options import OPTIONS
     from desdaemon.protocol.commands.text import COMMANDS
     from desdaemon.protocol.spelling import did_you_mean

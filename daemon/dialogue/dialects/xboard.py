@@ -209,7 +209,9 @@ class XBoardDialect(LineDialect):
         self.session.overhead.raise_to(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
-        """Return the side whose clock `time` sets, True for Black: the engine's, or if it has none the side to move."""
+        """Return the side whose clock `time` sets, True for Black: the engine's or, if it plays none, the side to
+        move.
+        """
         return self.session.game.position.black_to_move if self._mine is None else self._mine
 
     def _ponder(self, on: bool) -> None:
@@ -281,7 +283,7 @@ class XBoardDialect(LineDialect):
             self.say(xboard.result_line(position))
 
     def _unwanted(self) -> bool:
-        """Return whether the next line, which ended the search, makes its move useless, as `new` does."""
+        """Return whether the line that ended the search, next in the input, makes its move useless, as `new` does."""
         waiting = self._source.peek() if self._source else None
         return waiting is not None and xboard.split_line(waiting.text or "")[0] in _DROPPING
 
@@ -337,7 +339,7 @@ class _Thinking:
 
 
 class _XBoardAnalysis:
-    """Analysis mode: an unlimited search of the board; each line interrupts it, and then it goes on."""
+    """Analysis mode: an unlimited search of the board, which each line interrupts and which then goes on."""
 
     def __init__(self) -> None:
         self._position = START

@@ -26,8 +26,8 @@ def _off(run: BookCommandRun) -> Result:
 
 
 def _shown(run: BookCommandRun, name: str, value: int) -> Result:
-    """Return the result of a command that shows or has set the number ``name``, which is ``value`` now. It has a line
-    of text only if the command was called without a number.
+    """Return the result of a command that shows or sets a number called ``name``, whose value is ``value`` now. It has
+    a line of text only if the command was called without a number.
     """
     return {name: value, "text": [f"{name} = {value}"] if run.values[_SETTINGS[name]] is None else []}
 
