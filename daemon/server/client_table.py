@@ -30,7 +30,7 @@ class Action(Enum):
 
 
 class Connected(Protocol):
-    """What the table needs to know of a connection."""
+    """A connection, as far as the table uses it."""
 
     @property
     def broken(self) -> bool:
@@ -38,7 +38,7 @@ class Connected(Protocol):
 
     @property
     def queued(self) -> bool:
-        """Whether the peer has sent something that was not read."""
+        """Whether bytes from the peer wait to be read."""
 
 
 class PresentClient(ABC):
@@ -108,7 +108,7 @@ class ClientTable(Generic[C]):
         return self._clients.get(key)
 
     def make_place(self) -> list[Instruction[C]]:
-        """Make room for `add`: forget a client if the table is full, and return the instructions for it.
+        """Make room for `add`: if the table is full, forget a client and return the instructions for it, else [].
 
         The first choice is a client that is gone, then one with unread messages, then one without a request in flight;
         among equals the one that has been silent longest.
@@ -124,7 +124,7 @@ class ClientTable(Generic[C]):
         return self._forget(min(self._clients.values(), key=worth), "evicted")
 
     def add(self, client: C) -> None:
-        """Add a new client, without a connection: `joined` follows."""
+        """Add a new client, which has no connection yet; call `joined` next."""
         assert client.key not in self._clients
         self._clients[client.key] = client
 

@@ -1,4 +1,4 @@
-"""Connections whose handshake is not over: their limit, and which gives way. A state machine.
+"""Connections whose handshake is not over: their limit, and which one is closed for a new one. A state machine.
 
 A peer that only opens connections must not keep others out. An honest handshake takes milliseconds, so one that has
 lasted `GIVES_WAY_S` gives way to a newcomer. Times are seconds of any clock.

@@ -29,23 +29,22 @@ _EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb](?:[Oo][Oo](?:[Kk]|\
 
 
 def may_have_effect(unread: bytes) -> bool:
-    """Return False if no message in these bytes has an effect besides its reply; True if one may have.
-
-    The messages of a client that has gone are then read one by one, and those with an effect carried out.
+    """Return whether a message in ``unread``, bytes of a client that has gone, may have an effect besides its reply. If
+    not, the messages need not be read.
     """
     return _EFFECT.search(unread) is not None
 
 
 def _only_asks(body: Frame) -> bool:
-    """Return whether a request of a client that has gone may be dropped, because it has no effect besides its reply.
+    """Return whether a request of a client that has gone can be dropped, because it has no effect besides its reply.
 
-    Thousands of them may wait, so the request is not parsed: the operation's name is searched for.
+    Thousands of requests may wait, so this one is not parsed: the operation's name is searched for.
     """
     return isinstance(body, int) or (codec.is_structured(body) and _ASKING.search(body) is not None)
 
 
 class Incoming:
-    """Reads messages and hands them on. For the loop's thread; replies come from any thread."""
+    """Reads messages and passes them to the operations. For the loop's thread; replies come from any thread."""
 
     def __init__(
         self, operations: Operations, health: ServerMetrics, send: Callable[[SocketClient, Outgoing], None]
@@ -56,8 +55,8 @@ class Incoming:
         self._send = send
 
     def take(self, peer: SocketClient, frames: tuple[Frame, ...], *, deserted: bool) -> None:
-        """Handle a message: its body alone, or after an empty frame; other ``frames`` are refused. ``deserted`` says
-        that nobody can receive the reply, so that only other effects of the message matter.
+        """Carry out a message whose ``frames`` are its body, alone or after an empty frame; refuse any other. If
+        ``deserted``, nobody can receive the reply, and only messages with another effect are carried out.
         """
         body = frames[-1]
         if deserted and _only_asks(body):

@@ -12,7 +12,7 @@ import sys
 
 
 def spare_memory() -> None:
-    """Let glibc's malloc (mallopt(3)) return free memory although threads come and go.
+    """Set up glibc's malloc (mallopt(3)) so that it returns free memory although threads come and go.
 
     By default it keeps a heap for nearly each thread and, once a large block was freed, takes blocks of that size from
     these heaps, which fragments them.

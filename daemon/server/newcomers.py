@@ -1,7 +1,7 @@
 """Connections from their arrival to the end of the handshake: accepted, refused, or given up.
 
-Opening connections cannot keep others out: `HandshakeTable` bounds the handshakes and chooses one to give way. Without
-free descriptors nothing is accepted for a moment.
+Peers that only open connections cannot keep others out: `HandshakeTable` bounds the handshakes and chooses one to give
+way. Without free descriptors nothing is accepted for a moment.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class Newcomers:
             self._arrived(connection)
 
     def _make_room(self, now: float, address: str = "") -> bool:
-        """Return whether there is room for one more handshake, from ``address`` if given. It ends late handshakes to
-        make room.
+        """Return whether there is room for one more handshake, from ``address`` if given, else in all; handshakes that
+        last too long are ended for it.
         """
         while self._handshaking.is_full(address):
             late = self._handshaking.oldest(now, GIVES_WAY_S, address)

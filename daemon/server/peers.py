@@ -122,7 +122,7 @@ class SocketClients:
         return len(self._table)
 
     def __iter__(self) -> Iterator[SocketClient]:
-        """Iterate over all clients, connected or gone; they may change meanwhile."""
+        """Iterate over all clients, connected or gone; clients may be added and forgotten meanwhile."""
         return iter(self._table)
 
     def in_flight(self) -> list[PendingRequest]:
@@ -210,7 +210,7 @@ class SocketClients:
         peer.rename(name)
 
     def relieve(self) -> None:
-        """Bring the outboxes together under their limit, dropping replies from the longest ones first."""
+        """Drop replies, from the longest outboxes first, until all outboxes together are under their limit."""
         while self.total.bytes > LARGEST_OUTBOXES:
             longest = max(self._table, key=lambda peer: peer.outbox.bytes, default=None)
             if longest is None or not len(longest.outbox):

@@ -32,7 +32,7 @@ _SECONDS = {Rank.FRESH: 0.0025, Rank.HANDSHAKE: 0.00125, Rank.BEHIND: 0.00125}
 
 
 class Readable(Protocol):
-    """What the order needs to know of a connection."""
+    """A connection, as far as the order uses it."""
 
     queued: bool
     """Whether the connection is in the order; only the order writes this."""

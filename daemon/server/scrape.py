@@ -50,7 +50,7 @@ class Scrape:
     """A listening socket and its few connections. For the loop's thread, except `__init__`."""
 
     def __init__(self, host: str, port: int, text: Callable[[], str]) -> None:
-        """Listen at ``port`` of ``host``; ``text`` returns the metrics. Raises `BadInput` if that is impossible."""
+        """Listen at ``port`` of ``host``; ``text`` returns the metrics. Raises `BadInput` if it cannot listen there."""
         self._text = text
         self._poller: Poller | None = None
         self._exchanges: dict[int, _Exchange] = {}

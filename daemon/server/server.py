@@ -77,9 +77,9 @@ class ServeOptions(NamedTuple):
     """The options of `desdaemon serve`.
 
     ``ipc`` is the endpoint of local clients, of TCP on systems without paths for sockets. With ``encrypted`` TCP
-    clients need a key; ``insecure`` allows TCP beyond this machine without keys. ``slots`` searches run at a time.
-    ``metrics`` is host and port of the metrics over HTTP, or None. ``on_job_end`` is a command with its arguments, run
-    when a job ends.
+    clients need a key; ``insecure`` allows TCP beyond this machine without keys. ``slots`` is the number of searches at
+    a time, ``metrics`` host and port of the metrics over HTTP, or None. ``on_job_end`` is a command with its arguments,
+    run when a job ends.
     """
 
     ipc: str
@@ -253,7 +253,7 @@ class DaemonServer:
 
 
 def serve(settings: SessionSettings, options: ServeOptions) -> int:
-    """Serve until a signal or a client ends the process; returns the exit status only if serving cannot begin."""
+    """Serve until a signal or a client ends the process. Returns only if serving cannot begin: the exit status."""
     log = Log(options.log_level, options.log_format)
     logs.install(log)
     ending = _Signals()
@@ -337,8 +337,8 @@ def _opened(
 
 
 class _Signals:
-    """The signal handlers: SIGTERM and SIGINT shut down, a SIGINT after one of them ends the process at once. A SIGINT
-    that the process was started to ignore stays ignored.
+    """The signal handlers: SIGTERM or SIGINT shuts down, a SIGINT after that ends the process at once. SIGINT stays
+    ignored if the process was started so.
     """
 
     def __init__(self) -> None:
@@ -377,7 +377,7 @@ def _hold(folder: str) -> FileLock:
 
 
 def _check_weights(eval_file: str) -> None:
-    """Read the file of weights: without weights a server cannot search. Raises `BadInput` if it cannot be used."""
+    """Read the file of weights, without which a server cannot search. Raises `BadInput` if it cannot be used."""
     if not eval_file:
         return
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
@@ -389,7 +389,7 @@ def _check_weights(eval_file: str) -> None:
 
 
 def _digest(eval_file: str) -> str:
-    """Return a digest of the weights, "" if they cannot be read, which the engine will report."""
+    """Return a digest of the weights; "" if they cannot be read, which the engine reports later."""
     from hashlib import blake2b
 
     from desdaemon.engine.evaluation.weights import SHIPPED

@@ -1,4 +1,4 @@
-"""The loop that owns the sockets: it reads messages, hands them on, sends replies, and never blocks.
+"""The loop that owns the sockets: it reads messages, has them carried out, sends replies, and never blocks.
 
 One thread runs the loop; others put replies into its inbox and wake it. Replies that a client does not read wait in its
 bounded outbox; while that is half full nothing more is read from the client.
@@ -198,9 +198,8 @@ class Sockets:
         self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
 
     def _hang_up(self, connection: ServedConnection) -> None:
-        """Note that a peer has closed its connection. The messages that it left are handled before the connection is
-        closed. It is closed at once if the peer cannot come back for replies and none of its messages has another
-        effect.
+        """Note that a peer has closed its connection. What it sent before is handled first, unless the peer cannot come
+        back for replies and nothing that it sent has another effect. Then the connection is closed.
         """
         connection.broken = True
         connection.blocked = False
@@ -211,8 +210,8 @@ class Sockets:
             self._order.put(connection, Rank.BEHIND)
 
     def _has_nothing_to_do(self, connection: ServedConnection) -> bool:
-        """Receive what a peer that has gone has sent, up to `_LOOKED_THROUGH` bytes. Returns True if no message of it
-        must be carried out, False if one may have to be.
+        """Receive up to `_LOOKED_THROUGH` bytes that a peer sent before it went. Returns True if no message in them
+        need be carried out, False if one may have to be.
         """
         conversation = connection.conversation
         while not connection.ended and conversation.kept < _LOOKED_THROUGH:
@@ -221,9 +220,8 @@ class Sockets:
         return connection.ended and unread is not None and not may_have_effect(unread)
 
     def _note_held(self, connection: ServedConnection) -> None:
-        """Update the bytes of unfinished large messages over all connections.
-
-        While they exceed `_LARGEST_HELD`, the connection that has held such a message longest is closed.
+        """Update the number of bytes held for unfinished large messages of all connections. While it exceeds
+        `_LARGEST_HELD`, close the connection that has held such a message longest.
         """
         size = connection.conversation.kept
         held = size if size > RECEIVED_AT_ONCE else 0
@@ -272,8 +270,8 @@ class Sockets:
             self._serve_one(connection, quantum, until)
 
     def _serve_one(self, connection: ServedConnection, quantum: int, until: float) -> None:
-        """Handle up to ``quantum`` messages of a connection, or only the first if the time ``until`` has passed. If it
-        has more, let it wait for its next turn. Close it if it has ended or broken the protocol.
+        """Carry out up to ``quantum`` messages of a connection, after the time ``until`` only one. If it has more,
+        queue it for its next turn; close it if it has ended or broken the protocol.
         """
         if connection.broken and not connection.ended and not connection.conversation.has_input:
             # Messages that the peer sent just before it left may still be in the system's buffer.

@@ -1,7 +1,7 @@
 """`desdaemon serve --supervise`: a small process that restarts the daemon, its child, if it dies.
 
-It passes terminating signals on, and ends when `Policy` says so. For users without systemd or containers, which restart
-by themselves.
+It passes terminating signals on, and ends when `Policy` says so. It is not needed under systemd or in containers, which
+restart by themselves.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Policy:
         to end. A daemon that was ready is restarted at once. Each one that was not ready doubles the pause before the
         next, up to five seconds.
 
-        The supervisor ends in three cases. If the daemon was asked to end or its status is 0, it ends with that status
-        (0 after a signal). If no daemon was ever ready, it ends with that status too (1 after a signal). After twenty
-        daemons in a row that were not ready it ends with 1.
+        The supervisor ends, with the daemon's status, if the daemon was asked to end or its status is 0 (0 after a
+        signal), and if no daemon was ever ready (1 after a signal). It ends with 1 after twenty daemons in a row that
+        were not ready.
         """
         if asked or status == 0:
             return RestartDecision(False, status=max(0, status))

@@ -85,8 +85,8 @@ def run(context: CommandContext, argument: str) -> None:
 
 
 def _reason(line: str, failure: Exception) -> Exception:
-    """Return the error to raise for a failed job: the job's own error if the line or a file named in it is at fault, or
-    if the job was abandoned; otherwise `Unfinished`.
+    """Return the error to raise for a failed job: its own error if the line or a file named in it is wrong, or if the
+    job was abandoned; otherwise `Unfinished`.
     """
     if isinstance(failure, BadInput | Abandoned) or (isinstance(failure, OSError) and failure.errno not in DISK_ERRORS):
         return failure
@@ -98,7 +98,7 @@ def _reason(line: str, failure: Exception) -> Exception:
 
 
 class _Canceller:
-    """The control of a job, for `stop`."""
+    """The control of a job, through which `stop` cancels it."""
 
     def __init__(self, job: BookJob) -> None:
         self._job = job

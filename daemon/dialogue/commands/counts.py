@@ -171,7 +171,7 @@ def mobility(context: CommandContext, argument: str) -> None:
 
 
 def _random_games(context: CommandContext, seconds: float) -> Iterator[Position]:
-    """Yield the positions of random games from the board on; begin no game once the time is over or a stop came."""
+    """Yield the positions of random games that begin on the board. No game is begun after ``seconds`` or a stop."""
     generator, until = random.Random(), time.monotonic() + seconds
     with context.session.interrupt.searching(bounded=True) as search:
         while time.monotonic() < until and not search.stopped:

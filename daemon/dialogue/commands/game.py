@@ -90,7 +90,5 @@ def quit_dialogue(context: CommandContext, argument: str) -> None:
 
 
 def nboard(context: CommandContext, argument: str) -> None:
-    """`nboard N`: refuse any version but 1 and 2. Lines with these versions begin NBoard's protocol and do not come
-    here.
-    """
+    """`nboard N`: refuse a version other than 1 and 2. These two begin NBoard's protocol and do not come here."""
     number_within("nboard", argument, 1, 2)

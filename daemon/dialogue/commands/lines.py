@@ -106,7 +106,9 @@ def _last_moves(initial: Position, target: Position) -> Iterator[int]:
 
 
 class _Seeker:
-    """Searches depth first for a line to a board. Moves that leave the fewest discs of the wrong colour come first."""
+    """Searches depth first for a line of moves to a board. Moves that leave the fewest discs of the wrong colour come
+    first.
+    """
 
     def __init__(self, target: Position, search: StoppableSearch, show: Callable[[str], None]) -> None:
         self._target = target

@@ -1,4 +1,6 @@
-"""The commands on files of problems and on WTHOR's games: solve positions, compare with the scores in the file."""
+"""The commands on files of problems and on WTHOR's games: they solve positions and compare with the scores in the
+file.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 class _ProblemTally:
-    """Compares answers with the listed scores, and sums up the errors. The caller counts ``positions``."""
+    """Compares answers with the listed scores and sums up the errors. The caller counts ``positions``."""
 
     def __init__(self) -> None:
         self.positions = self.wrong_moves = self.wrong_scores = 0
@@ -143,7 +145,9 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
 def _searched(
     context: CommandContext, problems: Iterator[Problem], search: StoppableSearch, stack: ExitStack
 ) -> Iterator[tuple[Problem, Result | None]]:
-    """Yield each problem with its result, or with None where this process has to search."""
+    """Yield each problem with its result; with None if the game is over, or if without a cluster the caller must
+    search.
+    """
     settings = context.settings
     if not settings.cluster:
         return ((problem, None) for problem in problems)

@@ -44,8 +44,8 @@ class SearchTable:
         """Nodes and ms of all iterations so far, by rank of the line."""
 
     def progress(self, index: int, line: Line) -> None:
-        """Take a finished iteration of the line with rank ``index``. At verbosity 2 or more, print it from the depth
-        `noise` on, with the nodes and time of all iterations so far.
+        """Print a finished iteration of the line with rank ``index``, with the nodes and time of all iterations so far:
+        at verbosity 2 or more, from the depth `noise` on.
         """
         nodes, ms = self._spent.get(index, (0, 0.0))
         self._spent[index] = (nodes + line.nodes, ms + line.time_ms)
@@ -174,7 +174,7 @@ def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
     """Yield a judgement of each of the last ``plies`` moves except passes: its score and the best other move's.
 
     The last move comes first, so that the more certain scores late in the game correct those of earlier moves. A stop
-    ends this; the move at which it came is left out.
+    ends the iteration before the move that was being judged.
     """
     positions = session.game.positions()
     moves = list(session.game.moves)

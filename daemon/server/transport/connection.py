@@ -1,7 +1,7 @@
 """An accepted connection: its socket, its ZMTP conversation, and the bytes to send.
 
-Unlike the number of a descriptor, a connection's number is never reused in the process, so notes about one connection
-cannot be taken for another's.
+A connection has a number that is never used again in the process, unlike that of a descriptor, so notes about one
+connection cannot be taken for another's.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class ZmtpConnection:
 
     @property
     def unsent(self) -> bool:
-        """Whether anything is left to send to a peer that is not gone."""
+        """Whether bytes are left to send, and the peer has not gone."""
         return not self.broken and (
             self._pending is not None or bool(self.conversation.outgoing) or bool(self.outbox and len(self.outbox))
         )

@@ -2,8 +2,8 @@
 
 docs/zmtp.md lists the demands of the specifications, each with the function that meets it. Four things differ:
 
-- S' and s' are kept, and the cookie is a random number: a sealed cookie would save 64 bytes of a connection that takes
-  memory anyway, and the number of handshakes is bounded.
+- The short-term keys S' and s' are kept, and the cookie is a random number: a sealed cookie would save 64 bytes of a
+  connection that takes memory anyway, and the number of handshakes is bounded.
 - ERROR answers a key that is not allowed: the specification demands that in one place and forbids it in another, and
   libzmq's clients report the reason with it.
 - Encrypted frames come without the flag COMMAND, as libzmq sends and expects them, and with it too.

@@ -43,7 +43,7 @@ class Readiness(Protocol):
 if sys.platform == "linux":
 
     class EpollReadiness:
-        """`Readiness` by epoll, on Linux. With a mask of 0 it watches for `LEFT`."""
+        """`Readiness` by epoll, on Linux. For a mask of 0 it reports `LEFT` alone."""
 
         def __init__(self) -> None:
             self._epoll = select.epoll()
@@ -78,7 +78,7 @@ if sys.platform == "linux":
 
 
 class SelectorReadiness:
-    """`Readiness` by `selectors`, on every system. It reports no `LEFT`, and does not watch with a mask of 0."""
+    """`Readiness` by `selectors`, on every system. It never reports `LEFT`, and nothing for a mask of 0."""
 
     def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
         """``selector`` is None for the best that the system has."""

@@ -68,7 +68,8 @@ class Security(Protocol):
     """The public key (Z85) that the peer has proved to own; "" before."""
 
     def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
-        """Handle a handshake command. Returns the command to answer with and, once `ready`, the peer's metadata.
+        """Carry out a command of the handshake. Returns the command to answer with and, once `ready`, the peer's
+        metadata.
 
         ``metadata`` is this side's. Raises `Violation` if the command breaks the protocol, `Refusal` if the peer may
         not connect.
@@ -156,7 +157,9 @@ class Conversation:
     )
 
     def __init__(self, kind: SocketKind, security: Security | None, largest_kept: int) -> None:
-        """Keep only the size of a frame over ``largest_kept`` bytes; with ``security`` such a frame is a violation."""
+        """Of a frame over ``largest_kept`` bytes only the size is kept; with ``security`` such a frame is a
+        violation.
+        """
         self._kind = kind
         self._security = security
         self._mechanism = b"NULL" if security is None else b"CURVE"
@@ -218,13 +221,11 @@ class Conversation:
             self._buffer, self._at = data, 0
 
     def next(self) -> tuple[Frame, ...] | None:
-        """Return the frames of the next message, at most three. The third is replaced by 0, and a frame that is too
-        large to keep by its size.
+        """Return the frames of the next message, at most three; a third frame is replaced by 0, a frame too large to
+        keep by its size.
 
         Returns `CONSUMED` for bytes that end no message for the caller, such as a command or a subscription, and None
-        if bytes are missing.
-
-        Raises `Violation` if the peer broke the protocol or may not connect.
+        if bytes are missing. Raises `Violation` if the peer broke the protocol or may not connect.
         """
         if not self._greeted:
             return self._greet()
@@ -375,7 +376,7 @@ class Conversation:
             self.outgoing += frame(content, COMMAND)
 
     def _subscription_message(self, content: Frame) -> None:
-        """Handle a subscription of ZMTP 3.0: a message that is a byte, 1 or 0, and the prefix."""
+        """Apply a subscription of ZMTP 3.0: a message with a byte, 1 (add) or 0 (remove), and the prefix of topics."""
         if isinstance(content, bytes) and content[:1] in (b"\0", b"\1"):
             self._subscribe(content[1:], there=content[0] == 1)
 
