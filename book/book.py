@@ -66,8 +66,7 @@ class Edit(NamedTuple):
     """A score set by hand: the canonical position and its entry before the edit.
 
     ``before`` is None if the position was not in the book. Then ``above`` has the entries of its parents, because the
-    position may have been their leaf. ``linked`` says whether a move of the position led into the book at the time of
-    the edit.
+    position may have been their leaf. ``linked`` says whether a move of the position led into the book at that time.
     """
 
     key: tuple[int, int]
@@ -179,8 +178,8 @@ class Book:
         """Return the entry of a position in any orientation, on the canonical board; None if it is not in the book.
 
         Under Egaroucid's rule there is also an entry for a position outside the book if one of its moves leads into the
-        book. Its score follows from these moves (`NO_SCORE` if none of them has a score). It has no leaf, and its level
-        is `NO_LEVEL`.
+        book. Its score follows from these moves (`NO_SCORE` if none of them has a score). It has no leaf and the level
+        `NO_LEVEL`.
         """
         with self.table.lock:
             entry = self.entry(player, opponent)
@@ -225,7 +224,9 @@ class Book:
         return best_first(listed)
 
     def moves_on(self, player: int, opponent: int) -> list[MoveInBook]:
-        """Return the `known_moves` of a position in any orientation, as moves on it; none if `view` returns None."""
+        """Return the `known_moves` of a position in any orientation, as moves on that board; none if `view` returns
+        None.
+        """
         _, _, symmetry = self.table.canonical(player, opponent)
         with self.table.lock:
             entry = self.view(player, opponent)
@@ -360,7 +361,7 @@ class Book:
 
     @contextlib.contextmanager
     def _replacing(self, rows: Rows) -> Iterator[None]:
-        """Keep the counts correct while the records in ``rows`` change."""
+        """Return a context manager that keeps the counts correct while its block changes the records in ``rows``."""
         counts = self._counts
         if counts is None:
             yield
@@ -370,8 +371,7 @@ class Book:
         counts.replaced(rows, old, self.table.records(rows))
 
     def overwrite(self, records: Records) -> Rows:
-        """Write the canonical positions of ``records`` (`RECORD`) over those in the book, or add them; return their
-        rows.
+        """Write canonical ``records`` (`RECORD`) over those of the same positions, or add them; return their rows.
 
         The recorder is not told, so the journal does not get the change. The path counts of ``records`` are cleared,
         also in the argument.
@@ -394,8 +394,7 @@ class Book:
         return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:
-        """Add the canonical positions of ``records`` (`RECORD`), without their path counts. None of them may be in the
-        book.
+        """Add canonical ``records`` (`RECORD`) without their path counts. Their positions must not be in the book.
 
         Of equal positions the first is used.
         """
@@ -408,9 +407,7 @@ class Book:
         self.recorder.changed_many(added)
 
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
-        """Keep ``answer``, the move and score of a search, as the answer to ``question`` until `forget`, also over
-        restarts.
-        """
+        """Keep ``answer``, the move and score of a search, for ``question`` until `forget`, also over restarts."""
         self._begin_change()
         self.memo[question] = answer
         self.recorder.remembered(question, answer)
@@ -433,8 +430,7 @@ class Book:
         self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context manager: the changes made in its block are written together when it ends. A crash leaves all
-        or none.
+        """Return a context manager: the changes made in its block are written together. A crash leaves all or none.
 
         If the block raises, the changes made until then are written too. Within the block a failed write is not
         repeated. Raises `ReadOnly`, at once, if the book must not change.

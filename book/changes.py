@@ -14,7 +14,7 @@ Question = tuple[int, int, int, int]
 
 
 class ChangeObserver:
-    """An observer of a book. Its methods are called for every change, on the thread that makes it. This base class does
+    """An observer of a book: its methods are called at every change, on the thread that makes it. Here they do
     nothing.
     """
 
@@ -51,14 +51,12 @@ class ChangeObserver:
         """Take note that the results of ``games`` were taken back."""
 
     def stepped(self, schedule: int, done: int) -> None:
-        """Take note that ``done`` steps of the schedule with the number ``schedule`` are finished; with 0 its record is
-        dropped.
+        """Take note that ``done`` steps of the schedule with the number ``schedule`` are finished; 0 drops its
+        record.
         """
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context manager: the changes made in its block are written together when it ends. A crash leaves all
-        or none.
-        """
+        """Return a context manager: the changes made in its block are written together. A crash leaves all or none."""
         return contextlib.nullcontext()
 
     def fixed(self) -> None:

@@ -55,8 +55,7 @@ def _results(book: Book, move: MoveInBook) -> tuple[float, float, float]:
 
 
 def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
-    """Return a share of the points (0 to 1) that a move may be worth, drawn at random by its score and its games'
-    results.
+    """Return a share of the points (0 to 1) for a move, drawn at random by its score and its games' results.
 
     The draw is from a beta distribution. The more games a move has, the closer the draw is to their share: 700 of 1000
     points mostly beat 8 of 10, and a move without games competes by its score alone.
@@ -92,8 +91,8 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
 
     With `Choice.VALUE` each candidate is equally likely. Otherwise the one with the greatest `_supposed_share` is
     chosen: Thompson sampling (W. R. Thompson, Biometrika 25, 1933; O. Chapelle and L. Li, NIPS 2011). Moves that win
-    are played most, moves that lose are given up, and little known moves are tried. The same generator state gives the
-    same choice.
+    are played most, moves that lose are given up, little known moves are tried. The same generator state gives the same
+    choice.
     """
     moves = candidates(book, player, opponent, settings)
     if not moves or (settings.reject and rng.random() < settings.reject):

@@ -54,9 +54,7 @@ SlotCount = TypeVar("SlotCount", int, npt.NDArray[np.int64])
 
 
 def segment_bytes(capacity: SlotCount) -> SlotCount:
-    """Return the size in bytes of an index segment of ``capacity`` slots: tags padded to a multiple of 8, then 32-bit
-    rows.
-    """
+    """Return the bytes of an index segment of ``capacity`` slots: tags padded to a multiple of 8, then 32-bit rows."""
     return (capacity + 7) // 8 * 8 + 4 * capacity
 
 

@@ -94,10 +94,8 @@ class Counts:
         self.kinds[TALLY_LEAVES] += sign * np.bincount(empties, minlength=SQUARES)
 
     def replaced(self, rows: Rows, old: Records, new: Records) -> None:
-        """Update the counts of levels, scores and leaves for changed records of ``rows``; rows not counted yet are
-        passed over.
-
-        Links are not affected.
+        """Update the counts of levels, scores and leaves for ``rows``, whose records were ``old`` and are now ``new``.
+        Rows that are not counted yet are passed over; links are not affected.
         """
         counted = rows < self.rows
         self._count(old[counted], -1)

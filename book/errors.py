@@ -10,9 +10,7 @@ class BookError(Exception):
 
 
 class Unreadable(BookError):
-    """A file that is missing, cannot be read, is of another kind or damaged; ``offset`` is the byte at fault, None if
-    there is none.
-    """
+    """A file that is missing, unreadable, damaged or of another kind; ``offset`` is the byte at fault, or None."""
 
     def __init__(self, path: Path | str, offset: int | None, problem: str) -> None:
         self.path = Path(path)

@@ -127,9 +127,7 @@ class _Faults:
         self._kinds: Bytes = np.zeros(size, np.uint8)
 
     def begin(self, block: Words, start: int) -> None:
-        """Set ``block`` so that `negamax_rows` writes faults into this buffer; its first byte is that of place
-        ``start``.
-        """
+        """Set ``block`` so that `negamax_rows` writes faults into this buffer, from the place ``start`` on."""
         block[NEGAMAX_FAULTS // WORD] = address(self._kinds) - start
 
     def end(self, block: Words) -> None:
@@ -137,9 +135,7 @@ class _Faults:
         block[NEGAMAX_FAULTS // WORD] = 0
 
     def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:
-        """Return the places with a fault, counted from the ``start`` of `begin`, and the kinds of the faults; empty the
-        buffer.
-        """
+        """Return the places with a fault, counted from `begin`'s ``start``, and the faults' kinds; empty the buffer."""
         # numpy finds the true elements of a bool array many times faster than the bytes that are not 0.
         places = np.flatnonzero(self._kinds != 0)
         kinds = self._kinds[places]
@@ -191,12 +187,11 @@ def negamax(
     tally: npt.NDArray[np.int64] | None = None,
     faulty: FaultyRows | None = None,
 ) -> int:
-    """Recompute score, bounds and counts of every position; scores set by hand stay, leaves that became links are
+    """Recompute every position's score, bounds and counts. Scores set by hand stay; leaves that are now links are
     dropped.
 
     Counts are added to ``tally`` (`counts.Counts.tally`); ``faulty`` gets the rows with faulty leaves. Returns the
-    number of rows whose score or bounds changed. After a cancellation positions near the opening are stale until the
-    next run.
+    number of rows whose score or bounds changed. After a cancellation positions near the opening are stale.
     """
     order = LayerOrder(table, progress)
     margins = margins_of(options)
@@ -333,8 +328,7 @@ def layer_of(table: BookTable, row: int) -> int:
 def reach(
     table: BookTable, roots: dict[int, int], *, best_only: bool = False, progress: ProgressCallback = no_progress
 ) -> npt.NDArray[np.uint8]:
-    """Return a byte of marks for each row, 0 if none of ``roots`` leads to it; ``roots`` maps rows to their initial
-    marks.
+    """Return a byte of marks for each row, 0 if none of ``roots`` leads to it; ``roots`` maps rows to their marks.
 
     Without ``best_only`` children inherit all marks. With it, mark 1 means that on some way to the row the side to move
     in it has played only best moves, mark 2 that the other side has, 3 both. So 1 and 2 change places at each link.

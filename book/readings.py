@@ -1,5 +1,4 @@
-"""How reliable the score of a search is, by level and empty squares: solved, read to the end with selectivity, or a
-guess.
+"""How reliable a search's score is, by level and empty squares: solved, read to the end selectively, or a guess.
 
 Levels are Edax's, except those from Egaroucid's files (`layout.EGAROUCID_LEVELS`). A level converted to the other scale
 becomes one that is read as no more reliable.
@@ -72,8 +71,7 @@ def reading(level: int, empties: int) -> int:
 
 @cache
 def readings() -> npt.NDArray[np.uint8]:
-    """Return a table uint8 (scale, kind, level, empty squares) of `SOLVED`, `READ` and `GUESSED` for the kernel
-    `grade_rows`.
+    """Return a table for the kernel `grade_rows`: `SOLVED`, `READ` or `GUESSED`, uint8 (scale, kind, level, empties).
 
     The scales are ours and Egaroucid's, the kinds a position and its leaf; levels begin at `NO_LEVEL`.
     """
@@ -91,8 +89,7 @@ def readings() -> npt.NDArray[np.uint8]:
 
 @cache
 def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
-    """Return levels of ``scale`` (0 ours, 1 Egaroucid's) for levels of the other scale, by level from `NO_LEVEL` on and
-    empty squares.
+    """Return levels of ``scale`` (0 ours, 1 Egaroucid's) for those of the other, by level from `NO_LEVEL` and empties.
 
     A level of 0..60 becomes the highest level, at least 0, that is neither above it nor read as more reliable. Other
     levels stay. ``kind`` is 0 for positions, 1 for leaves.

@@ -72,8 +72,7 @@ class PositionEntry(NamedTuple):
     The leaf is the best move that does not lead into the book, `NO_MOVE` if there is none; a finished game has
     `NO_MOVE` with its final score. ``level`` and ``leaf_level`` are Edax levels unless a flag says otherwise.
 
-    In a book from Egaroucid's file the leaf is copied unchanged: a move above `PASS` or a score below -64 means no
-    leaf.
+    In a book from Egaroucid's file the leaf is copied unchanged: a move above `PASS` or a score below -64 is no leaf.
     """
 
     player: int

@@ -1,5 +1,4 @@
-"""The positions in memory: records in chunks, an index of segments, 64-bit path counts, and game results once there are
-any.
+"""The positions in memory: records in chunks, an index of segments, 64-bit path counts, and, if any, game results.
 
 A look-up reads one or two cache lines of the index and of the record. Growing adds a chunk or rebuilds one of 1,024
 index segments, so it never copies a record and never blocks look-ups for long. Without game results a position takes at
@@ -42,8 +41,7 @@ _STEP = 1 << 12
 
 
 class Filters:
-    """Filters by number of empty squares, with which a pass over a table skips most look-ups of positions that are not
-    in it.
+    """Filters by number of empty squares, with which a pass over a table skips most look-ups of positions outside it.
 
     If the table has no position with a number of empty squares, all look-ups with this number are skipped. If it has
     few (at most `MOST_FILTERED`, in a layer that is not dense by `DENSE_LAYER`), a look-up is skipped when the bit of
@@ -248,8 +246,8 @@ class BookTable(TableMemory):
         return copied
 
     def set_leaves(self, rows: Rows, moves: Bytes, scores: npt.NDArray[np.int8], levels: npt.NDArray[np.int8]) -> None:
-        """Give ``rows``, which are distinct, new leaves, with scores in discs for the side to move; the positions' own
-        scores stay.
+        """Give distinct ``rows`` new leaves, with scores in discs for the side to move; the positions' own scores
+        stay.
         """
         for number, here, places in by_chunk(rows):
             chunk = self._chunk_of(number)
@@ -265,7 +263,7 @@ class BookTable(TableMemory):
                 chunk[name][places] = value
 
     def path_counts(self, number: int, name: str) -> Words:
-        """Return the field ``name``, "wins", "draws", "losses" or "lines", of the rows of chunk ``number``, wide counts
+        """Return the field ``name``, "wins", "draws", "losses" or "lines", of chunk ``number``'s rows, wide counts
         included.
         """
         chunk = self.chunk(number)
@@ -358,7 +356,7 @@ class BookTable(TableMemory):
     def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
         """Return filters for passes over the whole table, valid until a position is added or removed.
 
-        ``counts`` are those of `by_empties`, if they are known. Verifies a mapped file first; raises `Damaged` if it is
+        ``counts`` are those of `by_empties`, if they are known. Verifies a mapped file; raises `Damaged` if it is
         damaged.
         """
         filled = self.bare_filters(progress, counts)
@@ -433,8 +431,7 @@ class BookTable(TableMemory):
         """Return the canonical positions of a game, uint64 (n, 2), and the number (from 0) of an illegal move or None.
 
         ``moves`` are squares 0..63, or 64 for a pass, which may be left out. The positions are those with at least
-        ``least_empties`` empty squares, the start and those of forced passes included. The game ends before an illegal
-        move.
+        ``least_empties`` empties, the start and those of forced passes included. The game ends before an illegal move.
         """
         out = np.empty((len(moves) * 2 + 2, 2), np.uint64)
         played = np.frombuffer(moves, np.uint8)

@@ -255,9 +255,7 @@ class Searcher:
 
     @property
     def shares(self) -> list[int]:
-        """The number of nodes that each thread visited in the last search: the leader, the own helpers, the guests'
-        seats.
-        """
+        """The number of nodes that each thread visited in the last search: leader, own helpers, guests' seats."""
         return [context.nodes for context in self._contexts]
 
     def clear(self) -> None:

@@ -40,7 +40,7 @@ _BLACK, _WHITE = map(_U, rules.START)
 
 
 class PlyFlips(NamedTuple):
-    """Figures of a ply: mean and standard deviation of the discs turned by its legal moves, and the mean for the moves
+    """Figures of a ply: mean and standard deviation of the discs that its legal moves turn, and the mean of the moves
     played.
 
     ``games`` is the number of games that reached the ply; if it is 0, so are the means.
@@ -200,8 +200,7 @@ def _is_stoner(mover: Any, other: Any, square: int) -> bool:
 
 @compiled
 def _wins_a_corner(mover: Any, other: Any, far: Any, near: Any) -> bool:
-    """Return whether ``mover`` attacks the corner ``far`` and can take it or the corner ``near`` after every move of
-    ``other``.
+    """Return whether ``mover`` attacks the corner ``far`` and can take it or the corner ``near`` after every answer.
 
     ``other`` is to move; if it can take either corner itself the result is False.
     """
@@ -272,11 +271,9 @@ def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
 
 
 def final_shapes(discs: int, progress: Progress = SILENT) -> list[int]:
-    """Return the sets of ``discs`` squares on which a drawn game may end, as masks; of mirror images only one is
-    returned.
+    """Return the sets of ``discs`` squares on which a drawn game may end, as masks; one for all mirror images.
 
-    Every drawn game with that many discs ends on one of these shapes or a mirror image of it. Some of the shapes end no
-    game.
+    Every drawn game with that many discs ends on one of these shapes or a mirror image of it; some shapes end no game.
     """
     sets, smallest, shapes = list(_full_line_sets(discs)), set[int](), np.zeros(_ROOM, np.uint64)
     for done, (wanted, full) in enumerate(sets):

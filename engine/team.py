@@ -82,8 +82,7 @@ class Context:
 
 
 class Waiting:
-    """How a team's threads wait: a helper without a search sleeps, a leader that waits for helpers yields its
-    processor.
+    """How a team's threads wait: a helper without a search sleeps, a leader waiting for helpers yields its processor.
 
     The leader's thread calls `begin`; any thread may call `wait` and `end`.
     """
@@ -175,9 +174,7 @@ class Team:
         return 1 + len(self._came)
 
     def prepare(self, nodes: int) -> None:
-        """Reset the team for a search of at most ``nodes`` nodes (0: no limit). The threads draw these nodes in
-        portions.
-        """
+        """Reset the team for a search of at most ``nodes`` nodes (0: no limit), which the threads draw in portions."""
         words = self._words
         words[TEAM_NODES // WORD] = 0
         words[TEAM_NODE_LIMIT // WORD] = nodes or _NO_LIMIT
@@ -189,8 +186,8 @@ class Team:
         self._came.clear()
 
     def begin(self) -> bool:
-        """Start the searcher's own helpers and admit guests. Returns False, without effect, if it was called before in
-        this search.
+        """Start the searcher's own helpers and admit guests. Returns False, and does nothing, if called before in this
+        search.
 
         If the system refuses more threads, the search goes on with those it has.
         """

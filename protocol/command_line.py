@@ -32,9 +32,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports an error in one line, with a suggestion for a misspelt name, and exits with status 2. Options cannot be
-    abbreviated.
-    """
+    """Reports an error in one line, with a suggestion, and exits with status 2. Options cannot be abbreviated."""
 
     def __init__(self, *positional: object, **named: object) -> None:
         named.setdefault("allow_abbrev", False)

@@ -19,8 +19,8 @@ def quoted(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return ``text`` with control characters escaped; of over `LONGEST_QUOTE` characters, only the beginning and the
-    end.
+    """Return ``text`` with control characters escaped; from a text over `LONGEST_QUOTE` characters the middle is cut
+    out.
     """
     if len(text) > LONGEST_QUOTE:
         text = f"{text[: LONGEST_QUOTE - 20]}...{text[-10:]}"

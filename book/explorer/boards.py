@@ -134,16 +134,14 @@ class Replay:
     """
 
     def __init__(self, players: Boards, opponents: Boards, white: npt.NDArray[np.bool_], squares: Numbers) -> None:
-        """``squares`` has the games' moves without passes: an array (games, n), 0 = A1, each game filled up with
-        `NO_SQUARE`.
-        """
+        """``squares`` has the games' moves without passes, 0 = A1: an array (games, n), filled up with `NO_SQUARE`."""
         self.players, self.opponents, self.white = players.copy(), opponents.copy(), white.copy()
         self.legal = np.ones(len(players), np.bool_)
         self._squares = np.pad(squares, ((0, 0), (0, 1)), constant_values=NO_SQUARE)
         self._played = np.zeros(len(players), np.intp)
 
     def moves(self) -> Iterator[Moves]:
-        """Yield the moves from boards of 0 discs, of 1, and so on to 63. A game takes part up to its end or its first
+        """Yield the moves from boards of 0 discs, of 1, and so on to 63. A game takes part until its end or first
         illegal move.
 
         The boards advance meanwhile, so this can be used once.

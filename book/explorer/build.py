@@ -161,7 +161,7 @@ class _Reader:
 
 
 def _arrays(games: list[_ReadGame]) -> tuple[tuple[Any, Any, Any], npt.NDArray[np.uint8]]:
-    """Return the arguments of `Replay`: players, opponents and sides to move at the starts, as a triple, and the
+    """Return the arguments of `Replay`: a triple of the starts' players, opponents and sides to move, and the
     squares.
     """
     squares = b"".join(game.squares.ljust(_MOST_MOVES, bytes([NO_SQUARE])) for game in games)

@@ -9,8 +9,7 @@ All numbers are little-endian, each part begins at a multiple of eight bytes:
   first move, and at the end the number of moves; the moves, `MOVE` records; the visits, each twice the number of a
   game, plus 1 if White moves.
 
-Every number from the file is checked before it is used: a damaged file leads to wrong answers or `BadInput`, but not to
-a crash.
+Every number from the file is checked before it is used: damage leads to wrong answers or `BadInput`, not to a crash.
 """
 
 from __future__ import annotations
@@ -85,8 +84,7 @@ NO_FILTER = Filter()
 
 
 class ListedGame(NamedTuple):
-    """A game that reached a position: names, the year or 0, the tournament and the file, Black's score in discs or
-    None.
+    """A game that reached a position: names, year or 0, tournament, file, and Black's score in discs or None.
 
     ``move`` is the move that was played in that position.
     """
@@ -104,7 +102,7 @@ class TalliedMove(NamedTuple):
     """A move that was played in a position, its mirror images included; ``games`` is the number of games with it.
 
     ``wins``, ``draws`` and ``losses`` are the known results for the mover, ``discs`` is the sum of these results in
-    discs. ``first`` and ``last`` are years, or 0. ``players`` are those who played it most often, each with a number of
+    discs. ``first`` and ``last`` are years, or 0. ``players`` are those who played it most often, with numbers of
     games.
     """
 
@@ -157,8 +155,7 @@ def padded(size: int) -> int:
 class GamesIndex:
     """An open index. Any thread may call the methods.
 
-    The file is mapped: it must not be cut short while the index is used, because reading a missing part ends the
-    process.
+    The file is mapped. It must not be cut short while the index is used: reading a missing part ends the process.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -271,9 +268,7 @@ class GamesIndex:
         return Played(tuple(moves), tuple(self._game(*one) for one in sorted(listed)[:games]))
 
     def _checked(self, visits: Numbers, passing: npt.NDArray[np.bool_] | None) -> Numbers:
-        """Return the visits of the games that pass the filter. Raises `NoIndex` if a visit has the number of no
-        game.
-        """
+        """Return the visits of the games that pass the filter. Raises `NoIndex` if a visit has no valid game number."""
         if int(visits.max()) >> 1 >= len(self.games):
             raise self._damaged()
         return visits if passing is None else visits[passing[visits >> 1]]
@@ -309,7 +304,7 @@ class GamesIndex:
         return ListedGame(*names, None if score == UNKNOWN else score, move)
 
     def _passing(self, chosen: Filter) -> npt.NDArray[np.bool_] | None:
-        """Return which games a filter lets through; None for all."""
+        """Return a mask of the games that a filter lets through; None for all."""
         if chosen == NO_FILTER:
             return None
         games = self.games

@@ -160,9 +160,8 @@ def write(
 
     Counts are limited to 2^32 - 1. The level of a score set by hand is written as the leaf's level, or 60 without a
     leaf; an unknown level as 0. Levels on Egaroucid's scale are converted to ours, never to one that counts as more
-    reliable. For the rows in ``links`` these links are written, unchecked, in place of the computed ones: pass them
-    only while the book is unchanged, or after `Links.true_to`. Raises `WriteFailed`, and `BookError` for too many
-    positions.
+    reliable. For the rows in ``links`` these links are written, unchecked, instead of the computed ones: pass them only
+    while the book is unchanged, or after `Links.true_to`. Raises `WriteFailed`, and `BookError` for too many positions.
     """
     if len(table) >= 1 << 31:
         raise BookError(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")

@@ -126,7 +126,7 @@ class _RecordLoader:
         self._progress("load", first + len(records), self._count)
 
     def finish(self, level: int | None = None) -> EgaroucidImport:
-        """Add the forced passes and return the book. If ``level`` is None, the book's level is derived from the
+        """Add the forced passes and return the book. If ``level`` is None, the book's level follows from the
         positions.
         """
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
@@ -259,8 +259,8 @@ def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDA
 
 
 def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield a `_RECORD3` for the position after the forced pass of each of ``rows``, unless that position is in the
-    book.
+    """Yield a `_RECORD3` for the position after the forced pass in each of ``rows``, unless the book has that
+    position.
     """
     for row in rows:
         entry = in_scale(table.entry(row), egaroucid=True)

@@ -163,8 +163,7 @@ class Saved(NamedTuple):
 
 
 def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, unnamed: str = NATIVE) -> Saved:
-    """Write a book in the format of the file's name, replacing the file; ``unnamed`` is the format if the name tells
-    none.
+    """Write a book in the format of the file's name, or ``unnamed`` if the name tells none; replace the file.
 
     An existing file is kept as ``path.1`` ...; a file in our own format gets no journal. Raises `WriteFailed`, and
     `BookError` if the format cannot hold the book, or as `write_native` does.
@@ -205,8 +204,7 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
     """Write ``book`` to ``path`` in our own format, with a new identity and without a journal.
 
-    Raises `WriteFailed`, and `BookError` if a journal lies beside ``path``: it belongs to another book, perhaps an open
-    one.
+    Raises `WriteFailed`, and `BookError` if a journal lies beside ``path``: it may belong to an open book.
     """
     if journal_path(path).exists():
         raise BookError(f"{path}: a journal lies beside it: open that book, or choose another name")

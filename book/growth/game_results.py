@@ -100,9 +100,7 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
 
 class Tally(NamedTuple):
-    """Results of some games, a `RESULT` record for each row, and the factors by which learning multiplies wins and
-    losses.
-    """
+    """Results of some games: a `RESULT` record for each row, and the factors by which learning multiplies them."""
 
     rows: Rows
     results: Records

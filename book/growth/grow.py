@@ -83,8 +83,7 @@ def _select_below(
 ) -> bool:
     """Mark in ``marks`` the rows reached from ``row`` and those to grow, by the rules of the kernel `select_rows`.
 
-    Returns False, with some reached rows not followed yet, once about 1/`_PART` of the book was visited or the stack is
-    full.
+    Returns False, with some reached rows not followed, if about 1/`_PART` of the book was visited or the stack is full.
     """
     stack: npt.NDArray[np.uint64] = np.zeros(WALK_STACK_WORDS, np.uint64)
     stack[:2] = 1, row
@@ -169,9 +168,7 @@ def enhance(
 
 
 def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:
-    """Extend each line below ``root`` by its best move until it reaches the book's depth or the end of the game. Raises
-    `NotInBook`.
-    """
+    """Extend each line below ``root`` by best moves to the book's depth or the end of the game. Raises `NotInBook`."""
     root_row(book, root)
     return _select_and_grow(GrowthCommand(book, worker), root, Mode.PLAY)
 
@@ -185,8 +182,7 @@ def extend(book: Book, root: Position, worker: Worker) -> CommandOutcome:
 
 
 def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Callable[[], None]) -> set[Position]:
-    """Return the positions outside the book on the lines from a position to positions of the book ``plies`` plies
-    later.
+    """Return the positions outside the book on lines from a position to positions of the book ``plies`` plies later.
 
     The position itself is not among them. ``progress`` is called while it searches, if ``plies`` is 3 or more.
     """
@@ -228,8 +224,8 @@ def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progr
 
 
 def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
-    """Add the positions between any two positions of the book ``depth`` plies apart, within its depth, until there are
-    none.
+    """Add the positions between any two positions of the book ``depth`` plies apart, within its depth, until none is
+    new.
 
     A ``depth`` of 1 adds nothing, because such moves are links already. Raises `OutOfRange`.
     """

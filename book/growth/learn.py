@@ -1,4 +1,4 @@
-"""Egaroucid's learning with its four settings, and what belongs to it: reducing, and searching leaves again.
+"""Egaroucid's learning with its four settings, and two commands with a window: reducing, and searching leaves again.
 
 A walk goes from a position down the links. It may lose a number of discs with each move, against the position's score,
 and a number of discs in all. A position counts with the largest budget with which any line reaches it, so that the
@@ -86,8 +86,8 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
     """Yield the positions within a window, each as soon as its budget is known. Raises `NotInBook`.
 
     With ``best_only`` True the side to move at ``root`` follows only its best links (none if the leaf is better), with
-    False the other side does, with None neither. A position is yielded once for each of the two sides of ``root`` that
-    has the move when it is reached.
+    False the other side does, with None neither. A position that both even and odd numbers of moves reach is yielded
+    twice.
     """
     start = root_row(book, root)
     budgets: dict[tuple[int, bool], int] = {(start, True): window.cumulative}
@@ -142,7 +142,9 @@ class _Rounds(LongCommand):
         return answer
 
     def follow(self, lines: list[SearchLine[R]]) -> list[R]:
-        """Run lines of searches in parallel and return their results in order; progress is reported."""
+        """Run lines of searches in parallel and return their results in order. Reports progress; raises
+        `WorkCancelled`.
+        """
         results: list[R] = []
         with closing(self.worker.follow(lines)) as following:
             try:
@@ -163,8 +165,7 @@ class _Rounds(LongCommand):
             yield visit
 
     def leaf(self, task: LeafTask) -> SearchLine[tuple[int, int]]:
-        """Yield the search of ``task``; return the leaf's move and its score for the side to move in the book's
-        position.
+        """Yield the search of ``task``; return the leaf's move and its score for the mover in the book's position.
 
         After a forced pass the result is PASS, with the negated score of the search.
         """
@@ -244,8 +245,7 @@ def expansions(
     leaf_error: int,
     seen: Callable[[Iterable[Visit]], Iterable[Visit]] = iter,
 ) -> list[Expansion]:
-    """Return the leaves that a round of learning follows, each position once with its largest budget. Raises
-    `NotInBook`.
+    """Return the leaves that a round of learning follows, each with its largest budget. Raises `NotInBook`.
 
     A leaf is at most ``leaf_error`` discs below its position's score. The leaves come from two walks, in each of which
     one side plays only best moves; a leaf of that side must be a best move too. ``seen`` wraps the visits of the walks.

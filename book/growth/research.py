@@ -59,7 +59,7 @@ class Correction(NamedTuple):
 
 
 def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction]]:
-    """Solve every exactly solved leaf again and replace those that get another score. Returns the outcome and these
+    """Solve every exactly solved leaf again and replace those that get another score. Returns outcome and
     corrections.
     """
     job = GrowthCommand(book, worker)

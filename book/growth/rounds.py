@@ -2,7 +2,7 @@
 
 A round searches the open leaves, runs negamax, chooses the positions to add by the scores alone, and adds them. The
 searches of a round are independent of each other and of the threads. A cancellation between any two searches leaves a
-negamaxed book with some open leaves, which the next run of the command searches first: so it ends with the same book.
+negamaxed book with some open leaves. The next run of the command searches these first, and ends with the same book.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ OnProgress = Callable[[CommandProgress], bool]
 class CommandOutcome(NamedTuple):
     """The outcome of a command. ``finished`` is False after a cancellation.
 
-    ``searches`` and ``added`` are its numbers of searches and of added positions; ``positions`` is the number that the
-    book has now.
+    ``searches`` and ``added`` are its numbers of searches and added positions; ``positions`` is the book's size now.
     """
 
     finished: bool
@@ -220,7 +219,7 @@ class GrowthCommand(LongCommand):
         """Return the search that a position's leaf needs. If it needs none, set the leaf (a finished game's final
         score, else no leaf) and return None.
 
-        Without ``level`` the search has the position's level, or the book's if that is unknown or the score was set by
+        Without ``level`` the search has the position's level, or the book's if that is unknown or the score set by
         hand.
         """
         book = self.book
@@ -256,8 +255,8 @@ class GrowthCommand(LongCommand):
             self.book.put(changed)
 
     def search(self, tasks: Iterable[LeafTask], total: int, *, raise_level: bool = False) -> None:
-        """Run the searches ``tasks`` and store the leaves; ``total`` is the most searches that there can be, for the
-        progress.
+        """Run the searches ``tasks`` and store the leaves. ``total``, for the progress, is the most searches there can
+        be.
 
         With ``raise_level`` the positions get the searches' level. Raises `WorkCancelled` if a search was stopped or
         the command cancelled; the leaves stored so far stay.
@@ -307,8 +306,7 @@ class GrowthCommand(LongCommand):
         return self.leaf_task(row)
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
-        """Add those of ``positions`` that are not in the book; return their number. Each has a provisional score or
-        `NO_SCORE`.
+        """Add ``positions`` that the book lacks, each with a provisional score or `NO_SCORE`; return their number.
 
         The positions must be canonical. All are added or none, because the next round's choice depends on all of them.
         """

@@ -83,8 +83,7 @@ def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random)
 def self_play(
     book: Book, root: Position, worker: Worker, games: int, terms: SelfPlayTerms, *, adjusting: bool = False
 ) -> tuple[CommandOutcome, SelfPlayTally]:
-    """Play games from ``root``; store their positions down to the book's depth, search their leaves, and count the
-    results.
+    """Play games from ``root``; store their positions within the book's depth, search the leaves, count the results.
 
     ``adjusting`` makes lost lines less attractive to the loser (`game_results.adjust`). `ROUND` games are played at a
     time, on all threads; the games of a round that was stopped are not counted. Raises `OutOfRange`.

@@ -17,8 +17,7 @@ UNKNOWN = ""
 
 
 class ReportedMove(NamedTuple):
-    """A legal move, or the forced pass, with its data; scores (in discs), counts and results are for the side that
-    plays it.
+    """A legal move, or the forced pass, with its data: scores (discs), counts and results for the side that plays it.
 
     ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the other moves) or `UNKNOWN`. ``score``, ``lower``
     and ``upper`` are None if unknown; a leaf has no bounds. ``level`` is that of the position after the move (60 if its
@@ -51,7 +50,7 @@ def children(
     most: int | None = None,
     progress: ProgressCallback = no_progress,
 ) -> list[ReportedMove]:
-    """Return all legal moves on a board, best score first, then by move, unknown ones last; none if `Book.view` returns
+    """Return a board's legal moves, best score first, then by move, unknown ones last; none if `Book.view` returns
     None.
 
     ``grades`` caches grades for the book's present state; ``most`` limits the positions that each grade may visit.

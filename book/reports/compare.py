@@ -81,8 +81,7 @@ def merge(
     """Add every position of ``other`` to ``book``; a position of both gets the `better` entry. Then run negamax.
 
     Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). A cancellation leaves
-    the positions merged so far. Game results are added at the end, so that a merge that was cancelled and repeated adds
-    them once.
+    the positions merged so far. Game results are added at the end, so a merge that is repeated adds them only once.
     """
     replaced = kept = conflicting = 0
     size = len(book)
@@ -143,11 +142,9 @@ class Difference(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """The differences of two books: numbers of positions that are only in one, have another score, leaf or level, or
-    are the same.
+    """The differences of two books: numbers of positions only in one, with another score, leaf or level, or the same.
 
-    A position with several differences counts for each. ``examples`` are positions by falling difference of their
-    scores.
+    A position with several differences counts for each. ``examples`` have the largest differences of score first.
     """
 
     only_first: int

@@ -336,9 +336,7 @@ class Writer:
             self._append(kind, part)
 
     def begin_group(self) -> None:
-        """Begin a group: the frames until `end_group` are read all or none. The caller must hold the recorder's
-        lock.
-        """
+        """Begin a group: the frames until `end_group` are read all or none. The caller holds the recorder's lock."""
         self._group = []
 
     def end_group(self) -> None:

@@ -64,8 +64,7 @@ _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
 
 class SnapshotHeader(NamedTuple):
-    """The fixed part of the file. Fields whose names end in ``_at`` are the bytes where sections begin, 0 for a missing
-    section.
+    """The fixed part of the file. Fields whose names end in ``_at`` are the bytes where sections begin, 0 for none.
 
     ``book`` is the file's identity, ``sequence`` the last journal entry that it includes, ``wide`` the number of rows
     of wide counts, ``size`` that of the file in bytes, ``created`` in seconds since 1970, ``state`` the sum of
@@ -286,8 +285,8 @@ def write(
 
 
 def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
-    """Return the header of a file that begins with ``data``. ``size`` is the file's size in bytes; with None it is not
-    compared.
+    """Return the header of a file that begins with ``data``; ``size`` is the file's in bytes, None to leave it
+    unchecked.
 
     Raises `Unreadable` for another kind of file or a damaged header, and if the header has another size.
     """
@@ -406,7 +405,7 @@ def check(path: Path, progress: ProgressCallback = no_progress) -> None:
 
 
 def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_progress) -> Mapped:
-    """Open a book's file by mapping it. Raises `Unreadable` if it cannot be read, and for damage as far as it is found.
+    """Open a book's file by mapping it. Raises `Unreadable` if it cannot be read or is found to be damaged.
 
     All blocks are verified first, or, without ``check``, each block of an indexed file before its first use
     (`blocks.Blocks`).
@@ -494,8 +493,7 @@ def _chunks(records: Records | None) -> list[Records]:
 
 
 def _segments(path: Path, header: SnapshotHeader, data: npt.NDArray[np.uint8], whole: bool) -> Segments:
-    """Return the index of a mapped file. Raises `Unreadable` if segments do not lie one after another or have no free
-    slot.
+    """Return the index of a mapped file. Raises `Unreadable` if segments overlap, leave gaps or have no free slot.
 
     In a ``whole`` file, whose look-ups are not verified later, each segment must also use exactly the number of slots
     that the table of segments says.

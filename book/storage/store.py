@@ -244,8 +244,7 @@ class Store:
         """Put all changes so far on the disk, and return when they are there.
 
         Raises `WriteFailed`: until a later commit succeeds, changes are refused and the failed ones are kept in memory.
-        It does nothing in a book opened for reading, and inside `Book.together`, whose changes are written afterwards,
-        all or none.
+        Does nothing in a book opened for reading, and inside `Book.together`, whose changes are written when it ends.
         """
         recorder = self._recorder
         if recorder is None or recorder.held_here:
@@ -270,7 +269,9 @@ class Store:
             recorder.refuse = None
 
     def _mark(self) -> None:
-        """Note in the file, if possible, that the journal has changes: a copy of the file alone then says so."""
+        """Note in the file, if possible, that the journal has changes, so that a copy of the file alone is
+        recognised.
+        """
         if not self.intrusion:
             with contextlib.suppress(OSError, Unreadable):
                 snapshot.note_journal(self.path)
@@ -311,9 +312,9 @@ class Store:
     def fold(self) -> None:
         """Write the journal's changes into the file (`save`), which is then complete by itself.
 
-        Does nothing if there are no changes, or if the last write failed. As for `save`, the caller must prevent
-        changes meanwhile. The earlier file is kept as a backup only if the journal has an `undoable` command. Raises as
-        `save` does.
+        Does nothing without changes, or if the last write failed. As for `save`, the caller must prevent changes
+        meanwhile. The earlier file is kept as a backup only if the journal has an `undoable` command. Raises as `save`
+        does.
         """
         if self._writer is not None and not self.failure and self._writer.sequence > self._folded:
             self.save(backups=BACKUPS if self.undoable() else 0)
@@ -335,8 +336,7 @@ class Store:
     def undo(self) -> None:
         """Remove the last of the `undoable` commands from the journal, and close the store; the caller opens it again.
 
-        There must be such a command. Later changes of other commands stay. Raises `WriteFailed` before anything is
-        changed.
+        There must be such a command. Later changes of other commands stay. Raises `WriteFailed` before any change.
         """
         frames, places = self._commands()
         bounds = zip(places, [*places[1:], len(frames)], strict=True)
@@ -384,7 +384,7 @@ class Store:
         snapshot.check(self.path, progress)
 
     def close(self) -> None:
-        """Commit, close the files and release the lock. Nothing is saved: the journal holds the changes that the file
+        """Commit, close the files and release the lock. Nothing is saved: the journal has the changes that the file
         lacks.
 
         Raises `WriteFailed` if changes were written nowhere; the store is closed all the same.

@@ -118,7 +118,7 @@ class TableMemory:
     # ------------------------------------------------------------------------------------------------ damage
 
     def watch(self, guard: Blocks | None) -> None:
-        """Have ``guard`` verify the memory of a mapped file before its first use; with None all of it counts as
+        """Let ``guard`` verify the memory of a mapped file before its first use; with None all of it counts as
         verified.
         """
         old_guard, self.guard = self.guard, guard
@@ -148,8 +148,7 @@ class TableMemory:
     def count_index(self) -> None:
         """Compare the used slots of the index with the numbers in its table; note damage if they differ.
 
-        If they agree, verification ends (`watch` with None). So all blocks must have been verified before, without
-        damage.
+        If they agree, verification ends (`watch` with None). So all blocks must have been verified before and be sound.
         """
         guard = self.guard
         if guard is None:
@@ -240,8 +239,7 @@ class TableMemory:
         self._mapped = False
 
     def _index_block(self, capacities: npt.NDArray[np.int64]) -> list[Bytes] | None:
-        """Return zeroed memory for segments of these capacities, one after another in large pages, which speed up
-        look-ups.
+        """Return zeroed memory for segments of these capacities, side by side in large pages, which speed up look-ups.
 
         Returns None if the index has less than `_BLOCK` bytes, is beyond the arena's limit, or would take more than
         1/`_SHARE` of the machine's memory.
@@ -259,8 +257,7 @@ class TableMemory:
         """Copy the segments of the index into one block, also those of a mapped file, because every pass over the table
         reads all of it.
 
-        Does nothing if most segments are in the block already, while a file is being verified, or if `_index_block`
-        returns None.
+        Does nothing if the block has most segments, while a file is being verified, or if `_index_block` returns None.
         """
         if self._strays <= _STRAYS or self.guard is not None:
             return
@@ -276,7 +273,7 @@ class TableMemory:
         self._strays = 0
 
     def _resize_segment(self, number: int, capacity: int, memory: Bytes | None = None) -> None:
-        """Copy a segment into ``memory``, which must be zeroed, or into new memory; ``capacity`` is its new number of
+        """Copy a segment into ``memory``, which must be zeroed, or new memory; ``capacity`` is its new number of
         slots.
         """
         if memory is None:

@@ -149,9 +149,7 @@ class EngineBench:
         ]
 
     def evaluation(self) -> list[Measurement]:
-        """Measure evaluations after a move, in processor time: flips, update of the features, and the sum of the
-        weights.
-        """
+        """Measure evaluations after a move, in processor time: flips, update of features, and the sum of weights."""
         searcher = Searcher(hash_bits=10, weights=self.weights)
         [problem] = random_problems(1, 30, 3)
         number = 2_000_000
@@ -180,9 +178,7 @@ class EngineBench:
         ]
 
     def threads(self) -> Iterator[Measurement]:
-        """Measure exact scores, and searches of `level`, by one thread and by each number of threads in `numbers`, in
-        wall time.
-        """
+        """Measure exact scores and searches of `level`, in wall time, by one thread and by each number in `numbers`."""
         from .threads import measure
 
         exact, late = self._set("fforum-40-59.obf", 0, 10, 20), self._set("fforum-60-79.obf", 0, 20, 34)

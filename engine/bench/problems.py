@@ -49,8 +49,7 @@ def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int,
 
 
 def games_to(number: int, empties: int, choose: Callable[[int, int, int], int]) -> list[tuple[int, int]]:
-    """Return ``number`` positions (mover, opponent) with ``empties`` empty squares, from games whose moves ``choose``
-    picks.
+    """Return ``number`` positions (mover, opponent) with ``empties`` empties, from games whose moves ``choose`` picks.
 
     ``choose`` gets mover, opponent and a mask of the legal moves, and returns a square. A game that ends earlier, or
     leaves the mover without a move, is replaced by another game. So ``choose`` must vary its moves.

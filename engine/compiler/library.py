@@ -36,9 +36,7 @@ OnProgress = Callable[[str], None]
 
 
 def not_kept(folder: Path, error: OSError) -> None:
-    """Report, once, that ``folder`` cannot be written, so that each start has to compile kernels or expand weights
-    again.
-    """
+    """Report, once, that ``folder`` cannot be written, so that each start has to compile kernels or expand weights."""
     notice.say_once(f"what is compiled cannot be kept in {folder}: {error.strerror}: {_EACH_TIME}")
 
 
@@ -51,8 +49,7 @@ class Spec(NamedTuple):
 
     ``exports`` names the module that has this definition as its ``SPEC``. ``modules`` have the kernels that Python
     calls; ``entries`` maps the names of these kernels to signatures. ``quick`` maps names to entries that take
-    microseconds. The functions of these names keep the GIL, since releasing it takes longer as soon as several threads
-    search.
+    microseconds. The functions of these names keep the GIL, since releasing it takes longer if several threads search.
     """
 
     name: str
@@ -195,8 +192,8 @@ def cached_path(spec: Spec) -> Path | None:
 
 
 def read_cached(spec: Spec) -> bytes | None:
-    """Return the cached object code; None without a cache folder, or if the code is missing or damaged. Damaged code is
-    reported.
+    """Return the cached object code; None without a cache folder or code. Damaged code is reported and counts as
+    missing.
     """
     path = cached_path(spec)
     if path is None:

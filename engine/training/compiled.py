@@ -25,8 +25,7 @@ def spread(work: Callable[[int, int], Any], total: int, threads: int) -> list[An
     """Divide range(total) into at most ``threads`` parts and call work(begin, end) for each, on threads of a pool; a
     single part is done on the caller's thread. Return the results in order.
 
-    The parts depend on the arguments alone, so that sums over them are reproducible. If ``total`` is 0, work(0, 0) is
-    called.
+    The parts depend on the arguments alone, so that sums over them are reproducible. A ``total`` of 0 calls work(0, 0).
     """
     count = max(1, min(total, threads))
     bounds = [total * k // count for k in range(count + 1)]

@@ -117,8 +117,8 @@ def _after(line: str) -> tuple[int, int]:
 
 
 def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
-    """Return the scores of `MAIN_LINES` by their moves ("start" for none), by searches at ``level``, in discs for the
-    side to move.
+    """Return the scores of `MAIN_LINES` by searches at ``level``, in discs for the mover, by moves ("start" for
+    none).
     """
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
     scores = {}

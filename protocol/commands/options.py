@@ -316,7 +316,7 @@ def whole_number(text: str) -> int | None:
 
 
 def number_within(what: str, text: str, low: int, high: int) -> int:
-    """Return the whole number of a text, from ``low`` to ``high``; raises `BadInput`, whose message begins with
+    """Return the whole number of a text, from ``low`` to ``high``; raises `BadInput` with a message that begins with
     ``what``.
     """
     number = whole_number(text.strip())

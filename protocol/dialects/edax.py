@@ -170,8 +170,8 @@ def board_diagram(
 
 
 def compact_board(position: Position) -> str:
-    """Return the board in ten lines, with side to move, discs, moves and empties beside it, where scripts for Edax look
-    for them.
+    """Return the board in ten lines, with side to move, discs, moves and empties at the places where Edax prints
+    them.
     """
     player, opponent = ("*", "O") if position.black_to_move else ("O", "*")
     rows = [f"{rank + 1} {row} {rank + 1}" for rank, row in enumerate(_disc_rows(position))]

@@ -106,7 +106,7 @@ def parse_request(line: str) -> GtpRequest | None:
 
 
 def response(id: str, text: str, failed: bool = False) -> str:
-    """Return an answer, or with ``failed`` an error, and the empty line that ends it; ``text`` must not hold an empty
+    """Return an answer, or with ``failed`` an error, and the empty line that ends it; ``text`` must have no empty
     line.
     """
     blank = " " if text and not text.startswith("\n") else ""
@@ -206,7 +206,7 @@ def result_text(position: Position) -> str:
 
 
 class AnalyzedMove(NamedTuple):
-    """A move of an analysis: score in discs for the side to move, whether the score is proved, nodes searched, line of
+    """A move of an analysis: score in discs for the side to move, whether it is proved, nodes searched, line of
     play.
     """
 
@@ -274,8 +274,8 @@ def parse_analysis(arguments: list[str]) -> AnalysisOrder:
 
 
 def win_rate(candidate: AnalyzedMove) -> float:
-    """Return the chance of the side to move to win, 0 to 1: 0, 1/2 or 1 for a proved score, else a logistic function of
-    the discs.
+    """Return the mover's chance to win, 0 to 1: 0, 1/2 or 1 for a proved score, else a logistic function of the
+    discs.
     """
     if candidate.exact:
         return (1 + (candidate.score > 0) - (candidate.score < 0)) / 2
@@ -336,8 +336,8 @@ def live_graphics(
     pv: tuple[int, ...], black_to_move: bool, scores: dict[int, MoverScore], reached: str, done: int
 ) -> str:
     """Return GoGui's live graphics for a running search: its line of play, ``scores`` by move (with the first move of
-    ``pv``), the depth ``reached``, and the percentage ``done``. The output's newline makes the empty line that must end
-    them.
+    ``pv``), the depth ``reached``, and the percentage ``done``. The newline that the output adds makes the empty line
+    at their end.
     """
     sides = "bw" if black_to_move else "wb"
     line = " ".join(f"{sides[ply % 2]} {vertex_text(move).replace('pass', 'PASS')}" for ply, move in enumerate(pv))

@@ -149,7 +149,7 @@ def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...
 
 
 def content_of(path: str) -> bytes:
-    """Return the content of a regular file of at most `LARGEST_FILE` bytes, unpacked; raises `BadInput` for any other
+    """Return the content of a regular file of at most `LARGEST_FILE` bytes, unpacked; raises `BadInput` for another
     file.
     """
     try:

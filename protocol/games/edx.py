@@ -34,7 +34,7 @@ class EdxGame(NamedTuple):
 def parse(data: bytes, name: str, bad: Complain | None = None) -> dict[int, EdxGame]:
     """Return the games of a file by number, from 1; ``name`` names the file in messages.
 
-    A wrong game, or a part of one at the end, is passed over with a message to ``bad``; without ``bad`` it raises
+    A wrong game, or a part of one at the end, is left out with a message to ``bad``; without ``bad`` it raises
     `BadInput`.
     """
     if len(data) % GAME_BYTES:
@@ -80,8 +80,8 @@ def _name(field: bytes) -> str:
 
 
 def to_bytes(game: EdxGame) -> bytes:
-    """Return a game in Edax's layout; raises `BadInput` for more than 60 moves. The hash, which depends on Edax's
-    build, is 0.
+    """Return a game in Edax's layout; raises `BadInput` over 60 moves. The hash, which depends on Edax's build, is
+    0.
     """
     if len(game.moves) > 60:
         raise BadInput(f"{len(game.moves)} moves: expected at most 60")

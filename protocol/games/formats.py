@@ -122,7 +122,7 @@ def txt_game(text: GameText) -> GameRecord:
 
 
 def listed_moves(text: str) -> list[int]:
-    """Return the moves in a text as people write it: with numbers, dashes, a result, full-width letters. Raises
+    """Return the moves in a text as people write it, with numbers, dashes, a result, full-width letters. Raises
     `BadInput`.
     """
     plain = _BETWEEN.sub(" ", _END_OF_LINE.sub(" ", text.translate(_FULL_WIDTH)))
@@ -201,7 +201,7 @@ def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Pos
 
 
 def _sgf_squares(text: str, from_below: bool) -> int:
-    """Return a mask of a square, or of all squares between two corners as in ``aa:hh``; ``from_below`` as for
+    """Return a mask of a square, or of the squares between two corners as in ``aa:hh``; ``from_below`` as for
     `_sgf_moves`.
     """
     first, colon, last = text.partition(":")
@@ -236,9 +236,7 @@ def sgf_text(
     comment: str = "",
     notes: Sequence[str] = (),
 ) -> str:
-    """Return a game in SGF, ten moves a line, or one move a line if there are notes. Arguments are those of
-    `game_text`.
-    """
+    """Return a game in SGF, ten moves a line, or one move a line if there are notes. Arguments as for `game_text`."""
     lines = ["(;GM[2]FF[4]", "CA[UTF-8]", "AP[desdaemon]", "SZ[8]", f"DT[{date}]"]
     if event:
         lines.append(f"EV[{_sgf_escaped(event)}]")
@@ -385,9 +383,7 @@ def pgn_text(
     notes: Sequence[str] = (),
     round: str = "",
 ) -> str:
-    """Return a game in PGN, its result in discs, empty squares counted for the winner. Arguments are those of
-    `game_text`.
-    """
+    """Return a game in PGN, its result in discs, empty squares counted for the winner. Arguments as for `game_text`."""
     score = final_result(record, result)
     ending = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
     black, white = _pgn_escaped(record.black), _pgn_escaped(record.white)

@@ -138,8 +138,8 @@ def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
 
 
 def _tree(text: str, start: int, escapes: bool) -> tuple[GameText, int]:
-    """Return the game that begins at ``start``, with a ``fault`` if it has no end, and the index from which to look for
-    the next one.
+    """Return the game that begins at ``start``, with a ``fault`` if it has no end, and the index where to look for the
+    next.
     """
     listed: list[tuple[str, str]] = []
     name = ""

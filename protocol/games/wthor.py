@@ -110,7 +110,7 @@ def _wrong_move(moves: bytes, codes: bytes, number: int, name: str) -> str:
 def parse_header(data: bytes, name: str, record: int, what: str, bad: Complain | None = None) -> WthorHeader:
     """Return the header of a file with records of ``record`` bytes, called ``what`` in messages; raises `BadInput`.
 
-    If the number of records does not fit the file's length, that is reported to ``bad``; without ``bad`` it raises
+    A number of records that does not fit the file's length is reported to ``bad``; without ``bad`` it raises
     `BadInput`.
     """
     if len(data) < HEADER_BYTES:
@@ -175,8 +175,8 @@ def parse_names(data: bytes, name: str, width: int, bad: Complain | None = None)
 
 
 def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:
-    """Return a file of names, each cut to ``width`` - 1 bytes; letters outside Latin-1 become ``?``. ``made`` is year,
-    month and day.
+    """Return a file of names, each cut to ``width`` - 1 bytes, non-Latin-1 letters as ``?``. ``made`` is year, month,
+    day.
     """
     fields = [name.encode("latin-1", "replace")[: width - 1].ljust(width, b"\0") for name in names]
     return _header_bytes(WthorHeader(made, len(names))) + b"".join(fields)

@@ -274,9 +274,7 @@ def play_moves(position: Position, moves: list[int]) -> PlayedLine:
 
 
 def illegal_move(position: Position, move: int, number: int = 0) -> str:
-    """Return a message of one line that names an illegal move, with its ``number`` unless 0, and what is legal in its
-    place.
-    """
+    """Return a line that names an illegal move, with its ``number`` unless 0, and says what is legal in its place."""
     where = f" (move {number})" if number else ""
     if position.over:
         expected = "the game is over"

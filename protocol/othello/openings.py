@@ -1,7 +1,6 @@
 """The names of openings in English, French and Japanese, with their lines of play.
 
-A name belongs to a position and its mirror images, whatever moves led there. A game's opening is its last named
-position.
+A name belongs to a position and its mirror images, whatever moves led there. The last named position names a game.
 """
 
 from __future__ import annotations
@@ -139,8 +138,8 @@ def _plain(name: str) -> str:
 
 
 def find_opening(name: str) -> Opening | None:
-    """Return the opening with that name in any language, case, accents, blanks and punctuation ignored; None if there
-    is none.
+    """Return the opening of that name in any language; None if there is none. Case, accents, blanks and punctuation do
+    not count.
     """
     wanted = _plain(name)
     for opening in openings():

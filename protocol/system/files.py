@@ -69,11 +69,11 @@ def replacing(
 
 
 def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: int = READABLE) -> None:
-    """Replace the content of ``path`` atomically and synced: a reader or a crash finds the old or the new content,
+    """Replace the content of ``path`` atomically and synced: a reader or a crash finds the old content or the new,
     whole.
 
-    ``mode`` applies only to a new file. Raises `OSError`; the old file is then unchanged, unless only the folder could
-    not be synced.
+    ``mode`` applies only to a new file. Raises `OSError`; then the old file is unchanged, unless only syncing its
+    folder failed.
     """
     with replacing(path, mode=mode) as stream:
         stream.write(content)

@@ -23,8 +23,8 @@ def configuration() -> str:
 
 
 def data() -> str:
-    """Return the folder of downloaded lists, and of the data that a server keeps for its clients unless it is told
-    another.
+    """Return the folder of downloaded lists and, unless a server is told another, of the data that it keeps for
+    clients.
     """
     return _folder("XDG_DATA_HOME", platform.DATA)
 

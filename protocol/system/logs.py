@@ -123,8 +123,8 @@ def message(text: str, program: str = "desdaemon", *, level: str = "warning", ev
 
 
 def echo(text: str) -> None:
-    """Print a text to standard error, with a newline at its end unless it has one or is empty. Errors of the output are
-    ignored.
+    """Print a text to standard error, with a newline at its end unless it has one or is empty. Ignores errors of the
+    output.
     """
     try:
         sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
@@ -152,9 +152,7 @@ def redirected() -> bool:
 
 
 def install(log: Log) -> None:
-    """Send messages, `warnings`, records of `logging` from level WARNING on, and exceptions that end threads to
-    ``log``.
-    """
+    """Send messages, `warnings`, records of `logging` from WARNING on, and exceptions that end threads to ``log``."""
     global _log
     import logging
     import threading

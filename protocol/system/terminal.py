@@ -45,11 +45,10 @@ class ProgressLine:
 
 
 def paged(text: str) -> bool:
-    """Show a text in pydoc's pager (``PAGER``, or less) if it is longer than the terminal, and wait for the pager's
-    end.
+    """Show a text in pydoc's pager (``PAGER``, or less) if it is longer than the terminal, and wait until the pager
+    ends.
 
-    Returns False, having shown nothing, if the text is short, or input or output is no terminal: then the caller must
-    print it.
+    Returns False, and shows nothing, if the text is short, or input or output is no terminal: the caller must print it.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or text.count("\n") < _size().lines - 1:
         return False

@@ -52,11 +52,9 @@ class KnownLines:
         return position
 
     def _continued(self, board: str | None, moves: str) -> Position | None:
-        """Return the last position of a line, found by playing its last moves from a known position: that of the line
-        without its last move, or else that of the line's first `_BEGINNING` characters, which is looked up and becomes
-        known.
-
-        Returns None if the line has an error, or is not longer than that beginning.
+        """Return the last position of a line, found by playing its last moves from a known position: the one before the
+        last move, or else the one after the line's first `_BEGINNING` characters, which becomes known. None if the line
+        has an error, or if no moves are left to play.
         """
         known = moves[:-2]
         before = self._positions.get((board, known))

@@ -156,7 +156,7 @@ class Datasets:
         return Rows(*(np.concatenate(column) for column in zip(*(p.rows(ply, held) for p in self.parts), strict=True)))
 
     def labelled_by_depth(self) -> dict[str, int]:
-        """Return the number of rows by the depth of their label, as text; "0" counts rows without a label, "255" exact
+        """Return the number of rows by their label's depth, as text: "0" for rows without a label, "255" for exact
         labels.
         """
         depths = np.concatenate([part.depths for part in self.parts])

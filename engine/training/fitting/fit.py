@@ -18,8 +18,7 @@ from .dataset import Datasets, FitTask
 def held_out_errors(
     data: Datasets, weights: features.Weights, plies: range, curve: float | None, threads: int
 ) -> dict[str, float]:
-    """Return the root mean square error of linear weights against the labels of held-out rows, in discs, by ply as
-    text.
+    """Return the root mean square error of linear weights against held-out rows' labels, in discs, by ply as text.
 
     Plies without held-out rows are left out.
     """

@@ -36,8 +36,8 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Plies, depths in plies, search labels and better scores (``exact``) of positions; scores are discs for the side
-    to move.
+    """Plies, depths in plies, search labels and better scores (``exact``) of positions; scores in discs for the
+    mover.
     """
 
     plies: NDArray[np.int64]
@@ -137,8 +137,8 @@ def read(path: Path) -> Calibration:
 
 
 def read_all(paths: Sequence[Path]) -> Calibration:
-    """Return the coefficients of several files together; for a ply in more than one the first file counts. Raises as
-    `read` does.
+    """Return the coefficients of several files; those of a ply are from the first file that has it. Raises as `read`
+    does.
     """
     found: Calibration = {}
     for path in reversed(paths):

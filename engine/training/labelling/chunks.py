@@ -49,8 +49,7 @@ if it cannot continue.
 
 
 def score_chunk(searcher: Searcher, chunk: BoardChunk, control: Control) -> bytes | None:
-    """Return a signed byte for each position, its score in discs for the side to move; None after a stop by
-    ``control``.
+    """Return a signed byte for each position, its score in discs for the side to move; None if ``control`` was stopped.
 
     The table is cleared first.
     """

@@ -34,8 +34,8 @@ HELD_OUT_SHARE = 20
 
 
 class Truth(NamedTuple):
-    """Positions of one kind ("human" or "perturbed") and number of empties, with exact scores in discs for the side to
-    move.
+    """Positions of one kind ("human" or "perturbed") and number of empties, with exact scores in discs for the
+    mover.
     """
 
     kind: str
@@ -209,9 +209,7 @@ def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, see
 def _successors(
     players: boards.Boards, opponents: boards.Boards
 ) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
-    """Return all positions one move later, a forced pass made first, and for each the number of the board that it comes
-    from.
-    """
+    """Return all positions one move later, a forced pass made first, and for each the number of the board before."""
     most = MOST_MOVES * len(players)
     written = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
     count = boards.successors(players, opponents, *written)

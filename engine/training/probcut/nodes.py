@@ -65,8 +65,8 @@ _CHUNK = 16
 
 
 class Nodes(NamedTuple):
-    """Columns of equal length: boards (mover first), lower bounds of null windows in discs, depths in plies, numbers of
-    the searches.
+    """Columns of equal length: boards (mover first), lower bounds of null windows in discs, depths in plies, search
+    numbers.
     """
 
     players: NDArray[np.uint64]

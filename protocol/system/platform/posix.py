@@ -210,8 +210,8 @@ def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
 
 
 def drop_pages(mapping: mmap.mmap) -> bool:
-    """Give the pages of private memory back to the system, so that they read as zeros. Returns false if they may keep
-    their content.
+    """Give the pages of private memory back to the system, so that they read as zeros. Returns false if that may have
+    failed.
 
     Linux only: elsewhere ``MADV_DONTNEED`` is advice, and the content may stay (madvise(2) of macOS and POSIX).
     """
@@ -287,9 +287,7 @@ def own_group() -> dict[str, Any]:
 
 
 def asked_child() -> dict[str, Any]:
-    """Return arguments of `subprocess.Popen` for a child that `ask_to_end` can reach, in this process's group if
-    possible.
-    """
+    """Return arguments of `subprocess.Popen` for a child that `ask_to_end` can reach, in our own group if possible."""
     return {}
 
 
@@ -436,8 +434,6 @@ def restore_terminal(descriptor: int, state: Any) -> None:
 
 
 def escapes(descriptor: int) -> bool:
-    """Return whether the terminal at a descriptor understands the escape sequences of ECMA-48: on these systems always
-    true.
-    """
+    """Return whether the terminal at a descriptor understands the escape sequences of ECMA-48: here always true."""
     del descriptor
     return True

@@ -231,7 +231,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def alive(process: int) -> bool:
-    """Ask psutil: `os.kill` with 0 would send Ctrl-C."""
+    """Return whether a process exists, from psutil: `os.kill` with 0 would send Ctrl-C."""
     import psutil
 
     return bool(psutil.pid_exists(process))
